@@ -1,0 +1,53 @@
+"""The exceptions of c3sim.
+
+    C3simError
+    +-- InputError      something the user wrote is wrong: one line that names file, line, path, value, what is allowed
+    +-- InputErrors     several of them, found in one pass
+    +-- DeadlockError   a run that can never finish: which task waits for what
+
+Each can be rebuilt from ``args`` (SimPy re-raises a failed process as ``type(exc)(*exc.args)``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors"]
+
+
+class C3simError(Exception):
+    """Base of everything c3sim raises on purpose. ``str()`` is what the command line prints."""
+
+
+class InputError(C3simError):
+    """One mistake in the input: *message* says what is wrong, with the value, and what is allowed."""
+
+    def __init__(self, message: str, path: str = "", file: str = "", line: int = 0):
+        super().__init__(message, path, file, line)
+        self.message, self.path, self.file, self.line = message, path, file, line
+
+    def __str__(self) -> str:
+        where = self.file + (f":{self.line}" if self.file and self.line else "")
+        return ": ".join(part for part in (where, self.path, self.message) if part)
+
+
+class InputErrors(C3simError):
+    """Every mistake found in one pass over the input, one line each, in file order."""
+
+    def __init__(self, errors: Iterable[InputError]):
+        self.errors = tuple(errors)
+        super().__init__(self.errors)
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)
+
+
+class DeadlockError(C3simError):
+    """Nothing can happen any more and tasks are unfinished: *waiting* maps each to what it waits for."""
+
+    def __init__(self, waiting: dict[str, str]):
+        super().__init__(waiting)
+        self.waiting = waiting
+
+    def __str__(self) -> str:
+        return "deadlock: " + "; ".join(f"task {name!r} waits for {what}" for name, what in self.waiting.items())

@@ -1,0 +1,91 @@
+"""What a run returns: times of each task and of the whole, and, when asked for, the timeline. Plain frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Counter", "Result", "Span", "TaskResult", "Timeline"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """Something that occupied *track* from *start* to *end* [s]: a kernel on its queue, a command on its engine."""
+
+    track: str  # "gpu0.stream.compute", "gpu0.dma[3]", "gpu0.link[2].out", "host"
+    name: str
+    task: str
+    start: float
+    end: float
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counter:
+    """A step function of time: *values[i]* holds from *times[i]* until *times[i+1]* (the last until the end of the run)."""
+
+    name: str  # "gpu0.hbm", "gpu0.link[2].out", "gpu0.clock", "gpu0.compute_units", "gpu0.power"
+    unit: str  # "B/s", "Hz", "1", "W"
+    times: Sequence[float]
+    values: Sequence[float]
+    maximum: float | None = None  # the capacity, where there is one
+    by_task: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the same, split by task
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeline:
+    """Spans and counters of one run, in order of time."""
+
+    spans: Sequence[Span]
+    counters: Sequence[Counter]
+    end: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskResult:
+    """Times [s] of one task. *time_s* runs from the common release of all streams to the task's end, queueing included."""
+
+    isolated_s: float
+    start_s: float
+    end_s: float
+    time_s: float
+    slowdown: float  # time_s / isolated_s
+    kind: str
+    energy_j: float
+    detail: Mapping[str, Any] = field(default_factory=dict)  # macro-tile, rounds, channels, protocol, bytes moved ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """One workload on one node under one strategy.
+
+    *serial_s* is the sum of the isolated times; *ideal_speedup* = serial / longest isolated; *speedup* = serial / wall;
+    *fraction_of_ideal* = (speedup - 1) / (ideal_speedup - 1), with the collective's isolated time on compute units as
+    the yardstick for every strategy; *own_fraction* is the same with the strategy's own isolated times. Both are None
+    where nothing can overlap (one task, or ideal_speedup = 1).
+    """
+
+    workload: str
+    node: str
+    strategy: str
+    wall_s: float
+    serial_s: float
+    ideal_speedup: float
+    speedup: float
+    fraction_of_ideal: float | None
+    own_fraction: float | None
+    energy_j: float
+    tasks: Mapping[str, TaskResult]
+    folded: bool
+    events: int
+    notes: Sequence[str] = ()
+    timeline: Timeline | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``--json``; the timeline is left out."""
+        from dataclasses import asdict, replace
+
+        data = asdict(replace(self, timeline=None))
+        del data["timeline"]
+        return data

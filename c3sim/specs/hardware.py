@@ -1,0 +1,226 @@
+"""What a GPU and a node of GPUs are made of: the schema of the files under ``hwmodels/``.
+
+Keys are neutral; a vendor's words are display names (``names``). All numbers are SI floats. In the files each number
+is a mapping ``{value, source, interval?, fitted?, note?}``; the loader keeps those beside the model as provenance.
+Free parameters of a calibration are those whose entry says ``fitted:``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from c3sim.specs.quantities import (
+    Bandwidth,
+    Bytes,
+    BytesPerCycle,
+    Count,
+    EnergyPerByte,
+    EnergyPerFlop,
+    Factor,
+    Fraction,
+    Frequency,
+    Positive,
+    Power,
+    Time,
+)
+
+__all__ = [
+    "Channels", "Clock", "CollectiveLibrary", "ComputeUnits", "Dies", "DmaEngines", "Energies", "GemmLibrary", "Gpu",
+    "Hbm", "Host", "Kernels", "L2", "Links", "MemoryCache", "Node", "Protocol",
+]  # fmt: skip
+
+
+class Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Dies(Spec):
+    """Accelerator dies (XCD) and the shader engines of each; workgroups go round robin over dies, then engines."""
+
+    count: Count = Field(description="accelerator dies per GPU")
+    shader_engines: tuple[Count, ...] = Field(description="compute units in each shader engine of one die")
+    dispatch: Literal["weighted_rotation", "strict_rotation", "work_conserving"] = Field(
+        description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
+    )
+
+
+class ComputeUnits(Spec):
+    """One compute unit (CU): what a workgroup needs room in, and how fast it issues."""
+
+    lds: Bytes = Field(description="local data share, bytes a resident workgroup can claim")
+    waves: Count = Field(description="resident waves")
+    registers: Count = Field(description="vector registers of 32 bit per lane, summed over the SIMDs of a CU")
+    flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32"], Positive] = Field(
+        description="matrix FLOP per cycle and CU, by data type"
+    )
+    read_bandwidth: BytesPerCycle = Field(description="memory bytes one CU can read per cycle")
+    copy_bandwidth: BytesPerCycle = Field(description="bytes one CU can read and write in a local copy, per cycle")
+    remote_bandwidth: BytesPerCycle = Field(description="bytes one CU can copy to or from a peer, per cycle")
+
+
+class L2(Spec):
+    """Second-level cache, one per die."""
+
+    capacity: Bytes
+    bandwidth: BytesPerCycle = Field(description="bytes per cycle and die")
+
+
+class MemoryCache(Spec):
+    """Memory-side cache (Infinity Cache), shared by all dies, DMA engines and peers."""
+
+    capacity: Bytes
+    bandwidth: Bandwidth
+
+
+class Hbm(Spec):
+    """Memory stacks, as one pool of bandwidth."""
+
+    capacity: Bytes
+    bandwidth: Bandwidth = Field(description="data sheet peak")
+    read_efficiency: Fraction = Field(description="share of the peak that a pure read stream reaches")
+    mixed_efficiency: Fraction = Field(description="share of the peak that an even mix of reads and writes reaches")
+
+
+class DmaEngines(Spec):
+    """DMA engines (SDMA): copies without compute units."""
+
+    count: Count = Field(description="engines that can serve peers")
+    bandwidth: Bandwidth = Field(description="payload one engine moves")
+    latency: Time = Field(description="doorbell to first byte plus last byte to completion signal, of one command")
+
+
+class Energies(Spec):
+    """Energy of each action. Core terms scale with voltage squared, the others do not."""
+
+    flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop] = Field(description="at the maximum clock")
+    compute_unit: Power = Field(description="a CU that holds waves, at the maximum clock, beside its FLOPs")
+    l2_byte: EnergyPerByte = Field(description="at the maximum clock")
+    cache_byte: EnergyPerByte
+    hbm_byte: EnergyPerByte
+    link_byte: EnergyPerByte = Field(description="per byte and GPU that sends or receives it")
+
+
+class Clock(Spec):
+    """Engine clock under the power limit (models/power.py)."""
+
+    maximum: Frequency
+    minimum: Frequency
+    power_limit: Power
+    idle_power: Power
+    voltage_exponent: Factor = Field(description="x in power ~ f^(1+x) at a fixed activity")
+
+
+class Kernels(Spec):
+    """What every kernel pays."""
+
+    dispatch_latency: Time = Field(description="release of a queue to the first workgroup's first instruction")
+    completion_latency: Time = Field(description="last workgroup's end to the signal that dependants see")
+    die_clock_spread: Fraction = Field(description="slowest against fastest die, share of the clock")
+
+
+class GemmLibrary(Spec):
+    """What is known of a GEMM library: its tiles, schedule, and efficiency inside a tile."""
+
+    schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"]
+    tiles: tuple[tuple[Count, Count], ...] = Field(description="macro-tiles (rows, columns) it can choose from")
+    issue_efficiency: Fraction = Field(description="share of peak matrix issue in the main loop of the largest tile")
+    small_tile_bytes: BytesPerCycle = Field(
+        description="operand bytes per cycle one CU can feed its matrix units; bounds small tiles"
+    )
+    prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
+    split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
+    memory_efficiency: Fraction = Field(description="share of the stream rate a memory-bound GEMM reaches")
+    lds: Bytes = Field(description="LDS of the largest tile's workgroup")
+    registers: Count = Field(description="vector registers per lane of a wave times waves per workgroup")
+    waves: Count
+
+
+class Protocol(Spec):
+    """One wire protocol of a collective library."""
+
+    step_latency: Time = Field(description="one hop of one step, at no load")
+    efficiency: Fraction = Field(description="payload share of the bytes on the wire")
+    maximum_size: Bytes = Field(description="largest message per rank it is used for")
+
+
+class Channels(Spec):
+    """Workgroups that carry a collective."""
+
+    default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Count]
+    maximum: Count = Field(description="more are accepted but idle")
+    bytes_per_cycle: BytesPerCycle = Field(description="payload one channel moves per engine cycle")
+    link_softness: Positive = Field(description="exponent p of the soft minimum of channels and link")
+    link_efficiency: Fraction = Field(description="share of a link's usable rate that many channels reach")
+    lds: Bytes
+    registers: Count
+    waves: Count
+
+
+class CollectiveLibrary(Spec):
+    """A library of collectives on compute units (RCCL, NCCL)."""
+
+    channels: Channels
+    algorithms: dict[
+        Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Literal["ring", "direct"]
+    ]
+    protocols: dict[str, Protocol]
+    launch_latency: Time = Field(description="kernel start to first byte: flags, barrier between ranks")
+
+
+class Gpu(Spec):
+    """One GPU."""
+
+    name: str
+    names: dict[str, str] = Field(description="vendor's words for the neutral keys, for display")
+    dies: Dies
+    compute_units: ComputeUnits
+    l2: L2
+    memory_cache: MemoryCache | None
+    hbm: Hbm
+    dma_engines: DmaEngines
+    clock: Clock
+    energy: Energies
+    kernels: Kernels
+    gemm_libraries: dict[str, GemmLibrary]
+
+    @property
+    def compute_unit_count(self) -> int:
+        return self.dies.count * sum(self.dies.shader_engines)
+
+
+class Links(Spec):
+    """Links between GPUs. Each direction is a capacity of its own."""
+
+    topology: Literal["full_mesh", "ring", "switch"]
+    raw_bandwidth: Bandwidth = Field(description="signalling rate of one link, one direction")
+    bandwidth: Bandwidth = Field(description="usable payload rate of one link, one direction")
+    latency: Time
+    per_peer: Count = Field(description="links to each neighbour (full mesh, ring) or into the switch")
+
+
+class Host(Spec):
+    """The processor that submits work, and the link to it."""
+
+    launch_time: Time = Field(description="host thread busy per kernel launch")
+    copy_time: Time = Field(description="host thread busy per DMA command submitted")
+    link_bandwidth: Bandwidth = Field(description="usable host link rate, one direction, one GPU")
+
+
+class Node(Spec):
+    """Several GPUs of one kind, their links and host."""
+
+    name: str
+    description: str
+    gpus: Count
+    gpu: Gpu
+    links: Links
+    host: Host
+    collective_libraries: dict[str, CollectiveLibrary]
+
+    @model_validator(mode="after")
+    def _ring_needs_three(self) -> Node:
+        if self.links.topology == "ring" and self.gpus < 3:
+            raise ValueError(f"a ring needs at least 3 GPUs, got gpus={self.gpus}")
+        return self

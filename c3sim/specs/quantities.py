@@ -1,0 +1,49 @@
+"""Types of the numbers in spec files: plain SI floats inside, a unit on every dimensional value outside.
+
+A field annotated with :class:`Unit` must be written as text with a compatible unit (``"48 GB/s"``); the loader
+converts it to the SI unit named here. Fields without a :class:`Unit` are counts or fractions and take plain numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+__all__ = [
+    "Bandwidth", "BytesPerCycle", "Bytes", "Count", "Energy", "EnergyPerByte", "EnergyPerFlop", "Factor", "Fraction",
+    "Frequency", "Positive", "Power", "Time", "Unit",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Marks a field as dimensional; *si* is the unit the value is converted to, *example* goes into error messages."""
+
+    si: str
+    example: str
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"must be a finite number, got {value}")
+    return value
+
+
+_Finite = AfterValidator(_finite)
+
+Bandwidth = Annotated[float, Unit("B/s", "48 GB/s"), Field(gt=0), _Finite]
+Bytes = Annotated[float, Unit("B", "256 MiB"), Field(gt=0), _Finite]
+BytesPerCycle = Annotated[float, Unit("B/cycle", "64 B/cycle"), Field(gt=0), _Finite]
+Frequency = Annotated[float, Unit("Hz", "2.1 GHz"), Field(gt=0), _Finite]
+Power = Annotated[float, Unit("W", "750 W"), Field(ge=0), _Finite]
+Energy = Annotated[float, Unit("J", "1 nJ"), Field(ge=0), _Finite]
+EnergyPerByte = Annotated[float, Unit("J/B", "40 pJ/B"), Field(ge=0), _Finite]
+EnergyPerFlop = Annotated[float, Unit("J/flop", "0.5 pJ/flop"), Field(ge=0), _Finite]
+Time = Annotated[float, Unit("s", "2.5 us"), Field(ge=0), _Finite]
+Count = Annotated[int, Field(gt=0)]
+Factor = Annotated[float, Field(ge=0), _Finite]
+Positive = Annotated[float, Field(gt=0), _Finite]
+Fraction = Annotated[float, Field(ge=0, le=1), _Finite]

@@ -1,0 +1,179 @@
+"""Schema 1 of a workload: buffers, tasks, streams and host. The same model reads YAML files and JSON records.
+
+Sizes are in bytes (floats are accepted from units such as MiB, but must come out whole). A task starts when the
+previous task of its stream has ended and everything in ``after`` has happened; ``after`` entries name a task
+(``gemm``), a share of a GEMM's tiles (``gemm.tiles[25%]``), or a chunk of a collective (``gather.chunk[2]``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from c3sim.specs.quantities import Bytes, Count, Time
+
+__all__ = [
+    "Buffer", "Collective", "Commands", "Copy", "Dtype", "Gemm", "HostTask", "HostThreads", "Stream", "StreamKernel",
+    "Task", "Workload", "DTYPE_BYTES",
+]  # fmt: skip
+
+Dtype = Literal["bf16", "fp16", "fp8", "fp32"]
+DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4}
+
+
+class Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Buffer(Spec):
+    """Memory that tasks read and write; give *bytes*, or *shape* and *dtype*."""
+
+    bytes: Bytes | None = None
+    shape: tuple[Count, ...] | None = None
+    dtype: Dtype | None = None
+    home: Literal["gpu", "host", "sharded"] = "gpu"
+    state: Literal["cold", "warm", "rotating"] = Field(
+        "cold", description="in the memory-side cache at the start: not (cold), as far as it fits (warm); rotating = cold"
+    )
+
+    @model_validator(mode="after")
+    def _sized(self) -> Buffer:
+        if (self.bytes is None) == (self.shape is None):
+            raise ValueError("give either bytes or shape (with dtype)")
+        if self.shape is not None and self.dtype is None:
+            raise ValueError("shape needs a dtype")
+        return self
+
+    @property
+    def size(self) -> float:
+        """Bytes."""
+        if self.bytes is not None:
+            return self.bytes
+        assert self.shape is not None and self.dtype is not None  # held by the validator
+        size = DTYPE_BYTES[self.dtype]
+        for extent in self.shape:
+            size *= extent
+        return float(size)
+
+
+class _Task(Spec):
+    stream: str | None = Field(None, description="queue it runs in; left out: a queue of its own")
+    after: tuple[str, ...] = Field((), description="tasks, tile groups or chunks that must have happened")
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    repeat: Count = Field(1, description="run this many times back to back")
+
+
+class Gemm(_Task):
+    """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold buffers."""
+
+    kind: Literal["gemm"]
+    m: Count
+    n: Count
+    k: Count
+    batch: Count = 1
+    dtype: Dtype = "bf16"
+    library: str = "hipblaslt"
+    macro_tile: tuple[Count, Count] | None = Field(None, description="rows, columns; left out: the library's choice")
+    schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"] | None = None
+    workgroups: Count | None = Field(None, description="grid of a persistent schedule; left out: one per CU")
+    inputs: Literal["cold", "warm", "rotating"] = Field("cold", description="state of private operands")
+
+
+class StreamKernel(_Task):
+    """A kernel that only moves (and lightly computes on) memory: read, write, copy or triad."""
+
+    kind: Literal["stream"]
+    pattern: Literal["read", "write", "copy", "triad"] = "copy"
+    bytes: Bytes = Field(description="bytes of one array; copy touches two arrays, triad three")
+    workgroups: Count | None = Field(None, description="left out: enough to fill every CU")
+    inputs: Literal["cold", "warm", "rotating"] = "cold"
+    flops_per_byte: float = Field(0, ge=0, description="vector FLOP per byte, for ALU-heavy kernels")
+
+
+class Collective(_Task):
+    """A collective over all GPUs of the node; *size* is the nccl-tests size (full buffer per GPU)."""
+
+    kind: Literal["collective"]
+    op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+    size: Bytes
+    dtype: Dtype = "bf16"
+    backend: str = Field("rccl", description="a collective library of the node, or dma")
+    channels: Count | None = Field(None, description="limit on workgroups; left out: the library's choice")
+    algorithm: Literal["ring", "direct"] | None = None
+    protocol: str | None = None
+    chunks: Count = Field(1, description="released one by one: names for others' after")
+
+
+class Copy(_Task):
+    """One copy: executor dma (an engine) or kernel (compute units). Peers are numbered relative to the GPU."""
+
+    kind: Literal["copy"]
+    bytes: Bytes
+    source: Literal["gpu", "host", "peer"] = "gpu"
+    destination: Literal["gpu", "host", "peer"] = "peer"
+    peer: Count = Field(1, description="offset of the peer: GPU (g + peer) mod n")
+    executor: Literal["dma", "kernel"] = "dma"
+    workgroups: Count | None = Field(None, description="kernel executor only")
+    gpus: Literal["all", "first"] = Field("first", description="who executes it: the first GPU, or every one")
+
+
+class Command(Spec):
+    """One DMA command of a program."""
+
+    op: Literal["copy", "signal", "wait"]
+    bytes: Bytes | None = None
+    peer: Count | None = None
+    engine: Annotated[int, Field(ge=0)] = 0
+    on: str | None = Field(None, description="name of the signal a wait or signal uses")
+
+
+class Commands(_Task):
+    """A program for the DMA engines, in order per engine."""
+
+    kind: Literal["commands"]
+    program: tuple[Command, ...] = Field(min_length=1)
+
+
+class HostTask(_Task):
+    """The host thread works for *time* (a CPU-side step between launches)."""
+
+    kind: Literal["host"]
+    time: Time
+
+
+Task = Annotated[Gemm | StreamKernel | Collective | Copy | Commands | HostTask, Field(discriminator="kind")]
+
+
+class Stream(Spec):
+    """A queue: its tasks run in order. Higher *priority* wins free compute units; ``compute_units`` is a mask."""
+
+    priority: int = 0
+    compute_units: str | Count | None = Field(
+        None,
+        description="CU mask: a count (the first n bits) or ranges of bits such as '0-271,280'; bit i is on die i mod dies",
+    )
+
+
+class HostThreads(Spec):
+    """Who submits. ``queued``: all work is in the queues before the release; ``eager``: launches cost host time."""
+
+    threads: Literal["per_gpu", "single"] = "per_gpu"
+    launch: Literal["queued", "eager"] = "queued"
+    order: tuple[str, ...] = Field((), description="launch order of tasks; left out: as declared")
+
+
+class Workload(Spec):
+    """A workload file."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    name: str
+    description: str = ""
+    source: str = ""
+    node: str = "mi300x-8"
+    buffers: dict[str, Buffer] = {}
+    tasks: dict[str, Task] = Field(min_length=1)
+    streams: dict[str, Stream] = {}
+    host: HostThreads = HostThreads()
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
