@@ -79,6 +79,10 @@ class Hbm(Spec):
 
     capacity: Bytes
     bandwidth: Bandwidth = Field(description="data sheet peak")
+    latency: Time = Field(description="load that misses every cache")
+    softness: Positive = Field(
+        description="exponent p of the soft minimum of what compute units ask for and what the stacks give"
+    )
     read_efficiency: Fraction = Field(description="share of the peak that a pure read stream reaches")
     mixed_efficiency: Fraction = Field(description="share of the peak that an even mix of reads and writes reaches")
 
@@ -125,9 +129,8 @@ class GemmLibrary(Spec):
 
     schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"]
     tiles: tuple[tuple[Count, Count], ...] = Field(description="macro-tiles (rows, columns) it can choose from")
-    issue_efficiency: Fraction = Field(description="share of peak matrix issue in the main loop of the largest tile")
-    small_tile_bytes: BytesPerCycle = Field(
-        description="operand bytes per cycle one CU can feed its matrix units; bounds small tiles"
+    operand_feed: BytesPerCycle = Field(
+        description="operand bytes per cycle that pass LDS in the main loop, time not hidden behind matrix instructions"
     )
     prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
     split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
@@ -167,6 +170,7 @@ class CollectiveLibrary(Spec):
     ]
     protocols: dict[str, Protocol]
     launch_latency: Time = Field(description="kernel start to first byte: flags, barrier between ranks")
+    slice_bytes: Bytes = Field(description="most that one channel stores before it forwards")
 
 
 class Gpu(Spec):

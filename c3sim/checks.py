@@ -1,0 +1,203 @@
+"""What a workload must hold beyond the types of its fields: names that exist, dependencies without a cycle.
+
+``check_workload`` looks at the workload alone, ``check_on_node`` (from placement_checks) also at the node. Both note
+every mistake and raise them together; paths are those of the file (``tasks.gather.after[0]``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from c3sim.errors import InputError, InputErrors
+from c3sim.hints import unknown
+from c3sim.placement_checks import check_on_node, parse_cu_mask
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
+from c3sim.yaml_nodes import join
+
+__all__ = ["After", "check_on_node", "check_workload", "parse_after", "parse_cu_mask", "task_order"]
+
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+_AFTER = re.compile(r"(?P<task>[\w-]+)(?:\.tiles\[(?P<tiles>\d+(?:\.\d+)?)%\]|\.chunk\[(?P<chunk>\d+)\])?")
+_AFTER_ALLOWED = "write task, task.tiles[25%] or task.chunk[0]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class After:
+    """What one ``after`` entry waits for: a *task*, a share of its tiles (0 to 1], or one of its chunks (from 0)."""
+
+    task: str
+    tiles: float | None = None
+    chunk: int | None = None
+
+
+def parse_after(text: str) -> After:
+    """``gemm``, ``gemm.tiles[25%]`` or ``gather.chunk[2]``. Raises InputError."""
+    match = _AFTER.fullmatch(text)
+    if not match:
+        raise InputError(f"{text!r} is not a dependency; {_AFTER_ALLOWED}")
+    tiles, chunk = match["tiles"], match["chunk"]
+    if tiles is not None and not 0 < float(tiles) <= 100:
+        raise InputError(f"{text!r}: {tiles}% of the tiles; must be more than 0% and at most 100%")
+    return After(
+        task=match["task"],
+        tiles=None if tiles is None else float(tiles) / 100,
+        chunk=None if chunk is None else int(chunk),
+    )
+
+
+def task_order(workload: Workload) -> tuple[str, ...]:
+    """Tasks in the order the host launches them; those of one stream run in this order."""
+    return workload.host.order or tuple(workload.tasks)
+
+
+def check_workload(workload: Workload) -> None:
+    """Names, ``after`` grammar, buffers and cycles. Raises InputErrors."""
+    errors: list[InputError] = []
+    for name, task in workload.tasks.items():
+        path = join("tasks", name)
+        if not _NAME.fullmatch(name):
+            errors.append(InputError(f"name {name!r}; must be a letter, then letters, digits, - and _", path))
+        for role, buffers in (("reads", task.reads), ("writes", task.writes)):
+            errors += _unknown_names(buffers, "buffer", workload.buffers, join(path, role))
+        errors += [
+            error for i, text in enumerate(task.after) if (error := _after_error(text, workload, path, i))
+        ]
+        errors += _task_errors(task, path)
+    errors += _order_errors(workload)
+    errors += _stream_errors(workload)
+    errors += _signal_errors(workload)
+    if not errors:
+        errors += _cycle_errors(workload)
+    if errors:
+        raise InputErrors(errors)
+
+
+def _unknown_names(given: Iterable[str], what: str, allowed: Iterable[str], path: str) -> list[InputError]:
+    known = tuple(allowed)
+    return [
+        InputError(unknown(what, name, known), join(path, i))
+        for i, name in enumerate(given)
+        if name not in known
+    ]
+
+
+def _after_error(text: str, workload: Workload, path: str, index: int) -> InputError | None:
+    where = join(join(path, "after"), index)
+    try:
+        after = parse_after(text)
+    except InputError as error:
+        return InputError(error.message, where)
+    if after.task not in workload.tasks:
+        return InputError(unknown("task", after.task, workload.tasks), where)
+    task = workload.tasks[after.task]
+    if after.tiles is not None and not isinstance(task, Gemm):
+        return InputError(f"{text!r}: a {task.kind} task has no tiles; only gemm tasks have", where)
+    if after.chunk is not None and not isinstance(task, Collective):
+        return InputError(f"{text!r}: a {task.kind} task has no chunks; only collective tasks have", where)
+    if isinstance(task, Collective) and after.chunk is not None and after.chunk >= task.chunks:
+        return InputError(
+            f"{text!r}: there is no such chunk; {after.task!r} has chunks 0 to {task.chunks - 1}", where
+        )
+    return None
+
+
+def _task_errors(task: Task, path: str) -> list[InputError]:
+    if isinstance(task, Copy):
+        ends = {task.source, task.destination}
+        if "gpu" not in ends:
+            return [InputError(f"copy from {task.source} to {task.destination}; one end must be gpu", path)]
+    if isinstance(task, Commands):
+        errors = []
+        for i, command in enumerate(task.program):
+            needed = ("bytes", "peer") if command.op == "copy" else ("on",)
+            where = join(join(path, "program"), i)
+            errors += [
+                InputError(f"op {command.op!r} without {field!r}; needs {' and '.join(needed)}", where)
+                for field in needed
+                if getattr(command, field) is None
+            ]
+        return errors
+    return []
+
+
+def _order_errors(workload: Workload) -> list[InputError]:
+    order = workload.host.order
+    errors = _unknown_names(order, "task", workload.tasks, "host.order")
+    twice = sorted({name for name in order if order.count(name) > 1})
+    missing = [name for name in workload.tasks if name not in order] if order else []
+    errors += [
+        InputError(f"task {name!r} is named twice; each task is launched once", "host.order")
+        for name in twice
+    ]
+    errors += [
+        InputError(f"task {name!r} is left out; the order names every task", "host.order") for name in missing
+    ]
+    return errors
+
+
+def _stream_errors(workload: Workload) -> list[InputError]:
+    """A stream that is declared and not used is a misspelt one: its priority or mask would silently do nothing."""
+    used = sorted({task.stream for task in workload.tasks.values() if task.stream is not None})
+    return [
+        InputError(
+            f"stream {name!r} has no task; tasks use the streams: {', '.join(used) or 'none'}",
+            join("streams", name),
+        )
+        for name in workload.streams
+        if name not in used
+    ]
+
+
+def _signal_errors(workload: Workload) -> list[InputError]:
+    programs = {name: task.program for name, task in workload.tasks.items() if isinstance(task, Commands)}
+    signals = sorted({c.on for program in programs.values() for c in program if c.op == "signal" and c.on})
+    return [
+        InputError(unknown("signal", command.on, signals), f"{join('tasks', name)}.program[{i}].on")
+        for name, program in programs.items()
+        for i, command in enumerate(program)
+        if command.op == "wait" and command.on is not None and command.on not in signals
+    ]
+
+
+def _cycle_errors(workload: Workload) -> list[InputError]:
+    """A task waits for its ``after`` and for the task before it in its stream."""
+    waits = {name: [parse_after(text).task for text in task.after] for name, task in workload.tasks.items()}
+    last: dict[str, str] = {}
+    for name in task_order(workload):
+        stream = workload.tasks[name].stream
+        if stream is not None:
+            waits[name] += [last[stream]] if stream in last else []
+            last[stream] = name
+    cycle = _find_cycle(waits)
+    if not cycle:
+        return []
+    shown = " waits for ".join(repr(name) for name in cycle)
+    return [
+        InputError(
+            f"dependency cycle: {shown}; tasks and streams must have an order", join("tasks", cycle[0])
+        )
+    ]
+
+
+def _find_cycle(waits: dict[str, list[str]]) -> list[str]:
+    """A cycle, its first task repeated at the end; empty when there is none. Iterative: chains may be long."""
+    done: set[str] = set()
+    for start in waits:
+        trail: list[str] = []
+        stack = [(start, iter(waits[start]))] if start not in done else []
+        while stack:
+            name, rest = stack[-1]
+            if len(trail) < len(stack):
+                trail.append(name)
+            following = next(rest, None)
+            if following is None:
+                done.add(name)
+                stack.pop()
+                trail.pop()
+            elif following in trail:
+                return [*trail[trail.index(following) :], following]
+            elif following not in done:
+                stack.append((following, iter(waits[following])))
+    return []

@@ -1,0 +1,106 @@
+"""How fast flows proceed that share several capacities: weighted max-min fairness with a cap per flow.
+
+A *capacity* is a number that its users may not exceed together. A *demand* says what one flow wants: its weight,
+the rate it can never exceed, and how much of each capacity one unit of its rate draws. The rates x_i satisfy
+
+    sum_i amount_ic * x_i <= capacity_c    for every capacity c          (nothing is exceeded)
+    0 <= x_i <= cap_i                      for every flow i              (no flow is faster than it can be)
+
+and are such that the level x_i / weight_i of a flow can rise only by lowering that of one with no higher level.
+Equivalently: every flow is at its cap, or uses an exhausted capacity none of whose users has a higher level.
+
+Progressive filling finds them. All flows rise at one common level, x_i = weight_i * level, until they freeze: at
+cap_i / weight_i, where the flow meets its cap, or at the level where a capacity it uses is exhausted,
+
+    level_c = (capacity_c - sum_frozen amount_ic * x_i) / sum_rising amount_ic * weight_i = left_c / slope_c.
+
+Freezing another flow before that can only raise level_c. A level once computed is therefore a lower bound, and the
+heap of levels is corrected only where it is read: each use of a capacity is booked once and released once.
+
+Rounding: left_c is known to some 1e-16 of capacity_c, as the capacity itself is. slope_c would lose its digits where
+heavy flows have frozen and a light one still rises, so it is summed afresh whenever it has shrunk a lot. There is no
+absolute tolerance: multiply all capacities and caps by a factor, and the rates follow.
+
+Numbers only: no time, no units, no clock. The slow and obvious version is `sharing_oracle`.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from heapq import heapify, heappop, heapreplace
+from typing import NamedTuple
+
+__all__ = ["Demand", "solve"]
+
+_RISING = -1.0  # stands for the rate of a flow that is not frozen yet
+_SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
+
+
+class Demand(NamedTuple):
+    """What one flow wants. Its share at a bottleneck is proportional to its weight: rate = weight * level."""
+
+    weight: float  # > 0
+    cap: float  # >= 0, the rate it never exceeds; may be math.inf
+    uses: tuple[tuple[int, float], ...]  # (index of a capacity, amount > 0 drawn from it per unit of rate)
+
+
+def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]:
+    """Return the weighted max-min rate of each of *demands*, in their order.
+
+    Raises `ValueError` if a number is outside its range, or if nothing limits a flow.
+    """
+    users = _book(capacities, demands)
+    left = {c: capacities[c] for c in users}
+    slope = {c: sum([draw for _, draw in present]) for c, present in users.items()}
+    full = slope.copy()
+    heap = [(left[c] / slope[c], c) for c in users if left[c] < math.inf]
+    heapify(heap)
+    capped = sorted([(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf])
+    capped.reverse()
+
+    rates = [_RISING] * len(demands)
+    rising = len(demands)
+    while rising:
+        if capped and (not heap or capped[-1][0] <= heap[0][0]):  # next, a flow meets its cap
+            freezing = [capped.pop()[1]]
+            level = math.inf  # nothing but the cap limits it
+        elif heap:  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
+            level, c = heap[0]
+            if slope[c] < _SHRUNK * full[c]:
+                users[c] = [(i, draw) for i, draw in users[c] if rates[i] == _RISING]
+                slope[c] = full[c] = sum([draw for _, draw in users[c]])
+            if slope[c] and left[c] / slope[c] > level:
+                heapreplace(heap, (left[c] / slope[c], c))
+                continue
+            heappop(heap)
+            freezing = [i for i, _ in users[c]]
+        else:
+            raise ValueError(f"flow {rates.index(_RISING)}: nothing limits it, neither a cap nor a capacity")
+
+        for flow in freezing:
+            if rates[flow] == _RISING:
+                weight, cap, uses = demands[flow]
+                rates[flow] = rate = min(weight * level, cap)
+                rising -= 1
+                for c, amount in uses:
+                    slope[c] -= amount * weight
+                    left[c] -= amount * rate
+    return rates
+
+
+def _book(capacities: Sequence[float], demands: Sequence[Demand]) -> dict[int, list[tuple[int, float]]]:
+    """The users of each capacity that has any, with what each draws per unit of level. Checks every number."""
+    users: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for flow, (weight, cap, uses) in enumerate(demands):
+        if not (0.0 < weight < math.inf and cap >= 0.0):
+            raise ValueError(f"flow {flow}: weight {weight}, cap {cap}; weight > 0 and finite, cap >= 0")
+        for c, amount in uses:
+            if not 0.0 < amount < math.inf:
+                raise ValueError(f"flow {flow}: amount {amount} of capacity {c}; amount > 0 and finite")
+            users[c].append((flow, amount * weight))
+    for c in users:
+        if not 0 <= c < len(capacities):
+            raise ValueError(f"flow {users[c][0][0]}: no capacity {c}; there are {len(capacities)}")
+        if not capacities[c] >= 0.0:
+            raise ValueError(f"capacity {c} is {capacities[c]}; a capacity is >= 0")
+    return users

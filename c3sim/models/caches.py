@@ -1,0 +1,86 @@
+"""Traffic of a tiled GEMM past each cache level, from the tiles in flight and their order.
+
+Nothing here is a hit rate: tiles that run together on a die share the rows of A and the columns of B they have in
+common (one L2 per die), tiles that run together on the GPU share through the memory-side cache, and what a later
+group of tiles reads again comes from the memory-side cache as far as it is still there.
+
+Check (suite cache counters, MI300X, 8192^3 bf16, macro-tile 256x224): requests to L2 9.5 GB, past L2 1.9 GB, from
+HBM about the two operands once (14 % of what passes L2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+
+__all__ = ["GemmTraffic", "cache_share", "gemm_traffic", "resident_fraction"]
+
+
+@dataclass(frozen=True, slots=True)
+class GemmTraffic:
+    """Bytes per tile: requested from L2, past L2, and of those: first touches and re-reads of operands; output."""
+
+    l2: float
+    past_l2: float
+    first_touch: float
+    reread: float
+    written: float
+    reuse_footprint: float  # bytes that must stay in the memory-side cache for re-reads to hit
+
+
+def _block(tiles: float, rows: int, columns: int) -> tuple[float, float]:
+    """Rows and columns that *tiles* consecutive tiles cover, in the order that shares most (tuned libraries choose so).
+
+    Candidates: runs down groups of g row-tiles (g = all: column by column), the best g by shape.
+    """
+    best = (float(min(tiles, rows)), max(1.0, tiles / rows))
+    for group in (1, 2, 4, 8, 16, 32):
+        if group <= rows:
+            height = float(min(group, tiles))
+            width = min(float(columns), max(1.0, tiles / group))
+            height = max(height, min(float(rows), tiles / width))
+            if height + width < sum(best):
+                best = (height, width)
+    return best
+
+
+@lru_cache(maxsize=4096)
+def gemm_traffic(
+    m: int, n: int, k: int, batch: int, tile: tuple[int, int], split_k: int, element: int, dies: int, in_flight: int
+) -> GemmTraffic:
+    """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round robin over *dies*."""
+    tile_m, tile_n = min(tile[0], m), min(tile[1], n)
+    rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
+    depth = k / split_k
+    tiles = rows * columns * split_k * batch
+    in_flight = max(1, min(in_flight, tiles))
+    row_bytes, column_bytes = tile_m * depth * element, tile_n * depth * element
+    flying = min(float(rows * columns), in_flight / max(1, min(split_k * batch, in_flight)))
+    height, width = _block(flying, rows, columns)
+    per_die = max(1.0, flying / dies)
+    die_height = max(1.0, height / dies) if height >= dies else 1.0
+    die_width = min(width, per_die) if height >= dies else max(1.0, min(width, per_die / die_height))
+    l2_unique = (die_height * row_bytes + die_width * column_bytes) / per_die
+    requested = row_bytes + column_bytes
+    written = float(tile_m * tile_n * (element if split_k == 1 else 4))
+    unique = (height * row_bytes + width * column_bytes) / flying  # past the dies, per tile
+    compulsory = (m * k + k * n) * element * batch / tiles
+    return GemmTraffic(
+        l2=requested + written,
+        past_l2=min(requested, max(l2_unique, compulsory)) + written,
+        first_touch=compulsory,
+        reread=max(0.0, unique - compulsory),
+        written=written,
+        reuse_footprint=min(float(m * k), height * tile_m * k) * element + min(float(k * n), k * width * tile_n) * element,
+    )
+
+
+def cache_share(capacity: float, own_insertion: float, all_insertion: float) -> float:
+    """Share [bytes] of a memory-side cache: in proportion to what each user inserts per second."""
+    return capacity if all_insertion <= own_insertion else capacity * own_insertion / all_insertion
+
+
+def resident_fraction(footprint: float, share: float) -> float:
+    """Part of *footprint* bytes that a *share* of the cache still holds when it is read again."""
+    return 1.0 if footprint <= share else share / footprint

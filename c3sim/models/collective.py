@@ -1,0 +1,115 @@
+"""Collectives on compute units: algorithm, protocol, channels, and the memory traffic they cause.
+
+Per GPU and per message of S bytes (the nccl-tests size: the full buffer) on n GPUs, in units of S/n:
+
+    ==============  =====  =====  ======  ======  =========================================================
+    operation       sent   steps  reads   writes  algorithm
+    ==============  =====  =====  ======  ======  =========================================================
+    all_reduce      2n-2   2n-2   3n-2    3n-2    ring: reduce-scatter, then all-gather
+    all_gather      n-1    n-1    n       2n-1    ring, through the neighbour's buffer
+    reduce_scatter  n-1    n-1    2n-1    n       ring
+    all_to_all      n-1    1      2n-1    2n-1    direct: to the peer's buffer, copied out there
+    ==============  =====  =====  ======  ======  =========================================================
+
+Writes include those that arrive from peers. For all_reduce the count is confirmed by counters: 2.75 S read and
+2.75 S written at n = 8 (cache_counters.json). ``direct`` for the other operations sends straight to every peer.
+
+Time = launch + steps x (step_latency + slice / channel rate) + sent / rate; slices are stored and forwarded, so a
+ring fills slice by slice. The library picks the protocol with the smallest estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+from c3sim.models.links import ring_ports, route, soft_minimum
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective
+
+__all__ = ["CollectivePlan", "plan_collective"]
+
+_RING: dict[str, Callable[[int], tuple[int, int, int, int]]] = {  # n -> sent, steps, reads, writes in units of S/n
+    "all_reduce": lambda n: (2 * n - 2, 2 * n - 2, 3 * n - 2, 3 * n - 2),
+    "all_gather": lambda n: (n - 1, n - 1, n, 2 * n - 1),
+    "reduce_scatter": lambda n: (n - 1, n - 1, 2 * n - 1, n),
+    "all_to_all": lambda n: (n - 1, 1, 2 * n - 1, 2 * n - 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CollectivePlan:
+    """What a library decided for one collective."""
+
+    op: str
+    algorithm: str
+    protocol: str
+    channels: int
+    sent: float  # payload bytes each GPU sends
+    fill: float  # s before the pipeline delivers at full rate, launch included
+    reads: float  # memory bytes per payload byte sent
+    writes: float
+    paths: tuple[tuple[tuple[int, str], float], ...]  # ((GPU offset, port), wire bytes per payload byte sent)
+    per_link: int  # channels on the fullest link
+    lanes: int  # links (rings or peers) the channels are spread over
+    channel_rate: float  # B/s payload of one channel at the maximum clock
+    link_rate: float  # B/s payload of one lane
+    softness: float
+
+    def rate(self, channels: float, factor: float) -> float:
+        """Payload rate [B/s] of *channels* resident channels at clock *factor*.
+
+        The data are dealt evenly to the channels, so the fullest lane decides.
+        """
+        share = soft_minimum(self.per_link * self.channel_rate * factor, self.link_rate, self.softness)
+        return channels * share / self.per_link
+
+
+def _paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[int, str], float], int]:
+    """Wire bytes on each port per payload byte sent, and the number of lanes."""
+    topology, gpus = node.links.topology, node.gpus
+    draw: dict[tuple[int, str], float] = {}
+    if algorithm == "ring":
+        rings = ring_ports(topology, gpus)
+        for ring in rings:
+            for port in ring:
+                draw[0, port] = draw.get((0, port), 0.0) + 1.0 / (len(rings) * efficiency)
+        return draw, len(rings)
+    for peer in range(1, gpus):
+        for hop in route(topology, gpus, 0, peer):
+            draw[hop] = draw.get(hop, 0.0) + 1.0 / ((gpus - 1) * efficiency)
+    return draw, 1 if topology == "switch" else len({port for _, port in draw})
+
+
+def _with_protocol(node: Node, task: Collective, protocol: str) -> CollectivePlan:
+    library = node.collective_libraries[task.backend]
+    wire = library.protocols[protocol]
+    algorithm = task.algorithm or library.algorithms[task.op]
+    sent, steps, reads, writes = _RING[task.op](node.gpus)
+    if algorithm == "direct":
+        steps = 2 if task.op == "all_reduce" else 1
+    unit = task.size / node.gpus
+    asked = task.channels or library.channels.default[task.op]
+    channels = min(asked, library.channels.maximum)
+    draw, lanes = _paths(node, algorithm, wire.efficiency)
+    per_link = ceil(channels / lanes)
+    hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
+    link = node.links.bandwidth * node.links.per_peer * library.channels.link_efficiency * wire.efficiency / hop_load
+    channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
+    piece = min(library.slice_bytes, sent * unit / (steps * channels))
+    fill = library.launch_latency + steps * (wire.step_latency + piece / channel)
+    return CollectivePlan(
+        op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, fill=fill,
+        reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()), per_link=per_link, lanes=lanes,
+        channel_rate=channel, link_rate=link, softness=library.channels.link_softness,
+    )  # fmt: skip
+
+
+def plan_collective(node: Node, task: Collective) -> CollectivePlan:
+    """Algorithm, protocol and channels for *task* on *node*; the task's own choices override the library's."""
+    library = node.collective_libraries[task.backend]
+    names = [task.protocol] if task.protocol else list(library.protocols)
+    allowed = [name for name in names if task.size <= library.protocols[name].maximum_size] or names
+    plans = [_with_protocol(node, task, name) for name in allowed]
+    return min(plans, key=lambda plan: plan.fill + plan.sent / plan.rate(plan.channels, 1.0))

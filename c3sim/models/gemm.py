@@ -1,0 +1,136 @@
+"""A GEMM on compute units: which macro-tile a library picks, what a tile costs, what a workgroup claims.
+
+Times are at the maximum engine clock; the power model slows them. The time of a tile on one CU is
+
+    t = prologue + ( 2 tm tn k / flops_per_cycle  +  (tm + tn) k e / feed ) / f_max
+
+with e bytes per element and feed the operand bytes per cycle that go through LDS beside the matrix instructions. The
+second term is what makes small tiles slow; it is not hidden, since one workgroup fills a CU. L2, memory-side cache
+and HBM are capacities of the machine and not part of t.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+
+from c3sim.specs.hardware import GemmLibrary, Gpu
+from c3sim.specs.workload import DTYPE_BYTES, Gemm
+
+__all__ = ["GemmPlan", "plan_gemm"]
+
+DEPTH_BYTES = 128  # bytes of K per row that a workgroup stages in LDS (depthU 64 in 16 bit, 128 in 8 bit)
+THREADS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class GemmPlan:
+    """One choice of tile for one GEMM."""
+
+    tile: tuple[int, int]
+    split_k: int
+    tiles: int  # work items: row tiles x column tiles x split x batch
+    schedule: str
+    tile_time: float  # s per tile with the CU to itself, at the maximum clock
+    prologue: float  # s, part of tile_time
+    flops_per_tile: float  # executed, padding included
+    lds: float
+    registers: int
+    waves: int
+    residents: int  # workgroups of this kernel that fit on one CU
+
+
+def _residents(gpu: Gpu, lds: float, registers: int, waves: int) -> int:
+    cu = gpu.compute_units
+    return max(1, min(int(cu.lds // lds), cu.registers // registers, cu.waves // waves))
+
+
+@lru_cache(maxsize=65536)
+def _tile_plan(
+    gpu_key: int, library: str, m: int, n: int, k: int, batch: int, dtype: str, tile: tuple[int, int], split: int,
+    schedule: str,
+) -> GemmPlan:  # fmt: skip
+    gpu = _GPUS[gpu_key]
+    lib, cu, clock = gpu.gemm_libraries[library], gpu.compute_units, gpu.clock.maximum
+    element = DTYPE_BYTES[dtype]
+    depth = ceil(k / split)
+    flops = 2.0 * tile[0] * tile[1] * depth
+    issue = flops / cu.flops_per_cycle[dtype]  # type: ignore[index]
+    feed = (tile[0] + tile[1]) * depth * element / lib.operand_feed
+    lds = float(min(cu.lds, (tile[0] + tile[1]) * DEPTH_BYTES))
+    registers = 4 * min(512, ceil(tile[0] * tile[1] / THREADS) + 2 * ceil((tile[0] + tile[1]) / 8) + 64)
+    tiles = ceil(m / tile[0]) * ceil(n / tile[1]) * split * batch
+    return GemmPlan(
+        tile=tile,
+        split_k=split,
+        tiles=tiles,
+        schedule=schedule,
+        tile_time=lib.prologue + (issue + feed) / clock,
+        prologue=lib.prologue,
+        flops_per_tile=flops,
+        lds=lds,
+        registers=registers,
+        waves=lib.waves,
+        residents=_residents(gpu, lds, registers, lib.waves),
+    )
+
+
+_GPUS: dict[int, Gpu] = {}  # key -> spec, so that plans can be cached by a hashable key
+
+
+def _key(gpu: Gpu) -> int:
+    key = id(gpu)
+    _GPUS[key] = gpu  # keeps the spec alive, so the id stays its own
+    return key
+
+
+def _estimate(gpu: Gpu, plan: GemmPlan, memory_time: float) -> float:
+    """What the library's tuning would have measured: rounds on all CUs, memory, whichever is slower."""
+    slots = gpu.compute_unit_count * plan.residents
+    rounds, rest = divmod(plan.tiles, slots)
+    body = plan.tile_time - plan.prologue
+    time = rounds * (plan.residents * body + plan.prologue)
+    if rest:
+        time += ceil(rest / gpu.compute_unit_count) * body + plan.prologue
+    return max(time, memory_time)
+
+
+def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
+    """The library's macro-tile and split for *task*: the fastest by its own estimate, ties to the larger tile.
+
+    Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule* override.
+    """
+    return _plan(
+        _key(gpu), task.library, task.m, task.n, task.k, task.batch, task.dtype, task.macro_tile, task.schedule
+    )
+
+
+@lru_cache(maxsize=65536)
+def _plan(
+    gpu_key: int, library: str, m: int, n: int, k: int, batch: int, dtype: str,
+    macro_tile: tuple[int, int] | None, schedule: str | None,
+) -> GemmPlan:  # fmt: skip
+    gpu = _GPUS[gpu_key]
+    lib: GemmLibrary = gpu.gemm_libraries[library]
+    style = schedule or lib.schedule
+    element = DTYPE_BYTES[dtype]
+    operands = (m * k + k * n + m * n) * element * batch
+    memory_rate = gpu.hbm.bandwidth * gpu.hbm.read_efficiency * lib.memory_efficiency
+    best: tuple[float, float, GemmPlan] | None = None
+    for tile in (macro_tile,) if macro_tile else lib.tiles:
+        base = ceil(m / tile[0]) * ceil(n / tile[1]) * batch
+        limit = lib.split_k if style == "one_per_tile" else 1
+        splits = {1}
+        for target in (gpu.compute_unit_count // base, 2 * gpu.compute_unit_count // base):
+            splits.add(max(1, min(limit, target, k // 256 or 1)))
+        for split in sorted(splits):
+            plan = _tile_plan(gpu_key, library, m, n, k, batch, dtype, tile, split, style)
+            traffic = operands + (2.0 * m * n * 4 * split * batch if split > 1 else 0.0)
+            readers = min(plan.tiles, gpu.compute_unit_count) * gpu.compute_units.read_bandwidth * gpu.clock.maximum
+            time = _estimate(gpu, plan, traffic / min(memory_rate, readers))
+            rank = (time, -float(tile[0] * tile[1]))
+            if best is None or rank < best[:2]:
+                best = (*rank, plan)
+    assert best is not None  # the schema requires at least one tile
+    return best[2]

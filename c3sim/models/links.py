@@ -1,0 +1,62 @@
+"""Links between GPUs: topologies, routes, and how many senders fill a link.
+
+A route is a list of hops; a hop is (GPU, port), one capacity per direction. Ports are named by position, not by
+peer, so that renumbering GPUs cyclically maps every port onto itself (what folding relies on):
+
+``full_mesh``  port "link[d].out": the link to GPU (g + d) mod n
+``ring``       ports "link[1].out" and "link[n-1].out": the two neighbours; other peers by the shorter way round
+``switch``     ports "port.out" of the sender and "port.in" of the receiver
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+__all__ = ["ports", "ring_ports", "route", "soft_minimum"]
+
+
+@lru_cache(maxsize=65536)
+def route(topology: str, gpus: int, source: int, destination: int) -> tuple[tuple[int, str], ...]:
+    """Hops (GPU, port) from *source* to *destination*."""
+    offset = (destination - source) % gpus
+    if offset == 0:
+        raise ValueError(f"no route from GPU {source} to itself")
+    if topology == "full_mesh":
+        return ((source, f"link[{offset}].out"),)
+    if topology == "switch":
+        return ((source, "port.out"), (destination, "port.in"))
+    step = 1 if offset <= gpus - offset else gpus - 1  # ring: a tie goes the positive way
+    hops = offset if step == 1 else gpus - offset
+    return tuple(((source + hop * step) % gpus, f"link[{step}].out") for hop in range(hops))
+
+
+def ports(topology: str, gpus: int) -> tuple[str, ...]:
+    """Names of the sending (and for a switch receiving) ports of one GPU."""
+    if topology == "full_mesh":
+        return tuple(f"link[{offset}].out" for offset in range(1, gpus))
+    if topology == "switch":
+        return ("port.out", "port.in")
+    return ("link[1].out", f"link[{gpus - 1}].out")
+
+
+def ring_ports(topology: str, gpus: int) -> tuple[tuple[str, ...], ...]:
+    """Ports that each of the disjoint rings of a ring algorithm uses at every GPU.
+
+    A full mesh of n GPUs holds n-1 rings (n = 8: seven directed Hamiltonian cycles that use every link once); which
+    cycle takes which link does not matter here, each uses one outgoing link per GPU. A ring has two, a switch one.
+    """
+    if topology == "switch":
+        return (("port.out", "port.in"),)
+    return tuple((port,) for port in ports(topology, gpus))
+
+
+def soft_minimum(senders: float, link: float, exponent: float) -> float:
+    """Rate [B/s] of several step-synchronous senders on one link: (senders^-p + link^-p)^(-1/p).
+
+    Senders that pause between slices (flags, fences) fill a link only gradually; p -> infinity is the hard minimum
+    of a continuous stream. p is fitted to the isolated all-reduce against channels (suite rccl_channels).
+    """
+    if senders <= 0.0 or link <= 0.0:
+        return 0.0
+    ratio = senders / link
+    return float(senders * (1.0 + ratio**exponent) ** (-1.0 / exponent))

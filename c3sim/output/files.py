@@ -1,0 +1,72 @@
+"""Writing a file whole or not at all: into a temporary file beside it, then renamed over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+
+from c3sim.errors import InputError
+
+__all__ = ["check_writable", "write_bytes", "write_text"]
+
+UNUSABLE = (OSError, RuntimeError, ValueError)  # the latter two: a loop of links, a zero byte in the name
+
+
+def check_writable(path: str | os.PathLike[str], suffixes: Collection[str] = ()) -> Path:
+    """Return *path* if a file can be written there, without touching it; for a check before long work.
+
+    *suffixes* are the allowed ones, none for any. Raises InputError: a folder that is missing or not writable, a path
+    that is something other than a plain file, a suffix that is not allowed.
+    """
+    target = Path(path)
+    if suffixes and target.suffix.lower() not in suffixes:
+        given = f"unknown suffix {target.suffix!r}" if target.suffix else "no suffix"
+        raise InputError(f"{given}; allowed: {', '.join(suffixes)}", file=str(target))
+    try:
+        temporary = _create_beside(target)
+    except UNUSABLE as error:
+        raise _unwritable(target, error) from error
+    temporary.unlink()
+    return target
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write *data* to *path*, replacing what was there. Raises InputError, and leaves nothing behind, if it cannot."""
+    target = Path(path)
+    temporary: Path | None = None
+    try:
+        temporary = _create_beside(target)
+        temporary.write_bytes(data)
+        os.replace(temporary, target.resolve())
+    except UNUSABLE as error:
+        raise _unwritable(target, error) from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()  # gone already after a successful replace
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write *text* to *path* as UTF-8, as `write_bytes` does."""
+    write_bytes(path, text.encode())
+
+
+def _create_beside(target: Path) -> Path:
+    """An empty new file in the folder of *target*, with the permissions that a plain ``open`` would give it."""
+    real = target.resolve()  # through links
+    if real.is_dir():
+        raise IsADirectoryError("is a folder")
+    if real.exists() and not real.is_file():
+        raise OSError("is not a plain file")
+    temporary = real.with_name(f".c3sim-{token_hex(6)}.part")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    return temporary
+
+
+def _unwritable(target: Path, error: Exception) -> InputError:
+    reason = str((isinstance(error, OSError) and error.strerror) or error).lower()
+    message = f"cannot write: {reason}; allowed: a file in an existing, writable folder"
+    return InputError(message, file=str(target))

@@ -1,0 +1,80 @@
+"""The common look of the pictures: colours that colour-blind readers can tell apart, legible type, one way of saving.
+
+matplotlib is imported when a function needs it, without its global state: no pyplot, no display.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from c3sim.output.files import check_writable, write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["GREY", "INK", "PALETTE", "SUFFIXES", "check_picture", "colours", "panel", "save", "style"]
+
+# Okabe and Ito, "Color Universal Design" (2008); yellow last, it is faint on white.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+INK, GREY = "#222222", "#888888"
+SUFFIXES = (".png", ".svg", ".pdf")
+UNDATED: dict[str, dict[str, Any]] = {
+    ".png": {},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}  # the same input, the same bytes
+RC: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "hatch.linewidth": 0.8,
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "svg.hashsalt": "c3sim",
+}
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """For a check before long work. Raises InputError: an unknown suffix, or a place that cannot be written."""
+    check_writable(path, SUFFIXES)
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each name, by order; from the eighth on they repeat."""
+    return {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(dict.fromkeys(names))}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Within it, figures are made and saved with the common look."""
+    import matplotlib
+
+    with matplotlib.rc_context(RC):
+        yield
+
+
+def panel(axes: Axes, title: str, unit: str) -> None:
+    """Dress one panel: a title at the left, the unit at the axis, no box, a light grid."""
+    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", pad=5)
+    axes.set_ylabel(unit)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write *figure* whole or not at all, in the format of the suffix. Raises InputError as `check_picture` does."""
+    target = check_writable(path, SUFFIXES)
+    suffix = target.suffix.lower()
+    buffer = io.BytesIO()
+    with style():
+        figure.savefig(buffer, format=suffix[1:], dpi=150, facecolor="white", metadata=UNDATED[suffix])
+    write_bytes(target, buffer.getvalue())

@@ -1,0 +1,118 @@
+"""The panels of the timeline picture: lanes of tasks, areas split by task, lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from c3sim.output import look
+from c3sim.output.steps import average, extended
+from c3sim.output.text import figures, percent, times
+from c3sim.result import Counter, TaskResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PANELS", "Panel", "Scale", "draw_lanes", "draw_panel"]
+
+
+class Scale(NamedTuple):
+    """The time axis: its unit, the unit's length [s], and the end of the run [s]."""
+
+    unit: str
+    length: float
+    end: float
+
+
+class Panel(NamedTuple):
+    """How a counter is drawn: its unit and that unit's size, and what its maximum is called."""
+
+    counter: str
+    title: str
+    unit: str
+    size: float
+    limit: str
+    line: bool = False  # a line from the lowest value up, for what tasks do not divide up
+
+
+PANELS = (
+    Panel("compute_units", "Busy compute units", "units", 1.0, "all"),
+    Panel("hbm", "HBM bandwidth", "GB/s", 1e9, "capacity"),
+    Panel("memory_cache", "Memory-side cache bandwidth", "GB/s", 1e9, "capacity"),
+    Panel("link", "Outgoing link bandwidth", "GB/s", 1e9, "capacity"),
+    Panel("dma", "DMA engine bandwidth", "GB/s", 1e9, "capacity"),
+    Panel("clock", "Engine clock", "MHz", 1e6, "highest", line=True),
+    Panel("power", "Power", "W", 1.0, "limit"),
+)
+
+
+def draw_lanes(axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str, str], scale: Scale) -> None:
+    """One lane per task: a sentence, a bar hatched while it waits and solid while it runs, a thin bar of it alone."""
+    unit, length, _ = scale
+    for lane, (name, task) in enumerate(tasks.items()):
+        colour = colours[name]
+        start, end, alone = (t / length for t in (task.start_s, task.end_s, task.isolated_s))
+        waited = f"waited {start:.3f} {unit}, " if start >= 0.0005 else ""
+        text = f"{waited}ran {end - start:.3f} {unit}; {times(task.slowdown)} its {alone:.3f} {unit} alone"
+        label = axes.annotate(name, (0, lane + 0.25), (3, 0), textcoords="offset points", fontweight="bold")
+        axes.annotate(text, (1, 0), (8, 0), xycoords=label, textcoords="offset points", va="bottom")
+        if start > 0:
+            axes.barh(
+                lane + 0.51, start, 0.34, facecolor="white", edgecolor=colour, hatch="////", linewidth=0.8
+            )
+        axes.barh(lane + 0.51, end - start, 0.34, left=start, color=colour)
+        axes.barh(lane + 0.78, alone, 0.11, color=colour, alpha=0.4)
+    axes.set_ylim(max(len(tasks), 1), 0)
+    axes.set_yticks([])
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def draw_panel(axes: Axes, panel: Panel, counter: Counter, colours: Mapping[str, str], scale: Scale) -> None:
+    """One counter over time, its capacity as a dashed line, its mean in the title."""
+    named = "" if panel.counter != "link" else f", {counter.name}"
+    look.panel(axes, panel.title + named, panel.unit)
+    total = extended(counter.times, counter.values, scale.end)
+    instants = [time / scale.length for time in total[0]]
+    values = [value / panel.size for value in total[1]]
+    if panel.line:
+        axes.plot(instants, values, color=look.INK, linewidth=1.6, drawstyle="steps-post")
+    else:
+        _areas(axes, instants, values, panel, counter, colours, scale)
+    top, note = max(values), f"mean {figures(average(counter, scale.end) / panel.size)} {panel.unit}"
+    if counter.maximum is not None:
+        limit = counter.maximum / panel.size
+        top = max(top, limit)
+        share = average(counter, scale.end) / counter.maximum if counter.maximum else 0.0
+        note += f" = {percent(share, 0)} % of {panel.limit}"
+        axes.axhline(limit, color=look.INK, linestyle="--", linewidth=1.2)
+        where: dict[str, Any] = {
+            "xycoords": ("axes fraction", "data"),
+            "textcoords": "offset points",
+            "ha": "right",
+        }
+        axes.annotate(
+            f"{panel.limit} {figures(limit)} {panel.unit}", (1, limit), (-3, 3), fontsize=9, **where
+        )
+    bottom = min(values) - 0.1 * top if panel.line else 0.0
+    axes.set_ylim(max(bottom, 0.0), top + 0.25 * (top - bottom))
+    axes.set_title(note, loc="right", fontsize=9.5, pad=5)
+
+
+def _areas(
+    axes: Axes,
+    instants: list[float],
+    values: list[float],
+    panel: Panel,
+    counter: Counter,
+    colours: Mapping[str, str],
+    scale: Scale,
+) -> None:
+    """The parts of the tasks stacked on each other in their order; what no task accounts for is grey."""
+    floor = [0.0] * len(instants)
+    for name in sorted(counter.by_task, key=list(colours).index):
+        part = extended(counter.times, counter.by_task[name], scale.end)[1]
+        top = [low + value / panel.size for low, value in zip(floor, part, strict=True)]
+        axes.fill_between(instants, floor, top, step="post", color=colours[name], linewidth=0, alpha=0.9)
+        floor = top
+    axes.fill_between(instants, floor, values, step="post", color="#bbbbbb", linewidth=0)
+    axes.plot(instants, values, color=look.INK, linewidth=0.7, drawstyle="steps-post")

@@ -1,0 +1,107 @@
+"""The timeline of one run as a picture: what ran when, and under it what each resource of one GPU was used for."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from c3sim.errors import InputError
+from c3sim.output import look
+from c3sim.output.panels import PANELS, Scale, draw_lanes, draw_panel
+from c3sim.output.steps import mean
+from c3sim.output.text import percent, time_unit, times
+from c3sim.result import Counter, Result, Timeline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_timeline"]
+
+LANES = 16  # tasks shown; a picture with more is not read
+WIDTH, HEADER, FOOTER, GAP = 11.0, 1.15, 0.6, 0.42  # inches
+LANE, PANEL = 0.62, 1.05
+
+
+def plot_timeline(result: Result, path: str | os.PathLike[str] | None = None, gpu: str = "gpu0") -> Figure:
+    """Draw *result*, which must hold its timeline, and write it to *path* (PNG, SVG or PDF, by suffix) if given.
+
+    Counters that are absent, or zero throughout, get no panel. Returns the figure. Raises InputError: no timeline, an
+    unknown suffix, a place that cannot be written.
+    """
+    if path is not None:
+        look.check_picture(path)
+    if result.timeline is None:
+        raise InputError("this result holds no timeline to draw; allowed: a run that recorded one")
+    with look.style():
+        figure = _draw(result, result.timeline, gpu)
+    if path is not None:
+        look.save(figure, path)
+    return figure
+
+
+def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    found = ((panel, _counter(timeline, gpu, panel.counter)) for panel in PANELS)
+    panels = [(panel, counter) for panel, counter in found if counter is not None and any(counter.values)]
+    tasks = dict(list(result.tasks.items())[:LANES])
+    heights = [LANE * len(tasks), *([PANEL] * len(panels))]
+    height = HEADER + sum(heights) + GAP * len(panels) + FOOTER
+    figure = Figure(figsize=(WIDTH, height))
+    grid = {"top": 1 - HEADER / height, "bottom": FOOTER / height, "left": 0.075, "right": 0.985}
+    grid |= {"hspace": GAP * len(heights) / sum(heights)}  # in units of the mean height
+    column = figure.subplots(
+        len(heights), sharex=True, height_ratios=heights, squeeze=False, gridspec_kw=grid
+    )[:, 0]
+    unit, length = time_unit(timeline.end)
+    longest = max([timeline.end, *(max(task.end_s, task.isolated_s) for task in tasks.values())])
+    scale = Scale(unit, length, timeline.end)
+    colours = look.colours(result.tasks)
+    draw_lanes(column[0], tasks, colours, scale)
+    for axes, (panel, counter) in zip(column[1:], panels, strict=True):
+        draw_panel(axes, panel, counter, colours, scale)
+    column[-1].set_xlim(0, longest / length or 1.0)
+    column[-1].set_xlabel(f"time since all streams were released ({unit})")
+    _header(figure, result, colours, height)
+    return figure
+
+
+def _header(figure: Figure, result: Result, colours: dict[str, str], height: float) -> None:
+    """Title, subtitle and the one legend, placed in inches from the top."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    unit, length = time_unit(result.wall_s)
+    title = f"{result.workload} on {result.node}, strategy {result.strategy}"
+    subtitle = (
+        f"wall {result.wall_s / length:.3f} {unit}; one task after the other {result.serial_s / length:.3f} {unit}; "
+        f"speedup {times(result.speedup)}, ideal {times(result.ideal_speedup)}"
+    )
+    if result.fraction_of_ideal is not None:
+        subtitle += f"; fraction of ideal {percent(result.fraction_of_ideal)} %"
+    if len(result.tasks) > LANES:
+        subtitle += f" (first {LANES} of {len(result.tasks)} tasks)"
+    figure.text(0.02, 1 - 0.3 / height, title, fontsize=14, fontweight="bold")
+    figure.text(0.02, 1 - 0.56 / height, subtitle, fontsize=10.5)
+    keys: list[Any] = [Patch(facecolor=colours[name], label=name) for name in list(colours)[:7]]
+    keys += [
+        Patch(facecolor="white", edgecolor=look.GREY, hatch="////", label="waiting to start"),
+        Patch(facecolor="#cccccc", label="thin bar: the task alone"),
+        Line2D([], [], color=look.INK, linestyle="--", linewidth=1.2, label="capacity or limit"),
+    ]
+    where: dict[str, Any] = {
+        "loc": "upper left",
+        "bbox_to_anchor": (0.012, 1 - 0.64 / height),
+        "borderaxespad": 0.0,
+    }
+    figure.legend(handles=keys, ncols=len(keys), frameon=False, fontsize=9.5, columnspacing=1.4, **where)
+
+
+def _counter(timeline: Timeline, gpu: str, name: str) -> Counter | None:
+    """The counter *name* of *gpu*; for "link" the mean over its outgoing links."""
+    if name != "link":
+        return next((counter for counter in timeline.counters if counter.name == f"{gpu}.{name}"), None)
+    pattern = re.compile(re.escape(gpu) + r"\.link\[\d+\]\.out")
+    links = [counter for counter in timeline.counters if pattern.fullmatch(counter.name)]
+    return mean(links, f"mean of {len(links)} links") if links else None

@@ -1,0 +1,55 @@
+"""Arithmetic on step functions of time. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from c3sim.result import Counter
+
+__all__ = ["at", "average", "extended", "mean"]
+
+
+def at(times: Sequence[float], values: Sequence[float], when: Sequence[float]) -> list[float]:
+    """The values of a step function at the instants *when*; zero before its first step."""
+    steps = (bisect_right(times, instant) - 1 for instant in when)
+    return [float(values[step]) if step >= 0 else 0.0 for step in steps]
+
+
+def mean(counters: Sequence[Counter], name: str) -> Counter:
+    """The mean of *counters* as one counter: of the totals, of each task's part, and of the capacities if all have one."""
+    times = sorted({time for counter in counters for time in counter.times})
+    tasks = dict.fromkeys(task for counter in counters for task in counter.by_task)
+
+    def average(task: str | None) -> list[float]:
+        none = [0.0]
+        parts = [c.values if task is None else c.by_task.get(task, none * len(c.times)) for c in counters]
+        sampled = [at(c.times, values, times) for c, values in zip(counters, parts, strict=True)]
+        return [sum(column) / len(counters) for column in zip(*sampled, strict=True)]
+
+    limits = [counter.maximum for counter in counters if counter.maximum is not None]
+    return replace(
+        counters[0],
+        name=name,
+        times=times,
+        values=average(None),
+        by_task={task: average(task) for task in tasks},
+        maximum=sum(limits) / len(limits) if len(limits) == len(counters) else None,
+    )
+
+
+def extended(times: Sequence[float], values: Sequence[float], end: float) -> tuple[list[float], list[float]]:
+    """A step function from 0 to *end* for drawing: zero before its first step, its last value held until *end*."""
+    instants = sorted({0.0, end, *(time for time in times if 0 <= time <= end)})
+    return instants, at(times, values, instants)
+
+
+def average(counter: Counter, end: float) -> float:
+    """The mean of *counter* over the time from 0 to *end*."""
+    instants, values = extended(counter.times, counter.values, end)
+    pieces = (
+        value * (until - since) for value, (since, until) in zip(values, pairwise(instants), strict=False)
+    )
+    return sum(pieces) / end if end > 0 else 0.0

@@ -1,0 +1,121 @@
+"""Tables for the terminal: one run, strategies side by side, where the time went.
+
+Each ``*_table`` takes plain data and returns a rich renderable; ``print_*`` prints it. Names from the input are shown
+as they are, never read as markup. Where the output is no terminal, rich writes plain text of its default width.
+
+An *explanation* is ``{"workload", "node", "strategy", "tasks": {NAME: {"isolated_s", "time_s", "slowdown",
+"causes": {CAUSE: share}, "left_over": share}}}``; shares are fractions of the isolated time, and
+slowdown = 1 + sum of the causes + left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from c3sim.output.layout import add_row, make_table, show, stack
+from c3sim.output.text import MISSING, figures, percent, time_unit, times
+from c3sim.result import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+
+__all__ = [
+    "compare_table",
+    "explain_table",
+    "print_compare",
+    "print_explain",
+    "print_run",
+    "run_table",
+]
+
+
+def run_table(result: Result) -> Group:
+    """One run: the times of the whole in a header line, then a row per task; notes at the end."""
+    unit, length = time_unit(result.wall_s)
+    whole = (
+        f"wall {result.wall_s / length:.3f} {unit}, serial {result.serial_s / length:.3f} {unit}, "
+        f"ideal speedup {times(result.ideal_speedup)}, speedup {times(result.speedup)}\n"
+        f"fraction of ideal {_share(result.fraction_of_ideal)}, own fraction {_share(result.own_fraction)}, "
+        f"energy {figures(result.energy_j)} J"
+    )
+    clocks = [f"{name}\n({unit})" for name in ("isolated", "start", "end", "time")]
+    table = make_table(["task", "kind"], [*clocks, "slowdown\n(x)", "energy\n(J)"])
+    for name, task in result.tasks.items():
+        spans = (f"{t / length:.3f}" for t in (task.isolated_s, task.start_s, task.end_s, task.time_s))
+        add_row(table, name, task.kind, *spans, times(task.slowdown), figures(task.energy_j))
+    title = f"{result.workload} on {result.node}, strategy {result.strategy}"
+    return stack(
+        title,
+        whole,
+        table,
+        "slowdown: time, queueing included, over isolated time",
+        *(f"note: {note}" for note in result.notes),
+    )
+
+
+def compare_table(results: Sequence[Result]) -> Group:
+    """The same workload under several strategies, a row each, and the fastest one named below."""
+    unit, length = time_unit(max((result.wall_s for result in results), default=0.0))
+    tasks = list(dict.fromkeys(name for result in results for name in result.tasks))
+    columns = [
+        f"wall\n({unit})",
+        "speedup\n(x)",
+        "fraction\nof ideal\n(%)",
+        "own\nfraction\n(%)",
+        "energy\n(J)",
+    ]
+    table = make_table(["strategy"], [*columns, *(f"{name}\n({unit},\nslowdown)" for name in tasks)])
+    for result in results:
+        shares = percent(result.fraction_of_ideal), percent(result.own_fraction)
+        per_task = (
+            f"{found.time_s / length:.3f}, {times(found.slowdown)}" if found else MISSING
+            for found in map(result.tasks.get, tasks)
+        )
+        wall, speedup = f"{result.wall_s / length:.3f}", f"{result.speedup:.2f}"
+        add_row(table, result.strategy, wall, speedup, *shares, figures(result.energy_j), *per_task)
+    if not results:
+        return stack("no strategies to compare", table)
+    best = min(results, key=lambda result: result.wall_s)
+    title = f"{best.workload} on {best.node}: ideal speedup {times(best.ideal_speedup)}"
+    return stack(
+        title, table, f"fastest: {best.strategy}, {times(best.speedup)} faster than one after the other"
+    )
+
+
+def explain_table(explanation: Mapping[str, Any]) -> Group:
+    """Per task, an account from the isolated to the concurrent time: each cause adds its share, the rest is left over."""
+    tasks: Mapping[str, Mapping[str, Any]] = explanation["tasks"]
+    unit, length = time_unit(max((task["time_s"] for task in tasks.values()), default=0.0))
+    table = make_table(["task", "where the time went"], ["share of\nisolated time\n(%)", f"time\n({unit})"])
+    for name, task in tasks.items():
+        account = {"alone (isolated time)": 1.0}
+        account |= {f"+ {cause}": share for cause, share in task["causes"].items()}
+        account |= {"+ left over (not explained)": task["left_over"]}
+        for position, (line, share) in enumerate(account.items()):
+            share_time = share * task["isolated_s"] / length
+            add_row(table, "" if position else name, line, percent(share), f"{share_time:.3f}")
+        total = f"= together with the others ({times(task['slowdown'])})"
+        add_row(table, "", total, percent(task["slowdown"]), f"{task['time_s'] / length:.3f}")
+        table.add_section()
+    title = f"{explanation['workload']} on {explanation['node']}, strategy {explanation['strategy']}"
+    return stack(title, table)
+
+
+def print_run(result: Result, console: Console | None = None) -> None:
+    """Print `run_table`."""
+    show(run_table(result), console)
+
+
+def print_compare(results: Sequence[Result], console: Console | None = None) -> None:
+    """Print `compare_table`."""
+    show(compare_table(results), console)
+
+
+def print_explain(explanation: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print `explain_table`."""
+    show(explain_table(explanation), console)
+
+
+def _share(fraction: float | None) -> str:
+    return MISSING if fraction is None else f"{percent(fraction)} %"

@@ -1,0 +1,48 @@
+"""How numbers are written: times in a unit that suits the longest, shares in per cent, sizes in binary units. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+
+__all__ = ["figures", "natural", "percent", "size", "time_unit", "times"]
+
+MISSING = "-"  # what does not apply, such as the fraction of ideal of a single task
+
+
+def time_unit(longest: float) -> tuple[str, float]:
+    """The unit in which times up to *longest* [s] read well, and its length in seconds: ("ms", 1e-3) from 0.5 ms on."""
+    if longest >= 2.0:
+        return "s", 1.0
+    return ("ms", 1e-3) if longest >= 0.5e-3 else ("us", 1e-6)
+
+
+def percent(fraction: float | None, digits: int = 1) -> str:
+    """0.4213 as "42.1"; the per cent sign belongs to the header or the sentence around it."""
+    return MISSING if fraction is None else f"{100 * fraction:.{digits}f}"
+
+
+def times(ratio: float | None) -> str:
+    """A speedup or slowdown: 1.4142 as "1.41x"."""
+    return MISSING if ratio is None else f"{ratio:.2f}x"
+
+
+def figures(value: float, count: int = 3) -> str:
+    """*value* with at least *count* significant figures and no exponent: 0.01234 as "0.0123", 5300.0 as "5300"."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    return f"{value:.{max(0, count - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def size(count: float) -> str:
+    """A number of bytes in binary units: 939524096 as "896 MiB"."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024
+    return f"{count:.4g} GiB"
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A sort key that puts ``dma[2]`` before ``dma[10]``."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,135 @@
+"""Whether a workload can run on a node: peers, channels, masks and the names of libraries."""
+
+from __future__ import annotations
+
+import re
+
+from c3sim.errors import InputError, InputErrors
+from c3sim.hints import unknown
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Workload
+from c3sim.yaml_nodes import join
+
+__all__ = ["check_on_node", "parse_cu_mask"]
+
+_RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+_TILE_STEP, _TILE_LARGEST = 4, 1024  # the smallest matrix instruction is 4 wide; no library has larger tiles
+
+
+def parse_cu_mask(mask: str | int | None, cus: int) -> tuple[int, ...]:
+    """Bits of a CU mask, sorted: a count (the first n), ranges such as ``"0-271,280"``, or None (all *cus*).
+
+    Raises InputError for an empty mask, bits beyond the last compute unit, and text that is no list of ranges.
+    """
+    allowed = f"bits are 0 to {cus - 1}, as in '0-{cus - 1}'"
+    if mask is None:
+        return tuple(range(cus))
+    if isinstance(mask, int):
+        if not 1 <= mask <= cus:
+            raise InputError(f"mask of {mask} compute units; must be 1 to {cus}")
+        return tuple(range(mask))
+    bits: set[int] = set()
+    if not mask.strip():
+        raise InputError(f"mask {mask!r} has no compute unit; {allowed}")
+    for part in mask.split(","):
+        match = _RANGE.fullmatch(part)
+        if not match:
+            raise InputError(f"{part!r} in mask {mask!r} is no bit or range; {allowed}")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first > last:
+            raise InputError(f"{part!r} in mask {mask!r} runs backwards; {allowed}")
+        if last >= cus:
+            raise InputError(f"{part!r} in mask {mask!r} is beyond the last compute unit; {allowed}")
+        bits.update(range(first, last + 1))
+    return tuple(sorted(bits))
+
+
+def check_on_node(workload: Workload, node: Node) -> None:
+    """Whether *workload* can run on *node*. Raises InputErrors, all that were found."""
+    errors: list[InputError] = []
+    for name, task in workload.tasks.items():
+        path = join("tasks", name)
+        if isinstance(task, Collective):
+            errors += _collective_errors(task, node, path)
+        elif isinstance(task, Gemm):
+            errors += _gemm_errors(task, node, path)
+        elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
+            errors += _peer_errors(task.peer, node, join(path, "peer"))
+        elif isinstance(task, Commands):
+            errors += _program_errors(task, node, path)
+    for name, stream in workload.streams.items():
+        try:
+            parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)
+        except InputError as error:
+            errors.append(InputError(error.message, f"{join('streams', name)}.compute_units"))
+    if errors:
+        raise InputErrors(errors)
+
+
+def _collective_errors(task: Collective, node: Node, path: str) -> list[InputError]:
+    errors = []
+    if node.gpus < 2:
+        errors.append(InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path))
+    cus = node.gpu.compute_unit_count
+    if task.channels is not None and task.channels > cus:
+        errors.append(
+            InputError(
+                f"got {task.channels}; must be at most the {cus} compute units", join(path, "channels")
+            )
+        )
+    if task.backend == "dma":
+        return errors
+    if task.backend not in node.collective_libraries:
+        allowed = (*node.collective_libraries, "dma")
+        return [*errors, InputError(unknown("backend", task.backend, allowed), join(path, "backend"))]
+    library = node.collective_libraries[task.backend]
+    if task.op not in library.algorithms or task.op not in library.channels.default:
+        allowed = tuple(op for op in library.algorithms if op in library.channels.default)
+        errors.append(
+            InputError(unknown(f"collective of {task.backend}", task.op, allowed), join(path, "op"))
+        )
+    if task.protocol is not None and task.protocol not in library.protocols:
+        errors.append(
+            InputError(unknown("protocol", task.protocol, library.protocols), join(path, "protocol"))
+        )
+    return errors
+
+
+def _gemm_errors(task: Gemm, node: Node, path: str) -> list[InputError]:
+    errors = []
+    gpu = node.gpu
+    if task.library not in gpu.gemm_libraries:
+        errors.append(InputError(unknown("library", task.library, gpu.gemm_libraries), join(path, "library")))
+    if task.dtype not in gpu.compute_units.flops_per_cycle:
+        allowed = gpu.compute_units.flops_per_cycle
+        errors.append(
+            InputError(unknown(f"data type on {gpu.name}", task.dtype, allowed), join(path, "dtype"))
+        )
+    for i, side in enumerate(task.macro_tile or ()):
+        if side % _TILE_STEP or side > _TILE_LARGEST:
+            message = f"got {side}; must be a multiple of {_TILE_STEP}, at most {_TILE_LARGEST}"
+            errors.append(InputError(message, join(join(path, "macro_tile"), i)))
+    return errors
+
+
+def _peer_errors(peer: int, node: Node, path: str) -> list[InputError]:
+    if node.gpus < 2:
+        return [InputError(f"a copy to a peer on {node.gpus} GPU; needs a node of at least 2", path)]
+    if peer >= node.gpus:
+        return [
+            InputError(f"got {peer}; must be at most {node.gpus - 1} on a node of {node.gpus} GPUs", path)
+        ]
+    return []
+
+
+def _program_errors(task: Commands, node: Node, path: str) -> list[InputError]:
+    errors = []
+    engines = node.gpu.dma_engines.count
+    for i, command in enumerate(task.program):
+        where = join(join(path, "program"), i)
+        if command.peer is not None:
+            errors += _peer_errors(command.peer, node, join(where, "peer"))
+        if command.engine >= engines:
+            message = f"got {command.engine}; must be at most {engines - 1}, there are {engines} engines"
+            errors.append(InputError(message, join(where, "engine")))
+    return errors

@@ -1,0 +1,77 @@
+"""What the parts of one run share: clock, fluid layer, machine, dispatchers, host threads, and the log of spans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import simpy
+
+from c3sim.engine.fluid import Fluid
+from c3sim.machine import Machine
+from c3sim.processes.dispatcher import Dispatcher, GridShape
+from c3sim.result import Span
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Stream, Workload
+
+__all__ = ["Context", "HostThread"]
+
+
+class HostThread:
+    """A thread that does one thing at a time, in the order asked."""
+
+    def __init__(self, env: simpy.Environment):
+        self.env = env
+        self.free_at = 0.0
+
+    def busy(self, time: float) -> float:
+        """Reserve the thread for *time* s; returns the delay from now until that is done."""
+        self.free_at = max(self.free_at, self.env.now) + time
+        return self.free_at - self.env.now
+
+
+@dataclass
+class Context:
+    """One run. Parts ask it for what they share; ``private`` kinds of sharing are one per task instead."""
+
+    env: simpy.Environment
+    node: Node
+    workload: Workload
+    fluid: Fluid
+    machine: Machine
+    shapes: Mapping[str, GridShape]  # of every task that needs compute units
+    longer: Mapping[str, GridShape]  # those workgroups of a persistent grid whose list is one tile longer
+    spans: list[Span] | None
+    dispatchers: dict[tuple[int, str], Dispatcher] = field(default_factory=dict)
+    threads: dict[tuple[int, str], HostThread] = field(default_factory=dict)
+
+    def after(self, delay: float, call: Callable[[], None]) -> None:
+        """Call *call* in *delay* s."""
+        timeout = self.env.timeout(delay)
+        timeout.callbacks.append(lambda _event: call())  # type: ignore[union-attr]
+
+    def dispatcher(self, gpu: int, task: str) -> Dispatcher:
+        key = (gpu, task if "compute_units" in self.machine.private else "")
+        if key not in self.dispatchers:
+            tasks = [task] if key[1] else list(self.shapes)
+            shapes = [shapes[name] for shapes in (self.shapes, self.longer) for name in tasks if name in shapes]
+            self.dispatchers[key] = Dispatcher(self.node.gpu, shapes)
+        return self.dispatchers[key]
+
+    def host(self, gpu: int, task: str) -> HostThread:
+        single = self.workload.host.threads == "single"
+        key = (0 if single else gpu, task if "host" in self.machine.private else "")
+        if key not in self.threads:
+            self.threads[key] = HostThread(self.env)
+        return self.threads[key]
+
+    def stream_of(self, task: str) -> Stream:
+        name = self.workload.tasks[task].stream
+        return self.workload.streams.get(name, Stream()) if name is not None else Stream()
+
+    def span(self, gpu: int, track: str, name: str, task: str, start: float, **detail: object) -> None:
+        """Log that *track* of *gpu* was occupied from *start* until now."""
+        if self.spans is not None:
+            self.spans.append(
+                Span(track=f"gpu{gpu}.{track}", name=name, task=task, start=start, end=self.env.now, detail=detail)
+            )

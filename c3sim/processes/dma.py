@@ -1,0 +1,127 @@
+"""DMA engines: copies, direct collectives and small programs without compute units.
+
+The host submits one command after another (each costs its thread time). An engine works down its queue one command at
+a time; a copy pays the engine's latency, half before its first byte and half until its completion is seen.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from c3sim.machine import Traffic
+from c3sim.models.links import route
+from c3sim.processes.context import Context
+
+__all__ = ["HOST", "DmaCopy", "DmaQueues", "direct_copies"]
+
+HOST = -1  # as source or destination: host memory
+Step = Callable[[Callable[[], None]], None]  # does one command, then calls what it was given
+
+
+@dataclass(frozen=True, slots=True)
+class DmaCopy:
+    """*size* bytes from GPU *source* to *destination* by *engine* of *gpu*.
+
+    *mirrored*: every GPU does the same, so what arrives here is drawn here, as part of this copy.
+    """
+
+    gpu: int
+    engine: int
+    source: int
+    destination: int
+    size: float
+    mirrored: bool = False
+
+
+def direct_copies(context: Context, gpu: int, size: float) -> list[DmaCopy]:
+    """The flat pattern of all-gather and all-to-all: one copy of size/n to each peer, an engine per peer."""
+    gpus, engines = context.node.gpus, context.node.gpu.dma_engines.count
+    return [
+        DmaCopy(gpu, (offset - 1) % engines, gpu, (gpu + offset) % gpus, size / gpus, True)
+        for offset in range(1, gpus)
+    ]
+
+
+class DmaQueues:
+    """The engines of the node and their queues."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        self._waiting: dict[tuple[int, int, str], deque[Step]] = {}
+        self._busy: set[tuple[int, int, str]] = set()
+
+    def submit(self, task: str, gpu: int, steps: list[tuple[int, Step]], done: Callable[[], None]) -> None:
+        """The host thread of *gpu* submits (engine, step) in order; *done()* after the last one has ended."""
+        left = [len(steps)]
+
+        def completed() -> None:
+            left[0] -= 1
+            if not left[0]:
+                done()
+
+        for engine, step in steps:
+            delay = self.context.host(gpu, task).busy(self.context.node.host.copy_time)
+            key = (gpu, engine, task if "dma" in self.context.machine.private else "")
+            self.context.after(delay, lambda key=key, step=step: self._arrive(key, step, completed))  # type: ignore[misc]
+
+    def copy_step(self, task: str, copy: DmaCopy) -> Step:
+        """The step that carries *copy* out."""
+
+        def run(proceed: Callable[[], None]) -> None:
+            begun = self.context.env.now
+            half = self.context.node.gpu.dma_engines.latency / 2
+
+            def ended() -> None:
+                self.context.span(copy.gpu, f"dma[{copy.engine}]", task, task, begun, bytes=copy.size)
+                proceed()
+
+            def move() -> None:
+                self.context.machine.flow(
+                    f"{task}:copy", task=task, gpu=copy.gpu, work=copy.size,
+                    cap=self.context.node.gpu.dma_engines.bandwidth, traffic=self._traffic(copy),
+                    done=lambda _flow: self.context.after(half, ended),
+                )  # fmt: skip
+
+            self.context.after(half, move)
+
+        return run
+
+    # -- private ------------------------------------------------------------------------------------------------
+
+    def _arrive(self, key: tuple[int, int, str], step: Step, completed: Callable[[], None]) -> None:
+        def run(proceed: Callable[[], None]) -> None:
+            step(lambda: (completed(), proceed())[1])
+
+        self._waiting.setdefault(key, deque()).append(run)
+        if key not in self._busy:
+            self._busy.add(key)
+            self._next(key)
+
+    def _next(self, key: tuple[int, int, str]) -> None:
+        if self._waiting[key]:
+            self._waiting[key].popleft()(lambda: self._next(key))
+        else:
+            self._busy.discard(key)
+
+    def _traffic(self, copy: DmaCopy) -> Traffic:
+        """Per byte: read at the source, written at the destination, over the links between."""
+        engine = (copy.engine, 1.0)
+        if HOST in (copy.source, copy.destination):
+            outward = copy.destination == HOST
+            return Traffic(
+                cache=1.0, hbm_read=float(outward), hbm_write=float(not outward), inserted=1.0,
+                host=(("out" if outward else "in", 1.0),), engine=engine,
+            )  # fmt: skip
+        if copy.destination == copy.source:
+            return Traffic(cache=2.0, hbm_read=1.0, hbm_write=1.0, inserted=2.0, engine=engine)
+        node = self.context.node
+        ports = tuple((hop, 1.0) for hop in route(node.links.topology, node.gpus, copy.source, copy.destination))
+        if copy.mirrored:
+            return Traffic(cache=2.0, hbm_read=1.0, hbm_write=1.0, inserted=2.0, ports=ports, engine=engine)
+        remote = ((copy.destination, 0.0, 1.0),) if copy.gpu == copy.source else ((copy.source, 1.0, 0.0),)
+        read = float(copy.gpu == copy.source)
+        return Traffic(
+            cache=1.0, hbm_read=read, hbm_write=1.0 - read, inserted=1.0, ports=ports, remote=remote, engine=engine
+        )

@@ -1,0 +1,91 @@
+"""A GEMM as a kernel: plan, caches and memory put together into the cost of a tile."""
+
+from __future__ import annotations
+
+from c3sim.machine import Traffic
+from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction
+from c3sim.models.gemm import GemmPlan, plan_gemm
+from c3sim.models.memory import unit_rate
+from c3sim.processes.context import Context
+from c3sim.processes.dispatcher import Claim
+from c3sim.processes.kernels import KernelSpec, TileCost
+from c3sim.specs.workload import DTYPE_BYTES, Gemm
+
+__all__ = ["gemm_kernel", "gemm_workgroups"]
+
+
+def gemm_workgroups(plan: GemmPlan, task: Gemm, compute_units: int) -> int:
+    """Grid size: a workgroup per tile, or one per compute unit for schedules that stay."""
+    if plan.schedule == "one_per_tile":
+        return plan.tiles
+    if plan.schedule == "stream_k":
+        return task.workgroups or compute_units
+    return min(plan.tiles, task.workgroups or compute_units)
+
+
+def _warm_bytes(context: Context, name: str, task: Gemm) -> float:
+    """Operand bytes that are in the memory-side cache at the start, if they fit."""
+    if not task.reads:
+        operands = (task.m * task.k + task.k * task.n) * DTYPE_BYTES[task.dtype] * task.batch
+        return float(operands) if task.inputs == "warm" else 0.0
+    buffers = context.workload.buffers
+    return sum(buffers[buffer].size for buffer in task.reads if buffers[buffer].state == "warm")
+
+
+def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_rounds: bool) -> KernelSpec:
+    """The kernel of *task*; a tile's cost depends on what else fills the memory-side cache when it starts."""
+    spec = context.node.gpu
+    plan = plan_gemm(spec, task)
+    element = DTYPE_BYTES[task.dtype]
+    library = spec.gemm_libraries[task.library]
+    operands = (task.m * task.k + task.k * task.n) * element * task.batch
+    warm = _warm_bytes(context, name, task)
+    flop_energy = spec.energy.flop[task.dtype]
+    body = plan.tile_time - plan.prologue
+
+    def cost(crowd: int, together: int) -> TileCost:
+        traffic = gemm_traffic(
+            task.m, task.n, task.k, task.batch, plan.tile, plan.split_k, element, spec.dies.count, together
+        )
+        units = together / crowd
+        compute = crowd * body + plan.prologue
+        first, again = _misses(context, name, gpu, traffic, together / compute, warm, operands)
+        from_hbm = first + again
+        rate = unit_rate(spec, units, spec.compute_units.read_bandwidth, 0.0) * library.memory_efficiency / crowd
+        return TileCost(
+            time=max(compute, from_hbm / rate + plan.prologue),
+            traffic=Traffic(
+                l2=traffic.l2,
+                cache=traffic.past_l2,
+                hbm_read=from_hbm,
+                hbm_write=traffic.written,
+                core_energy=plan.flops_per_tile * flop_energy,
+                inserted=from_hbm + traffic.written,
+            ),
+        )
+
+    return KernelSpec(
+        tiles=plan.tiles,
+        schedule=plan.schedule,
+        claim=Claim(plan.lds, plan.registers, plan.waves),
+        residents=plan.residents,
+        cost=cost,
+        fold_rounds=fold_rounds,
+    )
+
+
+def _misses(
+    context: Context, name: str, gpu: int, traffic: object, tiles_per_second: float, warm: float, operands: float
+) -> tuple[float, float]:
+    """HBM bytes per tile: operands touched for the first time, operands read again."""
+    from c3sim.models.caches import GemmTraffic
+
+    assert isinstance(traffic, GemmTraffic)
+    cache = context.node.gpu.memory_cache
+    if cache is None:
+        return traffic.first_touch, max(0.0, traffic.past_l2 - traffic.written - traffic.first_touch)
+    own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
+    others = context.machine.other_insertion(name, gpu)
+    share = cache_share(cache.capacity, own, own + others)
+    kept = min(warm, cache.capacity) / operands * resident_fraction(min(warm, cache.capacity), share) if warm else 0.0
+    return traffic.first_touch * (1 - kept), traffic.reread * (1 - resident_fraction(traffic.reuse_footprint, share))

@@ -1,0 +1,234 @@
+"""Tasks of a workload on the clock: streams keep order, ``after`` is awaited, hosts submit, each kind is started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from c3sim.checks import parse_after, parse_cu_mask, task_order
+from c3sim.models.collective import plan_collective
+from c3sim.models.gemm import plan_gemm
+from c3sim.processes.collectives import ChannelCollective
+from c3sim.processes.context import Context
+from c3sim.processes.dispatcher import Claim, GridShape
+from c3sim.processes.dma import HOST, DmaCopy, DmaQueues, direct_copies
+from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
+from c3sim.processes.kernels import Kernel, KernelSpec
+from c3sim.processes.programs import program_steps
+from c3sim.processes.signals import Key, Signals
+from c3sim.processes.streaming import copy_kernel, stream_kernel
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm, HostTask, StreamKernel, Workload
+
+__all__ = ["TaskRuns", "Times", "grid_shapes", "longer_shapes"]
+
+Call = Callable[[], None]
+
+
+def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
+    """Grid of every task that needs compute units."""
+    shapes = {}
+    units = node.gpu.compute_unit_count
+    for name, task in workload.tasks.items():
+        allowed = workload.streams[task.stream].compute_units if task.stream in workload.streams else None
+        mask = None if allowed is None else parse_cu_mask(allowed, units)
+        if isinstance(task, Gemm):
+            shapes[name] = GridShape(gemm_workgroups(plan_gemm(node.gpu, task), task, units), mask)
+        elif isinstance(task, StreamKernel) or (isinstance(task, Copy) and task.executor == "kernel"):
+            shapes[name] = GridShape(task.workgroups or units, mask)
+        elif isinstance(task, Collective) and task.backend != "dma":
+            shapes[name] = GridShape(plan_collective(node, task).channels, mask)
+    return shapes
+
+
+def longer_shapes(workload: Workload, node: Node, shapes: Mapping[str, GridShape]) -> dict[str, GridShape]:
+    """Those workgroups of each persistent GEMM whose list of tiles is one longer."""
+    longer = {}
+    for name, task in workload.tasks.items():
+        if isinstance(task, Gemm):
+            plan = plan_gemm(node.gpu, task)
+            extra = plan.tiles % shapes[name].workgroups
+            if plan.schedule == "persistent" and extra:
+                longer[name] = GridShape(extra, shapes[name].mask)
+    return longer
+
+
+@dataclass
+class Times:
+    """When a task of one GPU was ready, started (first workgroup, first command) and ended [s]."""
+
+    ready: float
+    start: float | None = None
+    end: float | None = None
+    detail: dict[str, object] = field(default_factory=dict)
+
+
+class TaskRuns:
+    """All tasks of the workload on all simulated GPUs."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        self.signals = Signals()
+        self.queues = DmaQueues(context)
+        self.times: dict[Key, Times] = {}
+        self.unfinished = 0
+        self._needs: dict[Key, tuple[Key, ...]] = {}
+        self._collectives: dict[tuple[str, int], ChannelCollective] = {}
+        self._ends: dict[tuple[str, int, int], tuple[Call, Call]] = {}
+        self._tiles: dict[Key, float] = {}
+        self._awaited: dict[str, list[tuple[str, float]]] = {}  # GEMM -> (signal, share of its tiles)
+        for task in context.workload.tasks.values():
+            for entry in task.after:
+                what = parse_after(entry)
+                if what.tiles is not None:
+                    self._awaited.setdefault(what.task, []).append((entry, what.tiles))
+
+    def submit(self) -> None:
+        """Fill every queue, in launch order, at time 0."""
+        workload, context = self.context.workload, self.context
+        for gpu in context.machine.gpus:
+            last: dict[str, str] = {}
+            for name in task_order(workload):
+                task = workload.tasks[name]
+                if gpu != 0 and isinstance(task, Copy) and task.gpus == "first":
+                    continue
+                needs = [(entry, gpu) for entry in task.after]
+                if task.stream is not None:
+                    needs += [(last[task.stream], gpu)] if task.stream in last else []
+                    last[task.stream] = name
+                if workload.host.launch == "eager" and name in context.shapes:
+                    launched = (f"launch of {name}", gpu)
+                    needs.append(launched)
+                    delay = context.host(gpu, name).busy(context.node.host.launch_time)
+                    context.after(delay, partial(self.signals.fire, launched))
+                self._needs[name, gpu] = tuple(needs)
+                self.unfinished += 1
+                self.signals.when(needs, partial(self._run, name, gpu, 1))
+
+    def waiting(self) -> dict[str, str]:
+        """What each unfinished task waits for: the text of a deadlock."""
+        found: dict[str, str] = {}
+        for (name, gpu), needs in self._needs.items():
+            times = self.times.get((name, gpu))
+            if times is None:
+                found.setdefault(name, "after " + ", ".join(self.signals.missing(needs)))
+            elif times.end is None:
+                what = "a compute unit with room for its workgroups" if times.start is None else "its peers or progress"
+                found.setdefault(name, what)
+        return found
+
+    # -- private ------------------------------------------------------------------------------------------------
+
+    def _run(self, name: str, gpu: int, turn: int) -> None:
+        """Run the task for the *turn*-th time; the next repeat, or its end, follows."""
+        times = self.times.setdefault((name, gpu), Times(ready=self.context.env.now))
+
+        def started() -> None:
+            if times.start is None:
+                times.start = self.context.env.now
+
+        def done() -> None:
+            if turn < self.context.workload.tasks[name].repeat:
+                self._run(name, gpu, turn + 1)
+                return
+            times.end = self.context.env.now
+            assert times.start is not None
+            stream = self.context.workload.tasks[name].stream or name
+            self.context.span(gpu, f"stream.{stream}", name, name, times.start, **times.detail)
+            self.unfinished -= 1
+            self.signals.fire((name, gpu))
+
+        self._start(name, gpu, turn, times, started, done)
+
+    def _start(self, name: str, gpu: int, turn: int, times: Times, started: Call, done: Call) -> None:
+        context, task = self.context, self.context.workload.tasks[name]
+        if isinstance(task, Gemm | StreamKernel) or (isinstance(task, Copy) and task.executor == "kernel"):
+            self._start_kernel(name, gpu, self._kernel_spec(name, gpu, task, times), started, done)
+        elif isinstance(task, Collective) and task.backend != "dma":
+            self._ends[name, gpu, turn] = (started, done)
+            run = self._collective(name, turn, task)
+            plan = run.plan
+            times.detail.update(channels=plan.channels, algorithm=plan.algorithm, protocol=plan.protocol)
+            context.after(context.node.gpu.kernels.dispatch_latency, partial(run.launch, gpu))
+        elif isinstance(task, HostTask):
+            started()
+            context.after(context.host(gpu, name).busy(task.time), done)
+        else:
+            started()
+            self._submit_commands(name, gpu, task, done)
+
+    def _submit_commands(self, name: str, gpu: int, task: Collective | Copy | Commands, done: Call) -> None:
+        if isinstance(task, Commands):
+            steps = program_steps(self.context, self.queues, self.signals, name, gpu, task)
+        else:
+            copies = (
+                [_copy_command(self.context, gpu, task)]
+                if isinstance(task, Copy)
+                else direct_copies(self.context, gpu, task.size)
+            )
+            steps = [(copy.engine, self.queues.copy_step(name, copy)) for copy in copies]
+
+        def ended() -> None:
+            if isinstance(task, Collective):
+                for chunk in range(task.chunks):  # the engines report completion of whole copies only
+                    self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
+            done()
+
+        self.queues.submit(name, gpu, steps, ended)
+
+    def _kernel_spec(self, name: str, gpu: int, task: Gemm | StreamKernel | Copy, times: Times) -> KernelSpec:
+        if isinstance(task, Gemm):
+            plan = plan_gemm(self.context.node.gpu, task)
+            times.detail.update(
+                macro_tile=f"{plan.tile[0]}x{plan.tile[1]}", tiles=plan.tiles, split_k=plan.split_k, schedule=plan.schedule
+            )
+            return gemm_kernel(self.context, name, gpu, task, fold_rounds=name not in self._awaited)
+        if isinstance(task, StreamKernel):
+            return stream_kernel(self.context, name, gpu, task)
+        return copy_kernel(self.context, name, gpu, task)
+
+    def _start_kernel(self, name: str, gpu: int, spec: KernelSpec, started: Call, done: Call) -> None:
+        latencies = self.context.node.gpu.kernels
+        self._tiles[name, gpu] = 0.0
+        kernel = Kernel(
+            self.context, name, gpu, spec, started=started,
+            progressed=lambda tiles: self._progress(name, gpu, tiles / spec.tiles),
+            done=partial(self.context.after, latencies.completion_latency, done),
+        )  # fmt: skip
+        self.context.after(latencies.dispatch_latency, kernel.launch)
+
+    def _progress(self, name: str, gpu: int, share: float) -> None:
+        """Tiles have finished: release who waits for that share."""
+        self._tiles[name, gpu] += share
+        for signal, wanted in self._awaited.get(name, ()):
+            if self._tiles[name, gpu] >= wanted * (1 - 1e-9):
+                self.signals.fire((signal, gpu))
+
+    def _collective(self, name: str, turn: int, task: Collective) -> ChannelCollective:
+        """The run that all ranks share."""
+        key = (name, turn)
+        if key not in self._collectives:
+            context, kernels = self.context, self.context.node.gpu.kernels
+            channels = context.node.collective_libraries[task.backend].channels
+
+            def chunk_done(chunk: int) -> None:
+                for gpu in context.machine.gpus:
+                    self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
+
+            self._collectives[key] = ChannelCollective(
+                context, name, plan_collective(context.node, task),
+                Claim(channels.lds, channels.registers, channels.waves), task.chunks,
+                started=lambda rank: self._ends[name, rank, turn][0](),
+                chunk_done=chunk_done,
+                done=lambda rank: context.after(kernels.completion_latency, self._ends[name, rank, turn][1]),
+            )  # fmt: skip
+        return self._collectives[key]
+
+
+def _copy_command(context: Context, gpu: int, task: Copy) -> DmaCopy:
+    """A copy task as one command on the engine that serves its peer."""
+    peer = (gpu + task.peer) % context.node.gpus
+    where = {"gpu": gpu, "peer": peer, "host": HOST}
+    engine = (task.peer - 1) % context.node.gpu.dma_engines.count
+    return DmaCopy(gpu, engine, where[task.source], where[task.destination], task.bytes, task.gpus == "all")

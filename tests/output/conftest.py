@@ -1,0 +1,160 @@
+"""A hand-made run of a GEMM beside an all-gather, an explanation and a study: numbers chosen to be easy to recognise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from c3sim.result import Counter, Result, Span, TaskResult, Timeline
+
+MS = 1e-3
+# Until 1 ms the collective holds 32 of 304 compute units and the GEMM the others; then the GEMM has all until 3 ms.
+TIMES = [0.0, 0.5 * MS, 2.0 * MS, 3.0 * MS]
+
+
+def counter(name: str, unit: str, maximum: float | None, **by_task: list[float]) -> Counter:
+    values = [sum(column) for column in zip(*by_task.values(), strict=True)]
+    return Counter(name=name, unit=unit, times=TIMES, values=values, maximum=maximum, by_task=by_task)
+
+
+def make_timeline() -> Timeline:
+    links = [
+        counter(f"gpu0.link[{i}].out", "B/s", 48e9, gather=[0.0, 40e9 + i * 1e9, 0.0, 0.0]) for i in range(3)
+    ]
+    return Timeline(
+        spans=[
+            Span(track="gpu0.stream.compute", name="gemm", task="gemm", start=0.0, end=3 * MS, detail={"tiles": 1184}),
+            Span(track="gpu0.stream.comm", name="all_gather", task="gather", start=0.5 * MS, end=2 * MS),
+            Span(track="gpu0.dma[0]", name="copy", task="gather", start=0.5 * MS, end=1.5 * MS, detail={"peer": 1}),
+            Span(track="gpu0.dma[0]", name="copy", task="other", start=1.0 * MS, end=2.0 * MS, detail={"peer": 2}),
+            Span(track="host", name="launch", task="gemm", start=0.0, end=5e-6),
+        ],
+        counters=[
+            counter("gpu0.compute_units", "1", 304, gemm=[304, 272, 304, 0], gather=[0, 32, 0, 0]),
+            counter("gpu0.hbm", "B/s", 5.3e12, gemm=[1.5e12, 1e12, 1.5e12, 0], gather=[0, 0.9e12, 0, 0]),
+            *links,
+            Counter(name="gpu0.clock", unit="Hz", times=TIMES, values=[2.1e9, 1.8e9, 2.0e9, 2.1e9], maximum=2.1e9),
+            Counter(name="gpu0.power", unit="W", times=TIMES, values=[650.0, 750.0, 700.0, 140.0], maximum=750.0),
+        ],
+        end=3 * MS,
+    )
+
+
+def make_task(kind: str, isolated: float, start: float, end: float) -> TaskResult:
+    return TaskResult(
+        isolated_s=isolated, start_s=start, end_s=end, time_s=end, slowdown=end / isolated, kind=kind, energy_j=1.5
+    )
+
+
+def make_result(strategy: str = "base", wall: float = 3 * MS, timeline: bool = True) -> Result:
+    """Isolated 2.5 and 1.25 ms: serial 3.75 ms, ideal 1.5x; wall 3 ms: 1.25x, half of ideal."""
+    return Result(
+        workload="gemm_all_gather",
+        node="mi300x-8",
+        strategy=strategy,
+        wall_s=wall,
+        serial_s=3.75 * MS,
+        ideal_speedup=1.5,
+        speedup=3.75 * MS / wall,
+        fraction_of_ideal=(3.75 * MS / wall - 1) / 0.5,
+        own_fraction=0.625,
+        energy_j=2.25,
+        tasks={
+            "gemm": make_task("gemm", 2.5 * MS, 0.0, wall),
+            "gather": make_task("collective", 1.25 * MS, 0.5 * MS, 2 * MS),
+        },
+        folded=True,
+        events=42,
+        notes=("power is not validated on this node [no data]",),
+        timeline=make_timeline() if timeline else None,
+    )
+
+
+EXPLANATION: dict[str, Any] = {
+    "workload": "gemm_all_gather",
+    "node": "mi300x-8",
+    "strategy": "base",
+    "tasks": {
+        "gemm": {
+            "isolated_s": 2.5 * MS,
+            "time_s": 3.0 * MS,
+            "slowdown": 1.2,
+            "causes": {"fewer compute units": 0.15, "HBM bandwidth": 0.04},
+            "left_over": 0.01,
+        },
+        "gather": {
+            "isolated_s": 1.25 * MS,
+            "time_s": 2.0 * MS,
+            "slowdown": 1.6,
+            "causes": {"waiting for compute units [queue]": 0.4, "HBM bandwidth": 0.25},
+            "left_over": -0.05,
+        },
+    },
+}
+
+MEANS = {"base": 0.2, "sp": 0.4, "rp": 0.38, "sp_rp": 0.43, "conccl": 0.65, "conccl_rp": 0.7, "auto": 0.72}
+
+
+def make_study() -> dict[str, Any]:
+    """Ten scenarios of all classes; the fraction of each strategy is its mean plus or minus a spread."""
+    scenarios = []
+    for index in range(10):
+        kind = ("G-long", "C-long", "GC-equal")[index % 3]
+        shares = {name: mean + 0.03 * (index - 4.5) for name, mean in MEANS.items()}
+        runs = {
+            name: {"wall_s": 9 * MS / (1 + 0.6 * share), "speedup": 1 + 0.6 * share, "fraction_of_ideal": share}
+            for name, share in shares.items()
+        }
+        scenarios.append(
+            {
+                "name": f"pair{index}",
+                "class": kind,
+                "collective": ("all_gather", "all_to_all")[index % 2],
+                "bytes": 896 * 2**20,
+                "gemm": {"m": 8192, "n": 8192, "k": 8192, "dtype": "bf16"},
+                "gemm_isolated_s": 6 * MS,
+                "comm_isolated_s": 3 * MS,
+                "strategies": runs,
+            }
+        )
+    return {
+        "name": "c3",
+        "node": "mi300x-8",
+        "strategies": {
+            name: {
+                "mean_fraction_of_ideal": mean,
+                "ratio_of_means": mean + 0.01,
+                "mean_own_fraction": mean + 0.02,
+                "mean_speedup": 1 + 0.6 * mean,
+                "max_speedup": 1 + 0.6 * (mean + 0.135),
+                "band": [mean - 0.05, mean + 0.06],
+            }
+            for name, mean in MEANS.items()
+        },
+        "scenarios": scenarios,
+        "published": {
+            "mean_fraction_of_ideal": {"base": 0.21, "sp": 0.42, "rp": 0.41, "conccl": 0.66, "conccl_rp": 0.72},
+            "source": "arXiv 2412.14335",
+        },
+    }
+
+
+@pytest.fixture
+def result() -> Result:
+    return make_result()
+
+
+@pytest.fixture
+def timeline() -> Timeline:
+    return make_timeline()
+
+
+@pytest.fixture
+def study() -> dict[str, Any]:
+    return make_study()
+
+
+@pytest.fixture
+def explanation() -> dict[str, Any]:
+    return EXPLANATION
