@@ -79,6 +79,8 @@ def load_hardware(path_or_name: str | Path) -> LoadedNode:
 
 def _referenced_gpu(name: str, node_file: Path, line: int, document: Conform) -> Gpu | None:
     """The GPU that a node file names, its leaves added under ``gpu.``; its errors carry its own file."""
+    document.places["gpu"] = line
+    document.bad.add("gpu")  # whatever is wrong with it is said in its own file
     try:
         beside = node_file.parent / name
         path = beside if name.endswith((".yaml", ".yml")) and beside.exists() else library.find("gpu", name)
@@ -87,8 +89,6 @@ def _referenced_gpu(name: str, node_file: Path, line: int, document: Conform) ->
         return None
     errors: list[InputError] = []
     root = _read(path, errors)
-    document.bad.add("gpu")  # whatever is wrong with it is said in its own file
-    document.places["gpu"] = line
     inner = Conform(style="leaf", file=display(path), errors=errors)
     gpu = validate(inner, Gpu, inner.model(root, Gpu)) if root is not None else None
     document.errors += errors

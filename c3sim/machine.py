@@ -8,16 +8,43 @@ Names are paths: ``gpu0.hbm``, ``gpu0.memory_cache``, ``gpu0.l2``, ``gpu0.link[3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from c3sim.engine.fluid import Flow, Fluid
+from c3sim.models.memory import memory_given, served_share
 from c3sim.models.power import Load, clock_factor
 from c3sim.specs.hardware import Node
 
-__all__ = ["SHARING", "FlowTags", "Machine", "Traffic"]
+__all__ = ["FULL_SPEED", "SHARING", "FlowTags", "GpuState", "GpuStates", "Machine", "Traffic"]
 
-SHARING = ("compute_units", "order", "cache", "hbm", "links", "dma", "clock", "host")
+SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
+
+
+class GpuState(NamedTuple):
+    """What every flow of a GPU feels: clock as a share of the maximum, and how much of what it asks memory gives."""
+
+    clock: float
+    memory: float
+
+
+FULL_SPEED = GpuState(1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuStates:
+    """The state of one GPU; per task where ``private`` says so."""
+
+    shared: GpuState
+    by_task: Mapping[str, GpuState]
+
+    def of(self, task: str) -> GpuState:
+        return self.by_task.get(task, self.shared)
+
+    @property
+    def clock(self) -> float:
+        return self.shared.clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +62,16 @@ class Traffic:
     core_energy: float = 0.0  # J at the maximum clock, matrix units
     inserted: float = 0.0  # bytes that displace others in the memory-side cache
 
+    def times(self, count: float) -> Traffic:
+        """The same for *count* units at once."""
+        return Traffic(
+            l2=self.l2 * count, cache=self.cache * count, hbm_read=self.hbm_read * count,
+            hbm_write=self.hbm_write * count, ports=tuple((port, amount * count) for port, amount in self.ports),
+            remote=tuple((gpu, read * count, written * count) for gpu, read, written in self.remote),
+            host=tuple((direction, amount * count) for direction, amount in self.host), engine=self.engine,
+            core_energy=self.core_energy * count, inserted=self.inserted * count,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class FlowTags:
@@ -46,9 +83,9 @@ class FlowTags:
     reads: float  # B/s of HBM, static
     writes: float
     inserts: float  # B/s into the memory-side cache, static
+    asked: float  # memory time asked for per second at full clock and no load, static (1 = all of it)
     energy: tuple[float, float]  # J per unit of progress: clocked (at full clock), not clocked
     compute_units: float
-    detail: tuple[tuple[str, float], ...] = field(default=())
 
 
 class Machine:
@@ -71,15 +108,19 @@ class Machine:
         task: str,
         gpu: int,
         work: float,
-        cap: float | Callable[[float], float],
+        cap: float | Callable[[GpuState], float],
         traffic: Traffic,
         compute_units: float = 0.0,
         share: float = 1.0,
         done: Callable[[Flow], None],
     ) -> Flow:
-        """Start a flow. *share*: its part of what its kernel has running, so that parts declare parts."""
+        """Start a flow. *share*: its part of what its kernel has running, so that parts declare parts.
+
+        A *cap* that is a function belongs to compute units and follows clock and memory; a number (a DMA engine) does
+        not: engines keep enough requests in flight for their rate.
+        """
         amounts = self._amounts(task, gpu, traffic)
-        full = cap(1.0) if callable(cap) else cap
+        full = cap(FULL_SPEED) if callable(cap) else cap
         alone = min((self._value(n) / a for n, a in amounts.items() if a > 0), default=math.inf)
         nominal = min(full, share * alone)
         energy = self.node.gpu.energy
@@ -98,12 +139,14 @@ class Machine:
         )
         tags = FlowTags(
             task=task, gpu=gpu, load=load, reads=nominal * traffic.hbm_read, writes=nominal * traffic.hbm_write,
-            inserts=nominal * traffic.inserted, energy=(core, uncore), compute_units=compute_units,
+            inserts=nominal * traffic.inserted, asked=full * self._memory_time(traffic), energy=(core, uncore),
+            compute_units=compute_units,
         )  # fmt: skip
         latency = self.latency_remote if traffic.ports or traffic.host else self.latency_local
+        bound = (lambda states: cap(states.of(task))) if callable(cap) else cap
         flow = Flow(
-            name, work, cap=cap, weight=max(full, 1e-300) * latency, amounts=amounts.items(),
-            domain=self._clock(task, gpu), tags=tags,
+            name, work, cap=bound, weight=max(full, 1e-300) * latency, amounts=amounts.items(),
+            domain=self._domain(gpu), tags=tags,
         )  # fmt: skip
         return self.fluid.start(flow, done)
 
@@ -172,16 +215,40 @@ class Machine:
         mixed = 2 * min(reads, writes) / (reads + writes) if reads + writes > 0 else 0.0
         return hbm.bandwidth * (hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed)
 
-    def _clock(self, task: str, gpu: int) -> str:
-        name = self._name(gpu, "clock", "clock", task)
-        if name not in self.fluid.factors:
-            self.fluid.domain(name, self._clock_rule)
+    def _domain(self, gpu: int) -> str:
+        name = f"gpu{self.home(gpu)}.state"
+        if name not in self.fluid.states:
+            self.fluid.domain(name, self._state_rule)
         return name
 
-    def _clock_rule(self, flows: list[Flow]) -> float:
+    def _state_rule(self, flows: list[Flow]) -> GpuStates:
+        """Clock from all declared power, memory from all declared demand; own ones only where private."""
+        by_task: dict[str, GpuState] = {}
+        if self.private & {"clock", "hbm"}:
+            for task in dict.fromkeys(flow.tags.task for flow in flows):
+                own = [flow for flow in flows if flow.tags.task == task]
+                clock = self._clock(own if "clock" in self.private else flows)
+                by_task[task] = GpuState(clock, self._memory(own if "hbm" in self.private else flows, clock))
+        clock = self._clock(flows)
+        return GpuStates(GpuState(clock, self._memory(flows, clock)), by_task)
+
+    def _clock(self, flows: list[Flow]) -> float:
         clock = self.node.gpu.clock
         loads = [flow.tags.load for flow in flows]
         return clock_factor(
             clock.power_limit, clock.idle_power, clock.voltage_exponent, clock.minimum / clock.maximum,
             sum(load.core for load in loads), sum(load.scaled for load in loads), sum(load.fixed for load in loads),
         )  # fmt: skip
+
+    def _memory(self, flows: list[Flow], clock: float) -> float:
+        asked = sum(flow.tags.asked * (clock if callable(flow.cap) else 1.0) for flow in flows)
+        return served_share(asked, self.node.gpu.hbm.softness)
+
+    def _memory_time(self, traffic: Traffic) -> float:
+        """Seconds of the memory that one unit of progress takes: each byte at the level that serves it."""
+        gpu = self.node.gpu
+        moved = traffic.hbm_read + traffic.hbm_write
+        time = moved / memory_given(gpu, traffic.hbm_write / moved) if moved else 0.0
+        if gpu.memory_cache is not None:
+            time += max(0.0, traffic.cache - moved) / gpu.memory_cache.bandwidth
+        return time

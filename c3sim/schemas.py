@@ -1,8 +1,8 @@
 """JSON Schema (draft 2020-12) of every kind of file *as it is written*, for editors that complete and check.
 
 Hardware files write each number as ``{value, source, ...}``; workloads and studies write a unit on every dimensional
-value; records take plain SI numbers as well. What a schema cannot say (units that convert, names that exist) is left
-to the loader, which accepts nothing that the schema refuses.
+value; records take plain SI numbers as well. What a schema cannot say (names that exist, cycles, limits of a quantity)
+is left to the loader. An odd spelling of a unit, such as ``J/kB``, loads although an editor marks it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from c3sim.engine.fluid import Fluid, Observer
 from c3sim.errors import DeadlockError
 from c3sim.machine import Machine
 from c3sim.processes.context import Context
-from c3sim.processes.tasks import TaskRuns, Times, grid_shapes, longer_shapes
+from c3sim.processes.tasks import TaskRuns, Times, grid_shapes
 from c3sim.result import Span
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Copy, Workload
@@ -70,8 +70,7 @@ def simulate(
     fluid = Fluid(env, observers)
     log: list[Span] | None = [] if spans else None
     machine = Machine(node, fluid, folded=folded, private=private)
-    shapes = grid_shapes(workload, node)
-    context = Context(env, node, workload, fluid, machine, shapes, longer_shapes(workload, node, shapes), log)
+    context = Context(env, node, workload, fluid, machine, grid_shapes(workload, node), log)
     runs = TaskRuns(context)
     runs.submit()
     events = 0

@@ -28,7 +28,7 @@ UNIT_EXAMPLES = {
 }  # fmt: skip
 
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-zµμ].*?)?\s*")
-_UNIT = re.compile(r"[A-Za-zµμ*/^()\s\d-]+")
+_UNIT = re.compile(r"[A-Za-zµμ]+(\s*[*/]\s*[A-Za-zµμ]+)*")
 _NOT_FINITE = re.compile(r"\s*[-+]?\.?(nan|inf|infinity)\b.*", re.IGNORECASE)
 _DEFINITIONS = (
     "femto- = 1e-15 = f-", "pico- = 1e-12 = p-", "nano- = 1e-9 = n-", "micro- = 1e-6 = µ- = μ- = u-",

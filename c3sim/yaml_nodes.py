@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import yaml
@@ -76,6 +77,8 @@ def from_plain(data: object, line: int = 0) -> Item:
         return Item(value=tuple(from_plain(value, line) for value in data), line=line)
     if data is None or isinstance(data, (bool, int, float, str)):
         return Item(value=data, line=line)
+    if isinstance(data, Real):  # NumPy's numbers, from sweeps
+        return Item(value=int(data) if isinstance(data, Integral) else float(data), line=line)
     return Item(value=str(data), line=line)
 
 

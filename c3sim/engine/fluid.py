@@ -5,9 +5,9 @@ starts, stops or completions nothing changes, so the next event is the earliest 
 instant, after every other event of that instant (a late-priority event), and only for the flows that are connected,
 through shared capacities or domains, to something that changed.
 
-A *domain* scales the caps of its members by one factor in (0, 1], a function of the set of active members (a clock).
-A *capacity* may shrink with the mix of its users, likewise a function of the active set. Both see what flows declare
-(``tags``), never solved rates, so one pass suffices.
+A *domain* has a state, a function of the set of active members (a clock, a load), and a member's cap may be a function
+of that state. A *capacity* may shrink with the mix of its users, likewise a function of the active set. Both see what flows
+declare (``tags``), never solved rates, so one pass suffices.
 
 Completion is exact: the flow whose predicted finish caused the wake-up is complete by definition, and so are those
 with the same finish up to rounding (relative). This module knows no GPU word.
@@ -31,7 +31,7 @@ SAME_INSTANT = 1e-12  # relative
 
 
 class Flow:
-    """Work in progress. *cap* is the rate bound, a number or a function of the domain's factor."""
+    """Work in progress. *cap* is the rate bound, a number or a function of the domain's state."""
 
     __slots__ = (
         "amounts", "cap", "domain", "done", "finish", "name", "rate", "remaining", "settled", "tags", "uses",
@@ -43,7 +43,7 @@ class Flow:
         name: str,
         work: float,
         *,
-        cap: float | Callable[[float], float] = math.inf,
+        cap: float | Callable[[Any], float] = math.inf,
         weight: float = 1.0,
         amounts: Iterable[tuple[str, float]] = (),
         domain: str | None = None,
@@ -62,13 +62,13 @@ class Flow:
 class Observer(Protocol):
     """Receives what happened; cannot alter it."""
 
-    def rates(self, time: float, flows: Iterable[Flow], factors: dict[str, float]) -> None: ...
+    def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None: ...
 
     def ended(self, time: float, flow: Flow) -> None: ...
 
 
 CapacityRule = Callable[[float, list[Flow]], float]
-DomainRule = Callable[[list[Flow]], float]
+DomainRule = Callable[[list[Flow]], Any]
 
 
 class Fluid:
@@ -78,7 +78,7 @@ class Fluid:
         self.env = env
         self.observers = tuple(observers)
         self.solves = 0
-        self.factors: dict[str, float] = {}
+        self.states: dict[str, Any] = {}
         self._index: dict[str, int] = {}
         self._names: list[str] = []
         self._values: list[float] = []
@@ -108,7 +108,7 @@ class Fluid:
     def domain(self, name: str, rule: DomainRule) -> None:
         self._domains[name] = rule
         self._members[name] = {}
-        self.factors[name] = 1.0
+        self.states[name] = rule([])
 
     def start(self, flow: Flow, done: Callable[[Flow], None]) -> Flow:
         """Begin *flow*; *done(flow)* is called at the instant its work is finished."""
@@ -212,11 +212,11 @@ class Fluid:
         self._touched_capacities.clear()
         self._touched_domains.clear()
         for name in domains:
-            self.factors[name] = self._domains[name](list(self._members[name]))
+            self.states[name] = self._domains[name](list(self._members[name]))
         if flows:
             self._share(flows)
         for observer in self.observers:
-            observer.rates(self.env.now, flows, self.factors)
+            observer.rates(self.env.now, flows, self.states)
         self._schedule_wake()
 
     def _share(self, flows: list[Flow]) -> None:
@@ -236,7 +236,7 @@ class Fluid:
                 uses.append((position, amount))
             cap = flow.cap
             if callable(cap):
-                cap = cap(1.0 if flow.domain is None else self.factors[flow.domain])
+                cap = cap(None if flow.domain is None else self.states[flow.domain])
             demands.append(Demand(flow.weight, cap, tuple(uses)))
         now = self.env.now
         for flow, rate in zip(flows, solve(capacities, demands), strict=True):

@@ -57,12 +57,12 @@ class CollectivePlan:
     link_rate: float  # B/s payload of one lane
     softness: float
 
-    def rate(self, channels: float, factor: float) -> float:
-        """Payload rate [B/s] of *channels* resident channels at clock *factor*.
+    def rate(self, channels: float, speed: float) -> float:
+        """Payload rate [B/s] of *channels* resident channels that run at *speed* (clock times memory's share).
 
         The data are dealt evenly to the channels, so the fullest lane decides.
         """
-        share = soft_minimum(self.per_link * self.channel_rate * factor, self.link_rate, self.softness)
+        share = soft_minimum(self.per_link * self.channel_rate * speed, self.link_rate, self.softness)
         return channels * share / self.per_link
 
 

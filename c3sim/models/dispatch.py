@@ -1,37 +1,86 @@
-"""How workgroups of a grid are spread over dies and shader engines, and which compute units have room for them.
+"""How workgroups of a grid are spread over dies and shader engines (SE).
 
-Workgroups go strictly round robin over dies (measured: 21 of 21 launches). Inside a die the rule for the shader
-engines (SE) is not documented; three are kept, exchangeable by name in the GPU's file:
+Workgroups go strictly round robin over dies (measured: 21 of 21 launches), and inside a die over its SEs. What
+happens when an SE is full is not documented; four rules are kept, exchangeable by name in the GPU's file:
 
 ``weighted_rotation``
-    The SEs of a die take workgroups in proportion to the compute units they physically have, fixed when the grid is
-    launched; a workgroup whose SE is full waits for that SE. SEs with no enabled compute unit are left out.
+    SEs take turns in proportion to the compute units they physically have. The grid is dispatched in order: when the
+    SE whose turn it is has no room, everything behind it waits, on all dies (head-of-line stall).
 ``strict_rotation``
-    The same with equal shares, whatever the SEs' sizes.
+    The same with equal turns, whatever the SEs' sizes.
+``engine_queues``
+    Turns as weighted_rotation, but an SE that is full holds up only its own workgroups.
 ``work_conserving``
     A free compute unit anywhere on the die takes the die's next workgroup.
 
-docs/design.md compares the three on isolated runs (which choose) and on concurrent ones (which do not).
+SEs with no compute unit enabled under the mask are left out of the rotation. docs/design.md compares the rules on
+isolated runs (which choose) and on concurrent ones (which do not).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["RULES", "apportion", "die_shares", "engine_shares", "mask_by_engine"]
+__all__ = ["RULES", "Rotation", "Rule", "die_shares", "mask_by_engine", "rotation"]
 
 
-def apportion(total: int, weights: Sequence[int]) -> list[int]:
-    """Split *total* in proportion to *weights*: whole numbers by largest remainder, ties to the first."""
-    scale = sum(weights)
-    if scale == 0:
-        raise ValueError("no positive weight")
-    shares = [total * weight // scale for weight in weights]
-    remainders = [total * weight % scale for weight in weights]
-    for index in sorted(range(len(weights)), key=lambda i: -remainders[i])[: total - sum(shares)]:
-        shares[index] += 1
-    return shares
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """*weighted*: turns by size; *in_order*: head-of-line stall; *merged*: the die is one engine."""
+
+    weighted: bool
+    in_order: bool
+    merged: bool = False
+
+
+RULES = {
+    "weighted_rotation": Rule(weighted=True, in_order=True),
+    "strict_rotation": Rule(weighted=False, in_order=True),
+    "engine_queues": Rule(weighted=True, in_order=False),
+    "work_conserving": Rule(weighted=True, in_order=False, merged=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """The periodic order in which the SEs of one die take workgroups."""
+
+    period: int
+    turns: tuple[tuple[int, ...], ...]  # per SE: the places in the period at which it is its turn
+
+    def count(self, engine: int, places: int) -> int:
+        """Workgroups of *engine* among the die's first *places*."""
+        turns = self.turns[engine]
+        whole, rest = divmod(places, self.period)
+        return whole * len(turns) + sum(1 for place in turns if place < rest)
+
+    def place(self, engine: int, index: int) -> int:
+        """Place in the die's order of the *index*-th workgroup (from 0) of *engine*."""
+        turns = self.turns[engine]
+        whole, rest = divmod(index, len(turns))
+        return whole * self.period + turns[rest]
+
+
+@lru_cache(maxsize=256)
+def rotation(weights: tuple[int, ...]) -> Rotation:
+    """Smooth weighted round robin: in each place the SE furthest behind its share takes its turn; ties to the first.
+
+    Equal weights give 0, 1, 2, 3, 0, 1, ...; (10, 10, 9, 9) gives nearly that, with the small SEs skipped once.
+    """
+    period = sum(weights)
+    if period == 0:
+        raise ValueError("no engine takes part")
+    credit = [0] * len(weights)
+    turns: list[list[int]] = [[] for _ in weights]
+    for place in range(period):
+        for engine, weight in enumerate(weights):
+            credit[engine] += weight
+        chosen = max(range(len(weights)), key=lambda engine: credit[engine])
+        credit[chosen] -= period
+        turns[chosen].append(place)
+    return Rotation(period, tuple(tuple(places) for places in turns))
 
 
 def die_shares(workgroups: int, dies: int) -> list[int]:
@@ -39,29 +88,9 @@ def die_shares(workgroups: int, dies: int) -> list[int]:
     return [workgroups // dies + (die < workgroups % dies) for die in range(dies)]
 
 
-def _weighted_rotation(workgroups: int, sizes: Sequence[int], enabled: Sequence[int]) -> list[int]:
-    return apportion(workgroups, [size if on else 0 for size, on in zip(sizes, enabled, strict=True)])
-
-
-def _strict_rotation(workgroups: int, sizes: Sequence[int], enabled: Sequence[int]) -> list[int]:
-    return apportion(workgroups, [1 if on else 0 for on in enabled])
-
-
-RULES: dict[str, Callable[[int, Sequence[int], Sequence[int]], list[int]]] = {
-    "weighted_rotation": _weighted_rotation,
-    "strict_rotation": _strict_rotation,
-}
-
-
-@lru_cache(maxsize=4096)
-def engine_shares(rule: str, workgroups: int, sizes: tuple[int, ...], enabled: tuple[int, ...]) -> tuple[int, ...]:
-    """Workgroups of each SE of one die that gets *workgroups*, given SE *sizes* and *enabled* CUs under the mask.
-
-    ``work_conserving`` has no shares; callers treat the die as one engine instead.
-    """
-    if not any(enabled):
-        raise ValueError(f"no compute unit of the die is enabled for {workgroups} workgroups")
-    return tuple(RULES[rule](workgroups, sizes, enabled))
+def turn_weights(rule: Rule, sizes: Sequence[int], enabled: Sequence[int]) -> tuple[int, ...]:
+    """Turns per period of each SE: by size or equal, none where no compute unit is enabled."""
+    return tuple((size if rule.weighted else 1) if on else 0 for size, on in zip(sizes, enabled, strict=True))
 
 
 @lru_cache(maxsize=256)

@@ -1,31 +1,31 @@
-"""Streaming rates: what compute units can ask of memory, and what memory gives.
+"""Memory under load: what compute units ask of it, and how much of that it gives.
 
-    rate = (asked^-p + given^-p)^(-1/p),   asked = CUs x bytes_per_cycle x clock,   given = peak x efficiency
+A CU keeps a bounded number of requests in flight, so it slows as latency rises with load, well before the stacks are
+saturated. With x the load asked for in all, as a share of what memory can give, every CU gets the share
 
-The soft minimum stands for the latency that rises with load: a CU has a bounded number of requests in flight, so it
-gets less well before the stacks are saturated. p is fitted to the isolated local copy against CUs (suite
-transferbench_cu_scaling, column GPU00), where it describes 1 to 304 CUs with one number.
+    S(x) = (1 + x^p)^(-1/p)
+
+of what it asks for; the total S(x) x is the soft minimum of load and capacity. p is fitted to the isolated local copy
+against CUs (suite transferbench_cu_scaling, column GPU00): one number describes 1 to 304 CUs.
 """
 
 from __future__ import annotations
 
-from c3sim.models.links import soft_minimum
 from c3sim.specs.hardware import Gpu
 
-__all__ = ["ARRAYS", "stream_rate", "unit_rate"]
+__all__ = ["ARRAYS", "memory_given", "served_share"]
 
 ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}  # pattern -> arrays read, written
 
 
-def stream_rate(gpu: Gpu, compute_units: float, bytes_per_cycle: float, write_share: float) -> float:
-    """Memory bytes per second [B/s] of *compute_units* CUs at full clock, alone on the GPU."""
+def memory_given(gpu: Gpu, write_share: float) -> float:
+    """What the stacks give [B/s] when *write_share* of the bytes are writes: the data sheet peak times an efficiency
+    between that of pure reads (or writes) and that of an even mix."""
     mixed = 2 * min(write_share, 1 - write_share)
-    given = gpu.hbm.bandwidth * (
-        gpu.hbm.read_efficiency + (gpu.hbm.mixed_efficiency - gpu.hbm.read_efficiency) * mixed
-    )
-    return soft_minimum(compute_units * bytes_per_cycle * gpu.clock.maximum, given, gpu.hbm.softness)
+    hbm = gpu.hbm
+    return hbm.bandwidth * (hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed)
 
 
-def unit_rate(gpu: Gpu, compute_units: float, bytes_per_cycle: float, write_share: float) -> float:
-    """The same per compute unit."""
-    return stream_rate(gpu, compute_units, bytes_per_cycle, write_share) / max(1.0, compute_units)
+def served_share(asked: float, softness: float) -> float:
+    """S(x) of the module docstring, *asked* = x >= 0."""
+    return float((1.0 + asked**softness) ** (-1.0 / softness))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from c3sim.machine import Traffic
 from c3sim.models.collective import CollectivePlan
 from c3sim.processes.context import Context
-from c3sim.processes.dispatcher import Claim, Grid, Group
+from c3sim.processes.dispatcher import Batch, Claim, Grid, Group
 
 __all__ = ["ChannelCollective"]
 
@@ -50,15 +50,15 @@ class ChannelCollective:
         context = self.context
         grid = Grid(
             self.task, context.shapes[self.task], self.claim, context.stream_of(self.task).priority,
-            lambda group, workgroups: self._placed(rank, group, workgroups), lambda _group: None,
+            False, lambda batch: self._placed(rank, batch), lambda: None,
         )  # fmt: skip
         self.grids[rank] = grid
         context.dispatcher(rank, self.task).launch(grid)
 
-    def _placed(self, rank: int, group: Group, workgroups: int) -> None:
+    def _placed(self, rank: int, batch: Batch) -> None:
         self.started(rank)
-        self.resident[rank].append((group, workgroups))
-        self.count[rank] += workgroups * group.multiplicity
+        self.resident[rank].extend(batch.parts)
+        self.count[rank] += batch.workgroups
         if not self._check_pending:
             self._check_pending = True
             self.context.after(0.0, self._check)
@@ -106,7 +106,7 @@ class ChannelCollective:
                 task=self.task,
                 gpu=rank,
                 work=plan.sent * channels / plan.channels / self.chunks,
-                cap=lambda factor: plan.rate(channels, factor),
+                cap=lambda state: plan.rate(channels, state.clock * state.memory),
                 traffic=Traffic(
                     cache=plan.reads + plan.writes,
                     hbm_read=plan.reads,
@@ -127,8 +127,7 @@ class ChannelCollective:
         last = self.ended >= self.plan.channels
         for rank in self.ranks:
             dispatcher = self.context.dispatcher(rank, self.task)
-            for group, workgroups in held[rank]:
-                dispatcher.release(self.grids[rank], group, workgroups)
+            dispatcher.release(self.grids[rank], held[rank], 0)
             if last:
                 dispatcher.retire(self.grids[rank])
                 self.done(rank)

@@ -40,7 +40,6 @@ class Context:
     fluid: Fluid
     machine: Machine
     shapes: Mapping[str, GridShape]  # of every task that needs compute units
-    longer: Mapping[str, GridShape]  # those workgroups of a persistent grid whose list is one tile longer
     spans: list[Span] | None
     dispatchers: dict[tuple[int, str], Dispatcher] = field(default_factory=dict)
     threads: dict[tuple[int, str], HostThread] = field(default_factory=dict)
@@ -53,8 +52,7 @@ class Context:
     def dispatcher(self, gpu: int, task: str) -> Dispatcher:
         key = (gpu, task if "compute_units" in self.machine.private else "")
         if key not in self.dispatchers:
-            tasks = [task] if key[1] else list(self.shapes)
-            shapes = [shapes[name] for shapes in (self.shapes, self.longer) for name in tasks if name in shapes]
+            shapes = [self.shapes[task]] if key[1] else list(self.shapes.values())
             self.dispatchers[key] = Dispatcher(self.node.gpu, shapes)
         return self.dispatchers[key]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from c3sim.machine import Traffic
+from c3sim.machine import GpuState, Traffic
 from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction
 from c3sim.models.gemm import GemmPlan, plan_gemm
-from c3sim.models.memory import unit_rate
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
@@ -47,13 +46,18 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
         traffic = gemm_traffic(
             task.m, task.n, task.k, task.batch, plan.tile, plan.split_k, element, spec.dies.count, together
         )
-        units = together / crowd
         compute = crowd * body + plan.prologue
         first, again = _misses(context, name, gpu, traffic, together / compute, warm, operands)
         from_hbm = first + again
-        rate = unit_rate(spec, units, spec.compute_units.read_bandwidth, 0.0) * library.memory_efficiency / crowd
+        asks = spec.compute_units.read_bandwidth * spec.clock.maximum * library.memory_efficiency / crowd
+        streaming = from_hbm / asks + plan.prologue
+        exposed = library.memory_exposure * compute
+
+        def rate(state: GpuState) -> float:
+            return state.clock / max(compute - exposed + exposed / state.memory, streaming / state.memory)
+
         return TileCost(
-            time=max(compute, from_hbm / rate + plan.prologue),
+            rate=rate,
             traffic=Traffic(
                 l2=traffic.l2,
                 cache=traffic.past_l2,

@@ -1,7 +1,7 @@
 """Kernels on compute units: batches of workgroups (cohorts) become flows, rounds become segments.
 
-A cohort is the workgroups of one kernel that got room in one group of shader engines at one instant. One flow stands
-for it; its unit of work is one tile per workgroup. The schedule says where the next tile comes from:
+A cohort is the workgroups of one kernel that got room at one instant. One flow stands for it; its unit of work is
+one tile per workgroup. The schedule says where the next tile comes from:
 
 ``one_per_tile``   a workgroup ends with its tile; the next one is dispatched
 ``persistent``     a workgroup stays and works down a fixed list (tiles w, w + G, w + 2G, ... of a grid of G)
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from c3sim.engine.fluid import Flow
-from c3sim.machine import Traffic
+from c3sim.machine import GpuState, Traffic
 from c3sim.processes.context import Context
-from c3sim.processes.dispatcher import Claim, Grid, Group
+from c3sim.processes.dispatcher import Batch, Claim, Grid, Group
 
 __all__ = ["Kernel", "KernelSpec", "TileCost"]
 
@@ -27,9 +27,9 @@ WHOLE = 1e-9  # relative: progress this close to a whole number of rounds is who
 
 @dataclass(frozen=True, slots=True)
 class TileCost:
-    """What one tile costs a workgroup: *time* [s] at full clock, and what it moves."""
+    """What one tile costs a workgroup: *rate(state)* [tiles/s] under clock and memory load, and what it moves."""
 
-    time: float
+    rate: Callable[[GpuState], float]
     traffic: Traffic
 
 
@@ -47,12 +47,12 @@ class KernelSpec:
 
 
 class _Cohort:
-    """*workgroups* per engine of *group* (*count* in all) working on *rounds* tiles each."""
+    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each."""
 
-    __slots__ = ("count", "flow", "group", "rounds", "workgroups")
+    __slots__ = ("batch", "count", "flow", "parts", "places", "rounds")
 
-    def __init__(self, group: Group, workgroups: int, count: int, rounds: float):
-        self.group, self.workgroups, self.count, self.rounds = group, workgroups, count, rounds
+    def __init__(self, parts: list[tuple[Group, int]], places: int, count: int, rounds: float, batch: Batch | None):
+        self.parts, self.places, self.count, self.rounds, self.batch = parts, places, count, rounds, batch
         self.flow: Flow | None = None
 
 
@@ -75,137 +75,142 @@ class Kernel:
         self.started, self.progressed, self.done = started, progressed, done
         self.shape = context.shapes[task]
         self.pool = spec.tiles  # work stealing: tiles nobody has taken
-        self.longer: dict[int, int] = {}  # persistent: per group, workgroups still to start with one tile more
+        self.longer = spec.tiles % self.shape.workgroups  # persistent: workgroups to start whose list is longer
         self.active: dict[_Cohort, None] = {}
         self.finished = False
         self.dispatcher = context.dispatcher(gpu, task)
         self.grid = Grid(
-            task, self.shape, spec.claim, context.stream_of(task).priority, self._placed, self._disturbed
-        )
-        self.together = self._expected_together()
+            task, self.shape, spec.claim, context.stream_of(task).priority,
+            spec.fold_rounds and spec.schedule == "one_per_tile", self._placed, self._cut,
+        )  # fmt: skip
+        self.together, self.crowd = self._expected()
 
     def launch(self) -> None:
-        extra = self.context.longer.get(self.task)
-        if extra is not None:
-            self.longer = {id(group): group.shares[extra] for group in self.dispatcher.groups}
         self.dispatcher.launch(self.grid)
 
     # -- the dispatcher calls these ------------------------------------------------------------------------------
 
-    def _placed(self, group: Group, workgroups: int) -> None:
+    def _placed(self, batch: Batch) -> None:
         self.started()
-        schedule = self.spec.schedule
+        schedule, tiles, grid = self.spec.schedule, self.spec.tiles, self.shape.workgroups
         if schedule == "one_per_tile":
-            self._begin(group, workgroups, 1.0 + self._take_ahead(group, workgroups))
+            self._begin(_Cohort(batch.parts, batch.places, batch.workgroups, float(batch.rounds), batch))
         elif schedule == "stream_k":
-            self._begin(group, workgroups, self.spec.tiles / self.shape.workgroups)
+            self._begin(_Cohort(batch.parts, batch.places, batch.workgroups, tiles / grid, None))
         elif schedule == "persistent":
-            longer = min(workgroups, self.longer.get(id(group), 0))
-            if longer:
-                self.longer[id(group)] -= longer
-            self._begin(group, longer, self.spec.tiles // self.shape.workgroups + 1.0)
-            self._begin(group, workgroups - longer, float(self.spec.tiles // self.shape.workgroups))
+            self._begin_lists(batch, tiles // grid)
         else:
-            self._steal(group, workgroups, first=True)
+            self._steal(_Cohort(batch.parts, batch.places, batch.workgroups, 0.0, None), first=True)
 
-    def _disturbed(self, group: Group) -> None:
-        """Somebody else changed the group: keep only the round in progress of each multi-round segment."""
-        if self.spec.schedule not in ("one_per_tile", "work_stealing"):
-            return
+    def _cut(self) -> None:
+        """Somebody waits: keep only the round in progress of each multi-round segment."""
         for cohort in self.active:
-            if cohort.group is group and cohort.rounds > 1 and cohort.flow is not None:
+            if cohort.rounds > 1 and cohort.flow is not None and self.spec.schedule in ("one_per_tile", "work_stealing"):
                 done = self.context.fluid.progress(cohort.flow)
                 keep = max(1, ceil(done - WHOLE * cohort.rounds))
                 back = int(cohort.rounds) - keep
                 if back > 0:
                     self.context.fluid.shorten(cohort.flow, float(keep))
                     cohort.rounds = float(keep)
-                    if self.spec.schedule == "one_per_tile":
-                        group.waiting[self.grid.number] += back * cohort.workgroups
+                    if cohort.batch is not None:
+                        self.dispatcher.give_back(self.grid, cohort.batch, back)
                     else:
                         self.pool += back * cohort.count
 
     # -- where tiles come from ------------------------------------------------------------------------------------
 
-    def _take_ahead(self, group: Group, workgroups: int) -> int:
-        """Rounds beyond the first that a cohort takes along, when nobody else waits in the group."""
-        waiting = group.waiting.get(self.grid.number, 0)
-        if not self.spec.fold_rounds or not waiting or not self.dispatcher.alone_in(group, self.grid):
-            return 0
-        holding = workgroups + sum(c.workgroups for c in self.active if c.group is group)
-        ahead = waiting // holding
-        group.waiting[self.grid.number] = waiting - ahead * workgroups
-        return ahead
+    def _begin_lists(self, batch: Batch, length: int) -> None:
+        """Persistent: the first workgroups of the grid have one tile more, spread like the others over the engines."""
+        count = batch.workgroups
+        longer = min(self.longer, count)
+        self.longer -= longer
+        if longer in (0, count):
+            self._begin(_Cohort(batch.parts, batch.places, count, float(length + bool(longer)), None))
+            return
+        more, less = _split(batch.parts, longer, count)
+        places = batch.places * longer // count
+        self._begin(_Cohort(more, places, longer, length + 1.0, None))
+        self._begin(_Cohort(less, batch.places - places, count - longer, float(length), None))
 
-    def _steal(self, group: Group, workgroups: int, *, first: bool) -> None:
+    def _steal(self, cohort: _Cohort, *, first: bool) -> None:
         """Take one tile (or several rounds) per workgroup from the pool; workgroups that find none end."""
-        want = workgroups * group.multiplicity
+        want = sum(group.multiplicity * count for group, count in cohort.parts)
         rounds = 1
         if not first and self.spec.fold_rounds:
-            rounds = max(1, self.pool // (want + sum(cohort.count for cohort in self.active)))
+            rounds = max(1, self.pool // (want + sum(c.count for c in self.active)))
         count = min(self.pool, want)
         if count < want:
             rounds = 1
         self.pool -= rounds * count
-        busy = ceil(count / group.multiplicity)
-        self._begin(group, busy, float(rounds), count)
-        if busy < workgroups:
-            self._leave(group, workgroups - busy)
+        if count == 0:
+            self._leave(cohort.parts, cohort.places)
+            return
+        if count == want:
+            self._begin(_Cohort(cohort.parts, cohort.places, count, float(rounds), None))
+            return
+        busy, idle = _split(cohort.parts, count, want)
+        places = cohort.places * count // want
+        self._begin(_Cohort(busy, places, count, 1.0, None))
+        self._leave(idle, cohort.places - places)
 
     # -- running them ---------------------------------------------------------------------------------------------
 
-    def _expected_together(self) -> int:
-        """Workgroups that run together with the GPU to themselves."""
-        together = 0
+    def _expected(self) -> tuple[int, int]:
+        """Workgroups that run together with the GPU to themselves, and how many of them share a CU."""
+        together, units = 0, 0
         for group in self.dispatcher.groups:
-            together += group.multiplicity * min(group.shares[self.shape], self._units(group) * self.spec.residents)
-        return max(1, together)
+            turn = group.turns[self.shape]
+            here = group.units_for(self.shape.mask) if turn.weight else 0
+            units += group.multiplicity * here
+            together += group.multiplicity * min(turn.count(turn.total), here * self.spec.residents)
+        together = max(1, together)
+        return together, max(1, min(self.spec.residents, ceil(together / max(1, units))))
 
-    def _units(self, group: Group) -> int:
-        return sum(count for (masks, _), count in group.units.items() if self.shape.mask in masks)
-
-    def _begin(self, group: Group, workgroups: int, rounds: float, count: int | None = None) -> None:
-        if not workgroups:
-            return
-        count = workgroups * group.multiplicity if count is None else count
-        cohort = _Cohort(group, workgroups, count, rounds)
+    def _begin(self, cohort: _Cohort) -> None:
         self.active[cohort] = None
-        if rounds <= 0:  # a persistent workgroup without a tile
+        if cohort.rounds <= 0:  # a persistent workgroup without a tile
             self._over(cohort)
             return
-        crowd = max(1, min(self.spec.residents, ceil(group.shares[self.shape] / max(1, self._units(group)))))
-        cost = self.spec.cost(crowd, self.together)
-        one, time = cost.traffic, cost.time
+        cost = self.spec.cost(self.crowd, self.together)
         cohort.flow = self.context.machine.flow(
             self.task,
             task=self.task,
             gpu=self.gpu,
-            work=rounds,
-            cap=lambda factor: factor / time,
-            traffic=Traffic(
-                l2=one.l2 * count, cache=one.cache * count, hbm_read=one.hbm_read * count,
-                hbm_write=one.hbm_write * count, core_energy=one.core_energy * count, inserted=one.inserted * count,
-                ports=tuple((port, amount * count) for port, amount in one.ports),
-                remote=tuple((gpu, read * count, written * count) for gpu, read, written in one.remote),
-                host=tuple((direction, amount * count) for direction, amount in one.host),
-            ),
-            compute_units=count / crowd,
-            share=min(1.0, count / self.together),
+            work=cohort.rounds,
+            cap=cost.rate,
+            traffic=cost.traffic.times(cohort.count),
+            compute_units=cohort.count / self.crowd,
+            share=min(1.0, cohort.count / self.together),
             done=lambda _flow: self._over(cohort),
-        )  # fmt: skip
+        )
 
     def _over(self, cohort: _Cohort) -> None:
         del self.active[cohort]
         self.progressed(cohort.count * cohort.rounds)
         if self.spec.schedule == "work_stealing":
-            self._steal(cohort.group, cohort.workgroups, first=False)
+            self._steal(cohort, first=False)
         else:
-            self._leave(cohort.group, cohort.workgroups)
+            self._leave(cohort.parts, cohort.places)
 
-    def _leave(self, group: Group, workgroups: int) -> None:
-        self.dispatcher.release(self.grid, group, workgroups)
-        waiting = any(g.waiting.get(self.grid.number, 0) for g in self.dispatcher.groups)
-        if not (self.active or waiting or self.finished):
+    def _leave(self, parts: list[tuple[Group, int]], places: int) -> None:
+        self.dispatcher.release(self.grid, parts, places)
+        if not (self.active or self.dispatcher.waits(self.grid) or self.finished):
             self.finished = True
             self.dispatcher.retire(self.grid)
             self.done()
+
+
+Parts = list[tuple[Group, int]]
+
+
+def _split(parts: Parts, wanted: int, total: int) -> tuple[Parts, Parts]:
+    """Split the *total* workgroups of *parts* into about *wanted* of them, evenly over the engines, and the rest."""
+    chosen, rest, left = [], [], wanted
+    for group, count in parts:
+        part = max(0, min(count, -(-left // group.multiplicity), -(-count * wanted // total)))
+        left -= part * group.multiplicity
+        if part:
+            chosen.append((group, part))
+        if count > part:
+            rest.append((group, count - part))
+    return chosen, rest

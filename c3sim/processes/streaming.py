@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from c3sim.machine import Traffic
-from c3sim.models.caches import cache_share, resident_fraction
+from c3sim.machine import GpuState, Traffic
+from c3sim.models.caches import cache_share
 from c3sim.models.links import route
-from c3sim.models.memory import ARRAYS, unit_rate
+from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
@@ -13,6 +13,7 @@ from c3sim.specs.workload import Copy, StreamKernel
 
 __all__ = ["copy_kernel", "stream_kernel"]
 
+VECTOR_FLOPS = 256  # fp32 FLOP per cycle and CU of the vector units, fused multiply-add
 CLAIM = Claim(lds=1.0, registers=256, waves=4)  # 256 threads, 64 registers each; no LDS to speak of
 
 
@@ -24,24 +25,18 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
     total = (read + written) * task.bytes
     part = total / workgroups
     write_share = written / (read + written)
-    footprint = total
 
     def cost(crowd: int, together: int) -> TileCost:
-        rate = unit_rate(spec, together / crowd, spec.compute_units.read_bandwidth, write_share) / crowd
-        hit = 0.0
-        if spec.memory_cache is not None and task.inputs == "warm":
-            own = together * rate
-            share = cache_share(
-                spec.memory_cache.capacity, own, own + context.machine.other_insertion(name, gpu)
-            )
-            hit = resident_fraction(footprint, share) if footprint <= share else 0.0  # a sweep evicts what it needs
-            if hit:
-                ask = spec.compute_units.read_bandwidth * spec.clock.maximum / crowd
-                rate = min(ask, spec.memory_cache.bandwidth / together)
-        alu = task.flops_per_byte * part / (128 * spec.clock.maximum) * crowd
-        moved = part * (1 - hit)
+        ask = spec.compute_units.read_bandwidth * spec.clock.maximum / crowd
+        missed = 1.0 - _hit_share(context, name, gpu, task, together * ask, total)
+        alu = task.flops_per_byte * part / (VECTOR_FLOPS * spec.clock.maximum) * crowd
+        moved = part * missed
+
+        def rate(state: GpuState) -> float:
+            return state.clock / max(part / (ask * state.memory), alu)
+
         return TileCost(
-            time=max(part / rate, alu),
+            rate=rate,
             traffic=Traffic(
                 l2=part, cache=part, hbm_read=moved * (1 - write_share), hbm_write=moved * write_share, inserted=moved,
                 core_energy=task.flops_per_byte * part * spec.energy.flop["fp32"],
@@ -49,6 +44,16 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
         )  # fmt: skip
 
     return KernelSpec(tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=8, cost=cost)
+
+
+def _hit_share(context: Context, name: str, gpu: int, task: StreamKernel, asked: float, footprint: float) -> float:
+    """Part of the arrays that the memory-side cache serves: all of what is warm and still there, or nothing, since a
+    sweep over more than fits evicts each line before it is needed."""
+    cache = context.node.gpu.memory_cache
+    if cache is None or task.inputs != "warm":
+        return 0.0
+    share = cache_share(cache.capacity, asked, asked + context.machine.other_insertion(name, gpu))
+    return 1.0 if footprint <= share else 0.0
 
 
 def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec:
@@ -62,17 +67,20 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
     bound = spec.compute_units.copy_bandwidth if local else spec.compute_units.remote_bandwidth
 
     def cost(crowd: int, together: int) -> TileCost:
-        if local:
-            rate = unit_rate(spec, together / crowd, 2 * bound, 0.5) / 2 / crowd
-            return TileCost(
-                part / rate, Traffic(l2=2 * part, cache=2 * part, hbm_read=part, hbm_write=part, inserted=2 * part)
-            )
         time = part * crowd / (bound * spec.clock.maximum)
+
+        def rate(state: GpuState) -> float:
+            return state.clock * state.memory / time
+
+        if local:
+            return TileCost(
+                rate, Traffic(l2=2 * part, cache=2 * part, hbm_read=part, hbm_write=part, inserted=2 * part)
+            )
         reads, writes = float(task.source == "gpu") * part, float(task.destination == "gpu") * part
         if "host" in ends:
             direction = "out" if task.destination == "host" else "in"
             return TileCost(
-                time, Traffic(l2=part, cache=part, hbm_read=reads, hbm_write=writes, host=((direction, part),))
+                rate, Traffic(l2=part, cache=part, hbm_read=reads, hbm_write=writes, host=((direction, part),))
             )
         source, destination = (gpu, peer) if task.source == "gpu" else (peer, gpu)
         hops = tuple((hop, part) for hop in route(node.links.topology, node.gpus, source, destination))
@@ -81,7 +89,7 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
         if mirrored:
             reads = writes = part
         return TileCost(
-            time, Traffic(l2=part, cache=reads + writes, hbm_read=reads, hbm_write=writes, ports=hops, remote=remote)
+            rate, Traffic(l2=part, cache=reads + writes, hbm_read=reads, hbm_write=writes, ports=hops, remote=remote)
         )
 
     return KernelSpec(tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=1, cost=cost)

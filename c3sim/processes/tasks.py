@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -21,7 +21,7 @@ from c3sim.processes.streaming import copy_kernel, stream_kernel
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm, HostTask, StreamKernel, Workload
 
-__all__ = ["TaskRuns", "Times", "grid_shapes", "longer_shapes"]
+__all__ = ["TaskRuns", "Times", "grid_shapes"]
 
 Call = Callable[[], None]
 
@@ -40,18 +40,6 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
         elif isinstance(task, Collective) and task.backend != "dma":
             shapes[name] = GridShape(plan_collective(node, task).channels, mask)
     return shapes
-
-
-def longer_shapes(workload: Workload, node: Node, shapes: Mapping[str, GridShape]) -> dict[str, GridShape]:
-    """Those workgroups of each persistent GEMM whose list of tiles is one longer."""
-    longer = {}
-    for name, task in workload.tasks.items():
-        if isinstance(task, Gemm):
-            plan = plan_gemm(node.gpu, task)
-            extra = plan.tiles % shapes[name].workgroups
-            if plan.schedule == "persistent" and extra:
-                longer[name] = GridShape(extra, shapes[name].mask)
-    return longer
 
 
 @dataclass

@@ -134,7 +134,8 @@ class GemmLibrary(Spec):
     )
     prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
     split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
-    memory_efficiency: Fraction = Field(description="share of the stream rate a memory-bound GEMM reaches")
+    memory_efficiency: Fraction = Field(description="share of a CU's streaming rate that a tile's loads reach")
+    memory_exposure: Fraction = Field(description="share of a tile's time that lengthens as memory latency does")
     lds: Bytes = Field(description="LDS of the largest tile's workgroup")
     registers: Count = Field(description="vector registers per lane of a wave times waves per workgroup")
     waves: Count

@@ -1,0 +1,59 @@
+"""The explicit package list forgets silently: it must equal the tree."""
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+FOLDERS = {name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].items()}
+
+
+def folder_of(package: str) -> Path:
+    """Where the sources of *package* lie: the longest mapped name it begins with, then its own folders."""
+    root = max((name for name in FOLDERS if f"{package}.".startswith(f"{name}.")), key=len)
+    return FOLDERS[root].joinpath(*package[len(root) :].strip(".").split("."))
+
+
+def packages_in_tree() -> set[str]:
+    """Every folder that has Python files, as the package it is shipped as."""
+    found = set()
+    for name, root in FOLDERS.items():
+        for file in root.rglob("*.py"):
+            folder = file.parent.relative_to(root)
+            if "__pycache__" not in folder.parts and "probe" not in folder.parts:
+                found.add(".".join((name, *folder.parts)))
+    return found
+
+
+def test_the_package_list_is_the_tree():
+    assert set(SETUPTOOLS["packages"]) == packages_in_tree()
+    assert SETUPTOOLS["packages"] == sorted(SETUPTOOLS["packages"])
+
+
+@pytest.mark.parametrize("package", SETUPTOOLS["packages"])
+def test_every_package_has_an_init(package):
+    """Without it, an editable install does not find the mapped folders."""
+    assert (folder_of(package) / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("package", ["c3sim.hwmodels", "c3sim.workloads", "c3sim.validation"])
+def test_every_data_file_is_shipped(package):
+    patterns = SETUPTOOLS["package-data"][package]
+    root = folder_of(package)
+    shipped = {path for pattern in patterns for path in root.glob(pattern)}
+    data = {path for path in root.rglob("*") if path.is_file() and path.suffix in (".yaml", ".jsonl", ".md")}
+    assert data <= shipped
+
+
+@pytest.mark.parametrize("package", ["c3sim.hwmodels", "c3sim.workloads", "c3sim.validation"])
+def test_data_is_found_as_users_find_it(package):
+    assert files(package).joinpath("__init__.py").is_file()
+
+
+def test_the_licence_is_there():
+    assert PROJECT["project"]["license"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
