@@ -1,0 +1,48 @@
+"""c3sim: a discrete-event simulator of a GEMM and a collective running at the same time on the GPUs of a node.
+
+    import c3sim
+    result = c3sim.run("gemm-beside-all-gather", strategy="sp")
+    result.wall_s, result.fraction_of_ideal
+
+Everything is imported on first use, so that ``import c3sim`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from c3sim.api import compare, explain, run, study
+    from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
+    from c3sim.loading import load_hardware, load_workload
+    from c3sim.result import Result
+
+__all__ = [
+    "C3simError", "DeadlockError", "InputError", "InputErrors", "Result", "__version__", "compare", "explain",
+    "load_hardware", "load_workload", "run", "study",
+]  # fmt: skip
+
+_HOME = {
+    **dict.fromkeys(("compare", "explain", "run", "study"), "c3sim.api"),
+    **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
+    **dict.fromkeys(("load_hardware", "load_workload"), "c3sim.loading"),
+    "Result": "c3sim.result",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("c3sim")
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module 'c3sim' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

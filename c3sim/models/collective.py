@@ -9,20 +9,22 @@ Per GPU and per message of S bytes (the nccl-tests size: the full buffer) on n G
     all_gather      n-1    n-1    n       2n-1    ring, through the neighbour's buffer
     reduce_scatter  n-1    n-1    2n-1    n       ring
     all_to_all      n-1    1      2n-1    2n-1    direct: to the peer's buffer, copied out there
+    all_reduce      3n     2 ld n 5n      4n      binary tree, up and down, the GPU inside that sends most
     ==============  =====  =====  ======  ======  =========================================================
 
 Writes include those that arrive from peers. For all_reduce the count is confirmed by counters: 2.75 S read and
 2.75 S written at n = 8 (cache_counters.json). ``direct`` for the other operations sends straight to every peer.
 
-Time = launch + steps x (step_latency + slice / channel rate) + sent / rate; slices are stored and forwarded, so a
-ring fills slice by slice. The library picks the protocol with the smallest estimate.
+Time = launch + steps x (link latency + step_latency + slice / channel rate) + sent / rate; slices are stored and
+forwarded, so a ring fills slice by slice. All but the link latency is work of the channels' compute units and slows with
+their clock and with memory. The library picks the protocol with the smallest estimate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, log2
 
 from c3sim.models.links import ring_ports, route, soft_minimum
 from c3sim.specs.hardware import Node
@@ -30,11 +32,16 @@ from c3sim.specs.workload import Collective
 
 __all__ = ["CollectivePlan", "plan_collective"]
 
-_RING: dict[str, Callable[[int], tuple[int, int, int, int]]] = {  # n -> sent, steps, reads, writes in units of S/n
-    "all_reduce": lambda n: (2 * n - 2, 2 * n - 2, 3 * n - 2, 3 * n - 2),
-    "all_gather": lambda n: (n - 1, n - 1, n, 2 * n - 1),
-    "reduce_scatter": lambda n: (n - 1, n - 1, 2 * n - 1, n),
-    "all_to_all": lambda n: (n - 1, 1, 2 * n - 1, 2 * n - 1),
+Counts = tuple[int, int, int, int]  # sent, steps, reads, writes in units of S/n
+_COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
+    ("all_reduce", "ring"): lambda n: (2 * n - 2, 2 * n - 2, 3 * n - 2, 3 * n - 2),
+    ("all_reduce", "tree"): lambda n: (3 * n, 2 * ceil(log2(n)), 5 * n, 4 * n),
+    ("all_reduce", "direct"): lambda n: (2 * n - 2, 2, 3 * n - 2, 3 * n - 2),
+    ("all_gather", "ring"): lambda n: (n - 1, n - 1, n, 2 * n - 1),
+    ("all_gather", "direct"): lambda n: (n - 1, 1, n, 2 * n - 1),
+    ("reduce_scatter", "ring"): lambda n: (n - 1, n - 1, 2 * n - 1, n),
+    ("reduce_scatter", "direct"): lambda n: (n - 1, 1, 2 * n - 1, n),
+    ("all_to_all", "direct"): lambda n: (n - 1, 1, 2 * n - 1, 2 * n - 1),
 }
 
 
@@ -47,7 +54,8 @@ class CollectivePlan:
     protocol: str
     channels: int
     sent: float  # payload bytes each GPU sends
-    fill: float  # s before the pipeline delivers at full rate, launch included
+    work: float  # s of channel work before the pipeline delivers at full rate, at full speed
+    flight: float  # s on the links in that time, whatever the clock
     reads: float  # memory bytes per payload byte sent
     writes: float
     paths: tuple[tuple[tuple[int, str], float], ...]  # ((GPU offset, port), wire bytes per payload byte sent)
@@ -70,7 +78,7 @@ def _paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[in
     """Wire bytes on each port per payload byte sent, and the number of lanes."""
     topology, gpus = node.links.topology, node.gpus
     draw: dict[tuple[int, str], float] = {}
-    if algorithm == "ring":
+    if algorithm != "direct":
         rings = ring_ports(topology, gpus)
         for ring in rings:
             for port in ring:
@@ -82,13 +90,10 @@ def _paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[in
     return draw, 1 if topology == "switch" else len({port for _, port in draw})
 
 
-def _with_protocol(node: Node, task: Collective, protocol: str) -> CollectivePlan:
+def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
     library = node.collective_libraries[task.backend]
     wire = library.protocols[protocol]
-    algorithm = task.algorithm or library.algorithms[task.op]
-    sent, steps, reads, writes = _RING[task.op](node.gpus)
-    if algorithm == "direct":
-        steps = 2 if task.op == "all_reduce" else 1
+    sent, steps, reads, writes = _COUNTS[task.op, algorithm](node.gpus)
     unit = task.size / node.gpus
     asked = task.channels or library.channels.default[task.op]
     channels = min(asked, library.channels.maximum)
@@ -98,18 +103,23 @@ def _with_protocol(node: Node, task: Collective, protocol: str) -> CollectivePla
     link = node.links.bandwidth * node.links.per_peer * library.channels.link_efficiency * wire.efficiency / hop_load
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
     piece = min(library.slice_bytes, sent * unit / (steps * channels))
-    fill = library.launch_latency + steps * (wire.step_latency + piece / channel)
+    flight = steps * node.links.latency
+    work = library.launch_latency + steps * (wire.step_latency + piece / channel)
     return CollectivePlan(
-        op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, fill=fill,
+        op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=work, flight=flight,
         reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()), per_link=per_link, lanes=lanes,
         channel_rate=channel, link_rate=link, softness=library.channels.link_softness,
     )  # fmt: skip
 
 
 def plan_collective(node: Node, task: Collective) -> CollectivePlan:
-    """Algorithm, protocol and channels for *task* on *node*; the task's own choices override the library's."""
+    """Algorithm, protocol and channels for *task* on *node*; the task's own choices override the library's.
+
+    Raises KeyError for an algorithm that the operation does not have (checked on input).
+    """
     library = node.collective_libraries[task.backend]
     names = [task.protocol] if task.protocol else list(library.protocols)
     allowed = [name for name in names if task.size <= library.protocols[name].maximum_size] or names
-    plans = [_with_protocol(node, task, name) for name in allowed]
-    return min(plans, key=lambda plan: plan.fill + plan.sent / plan.rate(plan.channels, 1.0))
+    algorithms = [task.algorithm] if task.algorithm else library.algorithms[task.op]
+    plans = [_plan(node, task, algorithm, name) for algorithm in algorithms for name in allowed]
+    return min(plans, key=lambda plan: plan.work + plan.flight + plan.sent / plan.rate(plan.channels, 1.0))

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from c3sim.machine import Traffic
+from c3sim.engine.fluid import Flow
+from c3sim.machine import GpuState, Traffic
 from c3sim.models.collective import CollectivePlan
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Batch, Claim, Grid, Group
 
 __all__ = ["ChannelCollective"]
+
+Held = dict[int, list[tuple[Group, int]]]  # per rank: the groups and workgroups of some channels
 
 
 class ChannelCollective:
@@ -70,7 +73,7 @@ class ChannelCollective:
         if ready > 0:
             self.moving += ready
             held = {rank: self._take(rank, ready) for rank in self.ranks}
-            self.context.after(self.plan.fill, lambda: self._chunk(ready, 0, held))
+            self.context.after(self.plan.flight, lambda: self._fill(ready, held))
 
     def _take(self, rank: int, channels: int) -> list[tuple[Group, int]]:
         """The first *channels* resident workgroups of *rank* that belong to no cohort yet."""
@@ -84,14 +87,18 @@ class ChannelCollective:
             channels -= per_engine * group.multiplicity
         return taken
 
-    def _chunk(self, channels: int, chunk: int, held: dict[int, list[tuple[Group, int]]]) -> None:
-        """All ranks move chunk number *chunk* of the part of *channels*."""
-        plan, waiting = self.plan, set(self.ranks)
+    def _fill(self, channels: int, held: Held) -> None:
+        """The pipeline fills: latency-bound work of the channels on every rank."""
+        self._on_all_ranks(
+            channels, self.plan.work, lambda state: state.clock * state.memory, lambda _rank: Traffic(),
+            lambda: self._chunk(channels, 0, held),
+        )  # fmt: skip
 
-        def arrived(rank: int) -> None:
-            waiting.discard(rank)
-            if waiting:
-                return
+    def _chunk(self, channels: int, chunk: int, held: Held) -> None:
+        """All ranks move chunk number *chunk* of the part of *channels*."""
+        plan = self.plan
+
+        def arrived() -> None:
             self.chunk_progress[chunk] += channels
             if self.chunk_progress[chunk] >= plan.channels:
                 self.chunk_done(chunk)
@@ -100,29 +107,40 @@ class ChannelCollective:
             else:
                 self._end(channels, held)
 
+        self._on_all_ranks(
+            channels, plan.sent * channels / plan.channels / self.chunks,
+            lambda state: plan.rate(channels, state.clock * state.memory), self._traffic, arrived,
+        )  # fmt: skip
+
+    def _traffic(self, rank: int) -> Traffic:
+        """Per payload byte that *rank* sends."""
+        plan, gpus = self.plan, self.context.node.gpus
+        moved = plan.reads + plan.writes
+        return Traffic(
+            cache=moved, hbm_read=plan.reads, hbm_write=plan.writes, inserted=moved,
+            ports=tuple((((rank + offset) % gpus, port), amount) for (offset, port), amount in plan.paths),
+        )  # fmt: skip
+
+    def _on_all_ranks(
+        self, channels: int, work: float, cap: Callable[[GpuState], float], traffic: Callable[[int], Traffic],
+        done: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """The same flow on every rank; *done()* when the last one has ended."""
+        left = len(self.ranks)
+
+        def one(_flow: Flow) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                done()
+
         for rank in self.ranks:
             self.context.machine.flow(
-                self.task,
-                task=self.task,
-                gpu=rank,
-                work=plan.sent * channels / plan.channels / self.chunks,
-                cap=lambda state: plan.rate(channels, state.clock * state.memory),
-                traffic=Traffic(
-                    cache=plan.reads + plan.writes,
-                    hbm_read=plan.reads,
-                    hbm_write=plan.writes,
-                    inserted=plan.reads + plan.writes,
-                    ports=tuple(
-                        (((rank + offset) % self.context.node.gpus, port), amount)
-                        for (offset, port), amount in plan.paths
-                    ),
-                ),
-                compute_units=float(channels),
-                share=channels / plan.channels,
-                done=lambda _flow, rank=rank: arrived(rank),  # type: ignore[misc]
-            )
+                self.task, task=self.task, gpu=rank, work=work, cap=cap, traffic=traffic(rank),
+                compute_units=float(channels), share=channels / self.plan.channels, done=one,
+            )  # fmt: skip
 
-    def _end(self, channels: int, held: dict[int, list[tuple[Group, int]]]) -> None:
+    def _end(self, channels: int, held: Held) -> None:
         self.ended += channels
         last = self.ended >= self.plan.channels
         for rank in self.ranks:

@@ -23,6 +23,13 @@ class HostThread:
     def __init__(self, env: simpy.Environment):
         self.env = env
         self.free_at = 0.0
+        self._batch: tuple[str, float] | None = None
+
+    def open_batch(self, task: str, time: float) -> None:
+        """Begin a batch; what the same thread submits for the same task at this instant goes into one."""
+        if self._batch != (task, self.env.now):
+            self._batch = (task, self.env.now)
+            self.busy(time)
 
     def busy(self, time: float) -> float:
         """Reserve the thread for *time* s; returns the delay from now until that is done."""

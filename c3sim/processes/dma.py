@@ -1,7 +1,8 @@
 """DMA engines: copies, direct collectives and small programs without compute units.
 
-The host submits one command after another (each costs its thread time). An engine works down its queue one command at
-a time; a copy pays the engine's latency, half before its first byte and half until its completion is seen.
+The host submits one command after another (each costs its thread time). An engine moves the bytes of one command at a
+time, in order; a copy pays the engine's latency, half before its first byte and half until its completion is seen, and
+both halves overlap with the other commands of the queue.
 """
 
 from __future__ import annotations
@@ -9,15 +10,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from c3sim.machine import Traffic
 from c3sim.models.links import route
 from c3sim.processes.context import Context
 
-__all__ = ["HOST", "DmaCopy", "DmaQueues", "direct_copies"]
+__all__ = ["HOST", "DmaCopy", "DmaQueues", "Step", "direct_copies"]
 
 HOST = -1  # as source or destination: host memory
-Step = Callable[[Callable[[], None]], None]  # does one command, then calls what it was given
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command: *fetch* s from doorbell to ready; *run(proceed, completed)* calls proceed() when the engine is free
+    for its next command and completed() when the host sees the end."""
+
+    fetch: float
+    run: Callable[[Callable[[], None], Callable[[], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +59,16 @@ class DmaQueues:
 
     def __init__(self, context: Context):
         self.context = context
-        self._waiting: dict[tuple[int, int, str], deque[Step]] = {}
+        self._waiting: dict[tuple[int, int, str], deque[Callable[[], None]]] = {}
         self._busy: set[tuple[int, int, str]] = set()
 
     def submit(self, task: str, gpu: int, steps: list[tuple[int, Step]], done: Callable[[], None]) -> None:
         """The host thread of *gpu* submits (engine, step) in order; *done()* after the last one has ended."""
         left = [len(steps)]
+        host, costs = self.context.host(gpu, task), self.context.node.host
+        batch = self.context.workload.host.submission == "batch"
+        if batch:
+            host.open_batch(task, costs.batch_time)
 
         def completed() -> None:
             left[0] -= 1
@@ -62,46 +76,46 @@ class DmaQueues:
                 done()
 
         for engine, step in steps:
-            delay = self.context.host(gpu, task).busy(self.context.node.host.copy_time)
+            delay = host.busy(costs.batch_copy_time if batch else costs.copy_time)
             key = (gpu, engine, task if "dma" in self.context.machine.private else "")
-            self.context.after(delay, lambda key=key, step=step: self._arrive(key, step, completed))  # type: ignore[misc]
+            self.context.after(delay, partial(self._arrive, key, step, completed))
 
     def copy_step(self, task: str, copy: DmaCopy) -> Step:
-        """The step that carries *copy* out."""
+        """The step that carries *copy* out: fetched, moved, completed. The engine is free once the bytes have moved."""
+        half = self.context.node.gpu.dma_engines.latency / 2
 
-        def run(proceed: Callable[[], None]) -> None:
+        def run(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
             begun = self.context.env.now
-            half = self.context.node.gpu.dma_engines.latency / 2
 
-            def ended() -> None:
+            def moved(_flow: object) -> None:
                 self.context.span(copy.gpu, f"dma[{copy.engine}]", task, task, begun, bytes=copy.size)
+                self.context.after(half, completed)
                 proceed()
 
-            def move() -> None:
-                self.context.machine.flow(
-                    f"{task}:copy", task=task, gpu=copy.gpu, work=copy.size,
-                    cap=self.context.node.gpu.dma_engines.bandwidth, traffic=self._traffic(copy),
-                    done=lambda _flow: self.context.after(half, ended),
-                )  # fmt: skip
+            self.context.machine.flow(
+                f"{task}:copy", task=task, gpu=copy.gpu, work=copy.size,
+                cap=self.context.node.gpu.dma_engines.bandwidth, traffic=self._traffic(copy), done=moved,
+            )  # fmt: skip
 
-            self.context.after(half, move)
-
-        return run
+        return Step(half, run)
 
     # -- private ------------------------------------------------------------------------------------------------
 
     def _arrive(self, key: tuple[int, int, str], step: Step, completed: Callable[[], None]) -> None:
-        def run(proceed: Callable[[], None]) -> None:
-            step(lambda: (completed(), proceed())[1])
+        """The doorbell has rung: fetch the command behind those before it, without holding them up."""
+        self._waiting.setdefault(key, deque())
 
-        self._waiting.setdefault(key, deque()).append(run)
-        if key not in self._busy:
-            self._busy.add(key)
-            self._next(key)
+        def fetched() -> None:
+            self._waiting[key].append(lambda: step.run(partial(self._next, key), completed))
+            if key not in self._busy:
+                self._busy.add(key)
+                self._next(key)
+
+        self.context.after(step.fetch, fetched)
 
     def _next(self, key: tuple[int, int, str]) -> None:
         if self._waiting[key]:
-            self._waiting[key].popleft()(lambda: self._next(key))
+            self._waiting[key].popleft()()
         else:
             self._busy.discard(key)
 

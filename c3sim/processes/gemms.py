@@ -74,6 +74,7 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
         claim=Claim(plan.lds, plan.registers, plan.waves),
         residents=plan.residents,
         cost=cost,
+        setup=library.setup,
         fold_rounds=fold_rounds,
     )
 

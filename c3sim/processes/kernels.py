@@ -43,6 +43,7 @@ class KernelSpec:
     claim: Claim
     residents: int
     cost: Callable[[int, int], TileCost]
+    setup: float = 0.0  # s before the grid is launched
     fold_rounds: bool = True  # several rounds may be one segment (not when somebody waits for tiles)
 
 

@@ -24,10 +24,14 @@ def program_steps(
             return queues.copy_step(name, DmaCopy(gpu, command.engine, gpu, peer, command.bytes))
         key = (f"{name}:{command.on}", gpu)
 
-        def signal(proceed: Callable[[], None]) -> None:
+        def signal(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
             signals.fire(key)
+            completed()
             proceed()
 
-        return signal if command.op == "signal" else lambda proceed: signals.when([key], proceed)
+        def wait(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
+            signals.when([key], lambda: (completed(), proceed())[1])
+
+        return Step(context.node.gpu.dma_engines.latency / 2, signal if command.op == "signal" else wait)
 
     return [(command.engine, step(command)) for command in task.program]

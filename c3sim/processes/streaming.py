@@ -67,7 +67,7 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
     bound = spec.compute_units.copy_bandwidth if local else spec.compute_units.remote_bandwidth
 
     def cost(crowd: int, together: int) -> TileCost:
-        time = part * crowd / (bound * spec.clock.maximum)
+        time = (2 if local else 1) * part * crowd / (bound * spec.clock.maximum)
 
         def rate(state: GpuState) -> float:
             return state.clock * state.memory / time

@@ -19,7 +19,7 @@ from c3sim.processes.programs import program_steps
 from c3sim.processes.signals import Key, Signals
 from c3sim.processes.streaming import copy_kernel, stream_kernel
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm, HostTask, StreamKernel, Workload
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm, HostTask, StreamKernel, Task, Workload
 
 __all__ = ["TaskRuns", "Times", "grid_shapes"]
 
@@ -88,7 +88,7 @@ class TaskRuns:
                 if workload.host.launch == "eager" and name in context.shapes:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
-                    delay = context.host(gpu, name).busy(context.node.host.launch_time)
+                    delay = context.host(gpu, name).busy(self._launch_time(task))
                     context.after(delay, partial(self.signals.fire, launched))
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
@@ -116,7 +116,15 @@ class TaskRuns:
             if times.start is None:
                 times.start = self.context.env.now
 
+        launched = 0.0  # when the host has launched the next iteration of a loop
+        if self.context.workload.host.launch == "looped" and name in self.context.shapes:
+            host = self.context.host(gpu, name)
+            launched = self.context.env.now + host.busy(self._launch_time(self.context.workload.tasks[name]))
+
         def done() -> None:
+            if self.context.env.now < launched:
+                self.context.after(launched - self.context.env.now, done)
+                return
             if turn < self.context.workload.tasks[name].repeat:
                 self._run(name, gpu, turn + 1)
                 return
@@ -145,6 +153,12 @@ class TaskRuns:
         else:
             started()
             self._submit_commands(name, gpu, task, done)
+
+    def _launch_time(self, task: Task) -> float:
+        """Host time of one launch."""
+        if isinstance(task, Collective) and task.backend != "dma":
+            return self.context.node.collective_libraries[task.backend].enqueue_time
+        return self.context.node.host.launch_time
 
     def _submit_commands(self, name: str, gpu: int, task: Collective | Copy | Commands, done: Call) -> None:
         if isinstance(task, Commands):
@@ -184,7 +198,7 @@ class TaskRuns:
             progressed=lambda tiles: self._progress(name, gpu, tiles / spec.tiles),
             done=partial(self.context.after, latencies.completion_latency, done),
         )  # fmt: skip
-        self.context.after(latencies.dispatch_latency, kernel.launch)
+        self.context.after(spec.setup + latencies.dispatch_latency, kernel.launch)
 
     def _progress(self, name: str, gpu: int, share: float) -> None:
         """Tiles have finished: release who waits for that share."""

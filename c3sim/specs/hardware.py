@@ -132,6 +132,7 @@ class GemmLibrary(Spec):
     operand_feed: BytesPerCycle = Field(
         description="operand bytes per cycle that pass LDS in the main loop, time not hidden behind matrix instructions"
     )
+    setup: Time = Field(description="per call, before the kernel: small kernels that reset counters, fill workspaces")
     prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
     split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
     memory_efficiency: Fraction = Field(description="share of a CU's streaming rate that a tile's loads reach")
@@ -167,9 +168,11 @@ class CollectiveLibrary(Spec):
 
     channels: Channels
     algorithms: dict[
-        Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Literal["ring", "direct"]
-    ]
+        Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
+        tuple[Literal["ring", "tree", "direct"], ...],
+    ] = Field(description="what it chooses from, by its own estimate")
     protocols: dict[str, Protocol]
+    enqueue_time: Time = Field(description="host thread busy per collective")
     launch_latency: Time = Field(description="kernel start to first byte: flags, barrier between ranks")
     slice_bytes: Bytes = Field(description="most that one channel stores before it forwards")
 
@@ -209,7 +212,9 @@ class Host(Spec):
     """The processor that submits work, and the link to it."""
 
     launch_time: Time = Field(description="host thread busy per kernel launch")
-    copy_time: Time = Field(description="host thread busy per DMA command submitted")
+    copy_time: Time = Field(description="host thread busy per DMA command submitted one by one")
+    batch_time: Time = Field(description="host thread busy per batch of DMA commands, beside its commands")
+    batch_copy_time: Time = Field(description="host thread busy per DMA command of a batch")
     link_bandwidth: Bandwidth = Field(description="usable host link rate, one direction, one GPU")
 
 

@@ -101,7 +101,7 @@ class Collective(_Task):
     dtype: Dtype = "bf16"
     backend: str = Field("rccl", description="a collective library of the node, or dma")
     channels: Count | None = Field(None, description="limit on workgroups; left out: the library's choice")
-    algorithm: Literal["ring", "direct"] | None = None
+    algorithm: Literal["ring", "tree", "direct"] | None = None
     protocol: str | None = None
     chunks: Count = Field(1, description="released one by one: names for others' after")
 
@@ -157,10 +157,16 @@ class Stream(Spec):
 
 
 class HostThreads(Spec):
-    """Who submits. ``queued``: all work is in the queues before the release; ``eager``: launches cost host time."""
+    """Who submits, and when.
+
+    ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them from the release
+    on. ``looped``: the steady state of a loop, the host launches the next iteration while this one runs, and a task
+    ends no earlier than that. DMA commands are submitted at the release in every mode, one by one or as a ``batch``.
+    """
 
     threads: Literal["per_gpu", "single"] = "per_gpu"
-    launch: Literal["queued", "eager"] = "queued"
+    launch: Literal["queued", "eager", "looped"] = "queued"
+    submission: Literal["one_by_one", "batch"] = "one_by_one"
     order: tuple[str, ...] = Field((), description="launch order of tasks; left out: as declared")
 
 

@@ -1,0 +1,136 @@
+"""The Python interface: run a workload, compare strategies, explain a run, run a study.
+
+Names, paths and loaded models are all accepted. Everything raises InputError or InputErrors for bad input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from c3sim.choose import choose
+from c3sim.errors import InputError
+from c3sim.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
+from c3sim.notes import notes
+from c3sim.overlap import overlap
+from c3sim.paths import set_value
+from c3sim.placement_checks import check_on_node
+from c3sim.result import Result, TaskResult
+from c3sim.rewrites import collectives
+from c3sim.runs import isolated, run_traced
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+from c3sim.strategies import STRATEGIES, exhaustive
+
+if TYPE_CHECKING:
+    from c3sim.explanation import Explanation
+
+__all__ = ["compare", "explain", "prepare", "run", "run_prepared", "study"]
+
+AnyNode = Node | LoadedNode | str | PathLike[str]
+AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
+Settings = Mapping[str, object]
+
+
+def run(
+    workload: AnyWorkload,
+    *,
+    node: AnyNode | None = None,
+    strategy: str = "as_written",
+    set: Settings | None = None,
+    trace: bool = False,
+) -> Result:
+    """One workload under one strategy; *node* left out: the workload's own. *set*: values by path (``paths.py``)."""
+    prepared, on = prepare(workload, node, set)
+    return run_prepared(prepared, on, strategy, trace=trace)
+
+
+def compare(
+    workload: AnyWorkload,
+    *,
+    node: AnyNode | None = None,
+    strategies: Sequence[str] | str = "all",
+    set: Settings | None = None,
+) -> list[Result]:
+    """The workload under several strategies. ``all``: those that can apply to it; the others are left out."""
+    prepared, on = prepare(workload, node, set)
+    if strategies != "all":
+        names = strategies.split(",") if isinstance(strategies, str) else strategies
+        return [run_prepared(prepared, on, name.strip()) for name in names]
+    results = []
+    for name in STRATEGIES:
+        try:
+            results.append(run_prepared(prepared, on, name))
+        except InputError:
+            continue
+    return results
+
+
+def explain(
+    workload: AnyWorkload,
+    *,
+    node: AnyNode | None = None,
+    strategy: str = "as_written",
+    set: Settings | None = None,
+) -> Explanation:
+    """Where the time of each task went: its slowdown split by cause."""
+    from c3sim.explanation import explain_run
+
+    prepared, on = prepare(workload, node, set)
+    return explain_run(choose(strategy, prepared, on), on, strategy)
+
+
+def study(name_or_path: str | PathLike[str], **options: Any) -> dict[str, Any]:
+    """A study by name or path; options as in :func:`c3sim.studies.run_study`."""
+    from c3sim.loading import load_study
+    from c3sim.studies import run_study
+
+    return run_study(load_study(_pathlike(name_or_path)), **options)
+
+
+def prepare(workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None) -> tuple[Workload, Node]:
+    """Models of both, with the settings made and checked against each other."""
+    loaded = open_workload(_pathlike(workload)) if isinstance(workload, str | PathLike) else workload
+    plain = loaded.workload if isinstance(loaded, LoadedWorkload) else loaded
+    if node is None:
+        node = plain.node
+    on = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
+    on = on.node if isinstance(on, LoadedNode) else on
+    for path, value in (set or {}).items():
+        on, plain = set_value(on, plain, path, value)
+    if isinstance(loaded, LoadedWorkload) and not set:
+        loaded.check_on(on)  # its errors have file and line
+    else:
+        check_on_node(plain, on)
+    return plain, on
+
+
+def run_prepared(workload: Workload, node: Node, strategy: str, *, trace: bool = False) -> Result:
+    """As :func:`run`, for models that are known to be right."""
+    chosen = choose(strategy, workload, node)
+    made, timeline = run_traced(node, chosen.workload) if trace else (chosen.run, None)
+    common = {name: isolated(node, chosen.yardstick, name).end for name in workload.tasks}
+    alone = {name: isolated(node, chosen.workload, name).end for name in workload.tasks}
+    moved = collectives(workload)
+    whole = overlap(list(common.values()), made.wall)
+    own = overlap([(alone if name in moved else common)[name] for name in common], made.wall)
+    tasks = {
+        name: TaskResult(
+            isolated_s=alone[name], start_s=task.start, end_s=task.end, time_s=task.end,
+            slowdown=task.end / alone[name], kind=workload.tasks[name].kind, energy_j=task.energy, detail=task.detail,
+        )
+        for name, task in made.tasks.items()
+    }  # fmt: skip
+    return Result(
+        workload=workload.name, node=node.name, strategy=strategy, wall_s=made.wall, serial_s=whole.serial,
+        ideal_speedup=whole.ideal_speedup, speedup=whole.speedup, fraction_of_ideal=whole.fraction,
+        own_fraction=own.fraction, energy_j=made.energy, tasks=tasks, folded=made.folded, events=made.events,
+        notes=notes(chosen, node, common, alone, exhaustive(workload, node) if strategy == "auto" else ()),
+        timeline=timeline,
+    )  # fmt: skip
+
+
+def _pathlike(value: str | PathLike[str]) -> str | Path:
+    return value if isinstance(value, str) else Path(value)

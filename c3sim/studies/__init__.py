@@ -1,0 +1,15 @@
+"""Studies: scenarios crossed with axes, each under several strategies, and what is concluded from them.
+
+    cases.py             a study's scenarios and axes as workloads on a node
+    rows.py              every case under every strategy, in parallel where it pays
+    run.py               a study from file to result
+    summary.py           studies of one GEMM beside one collective: classes, means, fractions of ideal
+    characterisation.py  isolated behaviour that publications report: CUs taken away, saturation, DMA against CUs
+    band.py              the means over other admissible tables of pairs
+
+A study lists scenarios, axes, strategies and outputs; a packaged one differs from a sweep only in what it lists.
+"""
+
+from c3sim.studies.run import run_study
+
+__all__ = ["run_study"]

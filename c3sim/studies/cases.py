@@ -1,0 +1,75 @@
+"""A study's scenarios and axes as workloads on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.loading import load_hardware, load_workload
+from c3sim.paths import set_value
+from c3sim.placement_checks import check_on_node
+from c3sim.specs.hardware import Node
+from c3sim.specs.study import Scenario, Study
+from c3sim.specs.workload import Collective, Gemm, Workload
+
+__all__ = ["Case", "gather_of", "gemm_of", "study_cases"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One point of a study: a workload on a node, and the values of the axes that led to it."""
+
+    name: str
+    label: str
+    workload: Workload
+    node: Node
+    point: Mapping[str, Any] = field(default_factory=dict)
+
+
+def study_cases(study: Study, node: Node | None = None) -> list[Case]:
+    """Scenarios crossed with axes, the last axis fastest. *node* replaces the study's. Raises InputError."""
+    base_node = node or load_hardware(study.node).node
+    workloads: dict[str, Workload] = {}
+    cases = []
+    for scenario in study.scenarios or (Scenario(name=study.name),):
+        name = scenario.workload or study.workload
+        assert name is not None  # the schema asks for one of them
+        if name not in workloads:
+            workloads[name] = load_workload(name)
+        for values in product(*study.axes.values()):
+            point = dict(zip(study.axes, values, strict=True))
+            cases.append(_case(study, scenario, base_node, workloads[name], point))
+    return cases
+
+
+def _case(study: Study, scenario: Scenario, node: Node, workload: Workload, point: Mapping[str, Any]) -> Case:
+    try:
+        for path, value in {**scenario.set, **point}.items():
+            node, workload = set_value(node, workload, path, value)
+        check_on_node(workload, node)
+    except InputError as error:
+        where = f"study {study.name!r}, scenario {scenario.name!r}"
+        raise InputError(f"{error.message} ({where})", error.path, error.file, error.line) from None
+    name = scenario.name + "".join(f", {path}={value}" for path, value in point.items())
+    return Case(name=name, label=scenario.label, workload=workload, node=node, point=point)
+
+
+def gemm_of(case: Case) -> tuple[str, Gemm]:
+    """The one GEMM of a case. Raises InputError when it has none or several."""
+    found = [(name, task) for name, task in case.workload.tasks.items() if isinstance(task, Gemm)]
+    if len(found) != 1:
+        raise InputError(f"scenario {case.name!r} has {len(found)} GEMMs; a study with output 'c3' needs one")
+    return found[0]
+
+
+def gather_of(case: Case) -> tuple[str, Collective]:
+    """The one collective of a case. Raises InputError when it has none or several."""
+    found = [(name, task) for name, task in case.workload.tasks.items() if isinstance(task, Collective)]
+    if len(found) != 1:
+        raise InputError(
+            f"scenario {case.name!r} has {len(found)} collectives; a study with output 'c3' needs one"
+        )
+    return found[0]
