@@ -82,22 +82,22 @@ def explain(
     return explain_run(choose(strategy, prepared, on), on, strategy)
 
 
-def study(name_or_path: str | PathLike[str], **options: Any) -> dict[str, Any]:
-    """A study by name or path; options as in :func:`c3sim.studies.run_study`."""
+def study(
+    name_or_path: str | PathLike[str], *, node: AnyNode | None = None, **options: Any
+) -> dict[str, Any]:
+    """A study by name or path; *node* replaces its own; options as in :func:`c3sim.studies.run_study`."""
     from c3sim.loading import load_study
     from c3sim.studies import run_study
 
-    return run_study(load_study(_pathlike(name_or_path)), **options)
+    on = None if node is None else _node(node)
+    return run_study(load_study(_pathlike(name_or_path)), node=on, **options)
 
 
 def prepare(workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None) -> tuple[Workload, Node]:
     """Models of both, with the settings made and checked against each other."""
     loaded = open_workload(_pathlike(workload)) if isinstance(workload, str | PathLike) else workload
     plain = loaded.workload if isinstance(loaded, LoadedWorkload) else loaded
-    if node is None:
-        node = plain.node
-    on = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
-    on = on.node if isinstance(on, LoadedNode) else on
+    on = _node(plain.node if node is None else node)
     for path, value in (set or {}).items():
         on, plain = set_value(on, plain, path, value)
     if isinstance(loaded, LoadedWorkload) and not set:
@@ -130,6 +130,11 @@ def run_prepared(workload: Workload, node: Node, strategy: str, *, trace: bool =
         notes=notes(chosen, node, common, alone, exhaustive(workload, node) if strategy == "auto" else ()),
         timeline=timeline,
     )  # fmt: skip
+
+
+def _node(node: AnyNode) -> Node:
+    loaded = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
+    return loaded.node if isinstance(loaded, LoadedNode) else loaded
 
 
 def _pathlike(value: str | PathLike[str]) -> str | Path:

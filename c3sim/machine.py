@@ -23,13 +23,15 @@ SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 
 
 class GpuState(NamedTuple):
-    """What every flow of a GPU feels: clock as a share of the maximum, and how much of what it asks memory gives."""
+    """What every flow of a GPU feels: *clock* as a share of the maximum, *load* asked of memory (1 = all it can give),
+    and the share of what is asked that *memory* gives under that load."""
 
     clock: float
     memory: float
+    load: float = 0.0
 
 
-FULL_SPEED = GpuState(1.0, 1.0)
+FULL_SPEED = GpuState(1.0, 1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ class Machine:
         )
         tags = FlowTags(
             task=task, gpu=gpu, load=load, reads=nominal * traffic.hbm_read, writes=nominal * traffic.hbm_write,
-            inserts=nominal * traffic.inserted, asked=full * self._memory_time(traffic), energy=(core, uncore),
+            inserts=nominal * traffic.inserted, asked=full * self.memory_time(traffic), energy=(core, uncore),
             compute_units=compute_units,
         )  # fmt: skip
         latency = self.latency_remote if traffic.ports or traffic.host else self.latency_local
@@ -228,9 +230,9 @@ class Machine:
             for task in dict.fromkeys(flow.tags.task for flow in flows):
                 own = [flow for flow in flows if flow.tags.task == task]
                 clock = self._clock(own if "clock" in self.private else flows)
-                by_task[task] = GpuState(clock, self._memory(own if "hbm" in self.private else flows, clock))
+                by_task[task] = self._state(own if "hbm" in self.private else flows, clock)
         clock = self._clock(flows)
-        return GpuStates(GpuState(clock, self._memory(flows, clock)), by_task)
+        return GpuStates(self._state(flows, clock), by_task)
 
     def _clock(self, flows: list[Flow]) -> float:
         clock = self.node.gpu.clock
@@ -240,11 +242,11 @@ class Machine:
             sum(load.core for load in loads), sum(load.scaled for load in loads), sum(load.fixed for load in loads),
         )  # fmt: skip
 
-    def _memory(self, flows: list[Flow], clock: float) -> float:
+    def _state(self, flows: list[Flow], clock: float) -> GpuState:
         asked = sum(flow.tags.asked * (clock if callable(flow.cap) else 1.0) for flow in flows)
-        return served_share(asked, self.node.gpu.hbm.softness)
+        return GpuState(clock, served_share(asked, self.node.gpu.hbm.softness), asked)
 
-    def _memory_time(self, traffic: Traffic) -> float:
+    def memory_time(self, traffic: Traffic) -> float:
         """Seconds of the memory that one unit of progress takes: each byte at the level that serves it."""
         gpu = self.node.gpu
         moved = traffic.hbm_read + traffic.hbm_write

@@ -86,14 +86,16 @@ def _key(gpu: Gpu) -> int:
 
 
 def _estimate(gpu: Gpu, plan: GemmPlan, memory_time: float) -> float:
-    """What the library's tuning would have measured: rounds on all CUs, memory, whichever is slower."""
+    """What the library's tuning would have measured: rounds on all CUs and memory, which overlap as far as several
+    workgroups share a CU."""
     slots = gpu.compute_unit_count * plan.residents
     rounds, rest = divmod(plan.tiles, slots)
     body = plan.tile_time - plan.prologue
     time = rounds * (plan.residents * body + plan.prologue)
     if rest:
         time += ceil(rest / gpu.compute_unit_count) * body + plan.prologue
-    return max(time, memory_time)
+    crowd = max(1, min(plan.residents, ceil(plan.tiles / gpu.compute_unit_count)))
+    return max(time, memory_time) + min(time, memory_time) / crowd
 
 
 def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from c3sim.machine import GpuState, Traffic
 from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction
 from c3sim.models.gemm import GemmPlan, plan_gemm
+from c3sim.models.memory import memory_given, served_share
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
@@ -32,7 +33,14 @@ def _warm_bytes(context: Context, name: str, task: Gemm) -> float:
 
 
 def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_rounds: bool) -> KernelSpec:
-    """The kernel of *task*; a tile's cost depends on what else fills the memory-side cache when it starts."""
+    """The kernel of *task*; a tile's cost depends on what else fills the memory-side cache when it starts.
+
+    Misses to HBM come in bursts: workgroups that started together touch the same new rows and columns together, so all
+    of them wait, and the burst meets a memory loaded by all of them at once; with several workgroups on a CU one waits
+    while another works. This is why cold operands cost a GEMM about
+    their bytes over the memory bandwidth, whatever its arithmetic (github.com/ROCm/tritonBLAS @70f7484
+    docs/overlap-analysis.md: 3 to 5 % at 8192^3, 4 to 10 % at 4096^3).
+    """
     spec = context.node.gpu
     plan = plan_gemm(spec, task)
     element = DTYPE_BYTES[task.dtype]
@@ -49,24 +57,26 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
         compute = crowd * body + plan.prologue
         first, again = _misses(context, name, gpu, traffic, together / compute, warm, operands)
         from_hbm = first + again
+        moved = Traffic(
+            l2=traffic.l2,
+            cache=traffic.past_l2,
+            hbm_read=from_hbm,
+            hbm_write=traffic.written,
+            core_energy=plan.flops_per_tile * flop_energy,
+            inserted=from_hbm + traffic.written,
+        )
         asks = spec.compute_units.read_bandwidth * spec.clock.maximum * library.memory_efficiency / crowd
-        streaming = from_hbm / asks + plan.prologue
         exposed = library.memory_exposure * compute
+        burst = together * asks / memory_given(spec, 0.0)
+        own = together * context.machine.memory_time(moved) / (compute + from_hbm / asks)
 
         def rate(state: GpuState) -> float:
-            return state.clock / max(compute - exposed + exposed / state.memory, streaming / state.memory)
+            others = max(0.0, state.load - own * state.clock)
+            missing = from_hbm / asks / served_share(burst + others, spec.hbm.softness)
+            working = compute - exposed + exposed / state.memory
+            return state.clock / (max(working, missing) + min(working, missing) / crowd)
 
-        return TileCost(
-            rate=rate,
-            traffic=Traffic(
-                l2=traffic.l2,
-                cache=traffic.past_l2,
-                hbm_read=from_hbm,
-                hbm_write=traffic.written,
-                core_energy=plan.flops_per_tile * flop_energy,
-                inserted=from_hbm + traffic.written,
-            ),
-        )
+        return TileCost(rate=rate, traffic=moved)
 
     return KernelSpec(
         tiles=plan.tiles,

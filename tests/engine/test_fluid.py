@@ -293,9 +293,11 @@ def test_capacity_rule_sees_who_uses_it_and_not_how_fast() -> None:
 
 def _busy_run(*observers: Any) -> list[tuple[float, str]]:
     bench = Bench(observers, left=3.0, right=2.0)
+    bench.fluid.domain("crowd", len)
     for i in range(12):
         capacities = [("left",), ("right",), ("left", "right")][i % 3]
-        bench.at(i / 7, lambda i=i, capacities=capacities: bench.start(str(i), 1 + i / 3, *capacities))
+        more = {"domain": "crowd", "cap": lambda crowd: 2 / crowd} if i % 2 else {}
+        bench.at(i / 7, lambda i=i, c=capacities, more=more: bench.start(str(i), 1 + i / 3, *c, **more))
     return bench.run()
 
 
@@ -306,7 +308,7 @@ def test_observers_cannot_alter_results() -> None:
         def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None:
             if isinstance(flows, list):
                 flows.clear()
-            states["clock"] = "broken"
+            states["crowd"] = "broken"
 
     plain = _busy_run()
     log = Log()
