@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from c3sim.loading import load_hardware, parse_workload
-from c3sim.machine import GpuState
 from c3sim.models.dispatch import RULES
 from c3sim.models.gemm import plan_gemm
 from c3sim.processes.dispatcher import Batch, Claim, Dispatcher, Grid, GridShape
@@ -280,11 +279,11 @@ def contended(draw: st.DrawFn) -> tuple[Node, Workload]:
     return node, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "streams": streams})
 
 
-ROUNDS_AHEAD = "rounds taken ahead while an engine waits for its turn are booked on the engines that happen to be running"
+ROUNDS_AHEAD = "rounds ahead repeat one round, though rounds differ where units are not in proportion to turns"
 
 
 @pytest.mark.xfail(reason=ROUNDS_AHEAD, strict=True)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=400, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(contended())
 def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
     """Rounds taken ahead are given back when a newcomer waits; whatever happens, all tiles are executed, once."""
@@ -298,7 +297,7 @@ def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
 
 
 @pytest.mark.xfail(reason=ROUNDS_AHEAD, strict=True)
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(contended())
 def test_rounds_taken_ahead_change_no_time(case: tuple[Node, Workload]) -> None:
     """Several rounds in one segment are a shortcut. Where somebody waits for tiles it is not taken, so a bystander
@@ -312,6 +311,21 @@ def test_rounds_taken_ahead_change_no_time(case: tuple[Node, Workload]) -> None:
     short, long = simulate(node, workload, fold=True), simulate(node, watched, fold=True)
     for name in gemms:
         assert short.task(name).end == pytest.approx(long.task(name).end, rel=1e-6), name
+
+
+@pytest.mark.xfail(reason=ROUNDS_AHEAD, strict=True)
+@pytest.mark.parametrize("bits", [56, 112, 296])
+def test_no_tile_is_lost_or_done_twice_under_a_mask(bits: int) -> None:
+    """Masks of the first 7, 14 and 37 units of each die leave engines that are not in proportion to their turns, so
+    rounds differ and none can stand for the next ones."""
+    node = load_hardware("mi300x-8").node
+    gemm = {"kind": "gemm", "m": 16384, "n": 16384, "k": 512, "macro_tile": [256, 256], "stream": "s"}
+    case = {"schema": 1, "name": "w", "tasks": {"gemm": gemm}, "streams": {"s": {"compute_units": bits}}}
+    workload = parse_workload(case)
+    seen = Tiles()
+    simulate(node, workload, observers=[seen])
+    tiles = seen.requested["gemm"] / tile_bytes(node.gpu, workload.tasks["gemm"])
+    assert tiles == pytest.approx(64 * 64, rel=1e-9)  # 16384 / 256 = 64
 
 
 def test_a_newcomer_cuts_the_rounds_ahead_short() -> None:
@@ -334,8 +348,3 @@ def test_a_newcomer_cuts_the_rounds_ahead_short() -> None:
     arrival = 200e-6 + TEACHING.gpu.kernels.dispatch_latency
     assert outcome.task("gemm").end > arrival + 5 * tile  # it would have waited long
     assert arrival < late.start <= arrival + 1.2 * tile  # memory under load makes tiles a little longer
-
-
-def test_full_speed_state_is_one() -> None:
-    """The tile above is at the maximum clock, with memory to itself."""
-    assert GpuState(1.0, 1.0) == (1.0, 1.0)

@@ -1,0 +1,198 @@
+"""The Python interface: what a result holds, the yardstick, comparisons, and an import that costs nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import c3sim
+from c3sim.api import run_prepared
+from c3sim.choose import choose
+from c3sim.errors import InputError, InputErrors
+from c3sim.loading import load_hardware
+from c3sim.notes import auto_loss
+from c3sim.overlap import overlap
+from c3sim.runs import alone, isolated, run_once
+from c3sim.specs.workload import Workload
+from c3sim.strategies import STRATEGIES, exhaustive
+
+NODE = load_hardware("mi300x-8").node
+GEMM = {"kind": "gemm", "stream": "compute", "m": 4096, "n": 4096, "k": 4096}
+GATHER = {"kind": "collective", "stream": "communication", "op": "all_gather", "size": 64 * 2**20}
+
+
+def workload(**tasks):
+    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+
+
+PAIR = workload(gemm=GEMM, gather=GATHER)
+
+
+# Results -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_result_agrees_with_itself(strategy):
+    result = c3sim.run(PAIR, node=NODE, strategy=strategy)
+    assert result.wall_s == max(task.end_s for task in result.tasks.values())
+    for task in result.tasks.values():
+        assert 0 <= task.start_s < task.end_s == task.time_s
+        assert task.slowdown == task.time_s / task.isolated_s
+        assert task.energy_j > 0
+    assert result.energy_j > sum(task.energy_j for task in result.tasks.values())  # idle power on top
+    assert json.loads(json.dumps(result.to_dict()))["strategy"] == strategy
+
+
+@pytest.mark.parametrize("task", [GEMM, GATHER, {**GATHER, "backend": "dma"}], ids=["gemm", "gather", "dma"])
+def test_alone_takes_its_isolated_time(task):
+    result = c3sim.run(workload(only=task), node=NODE)
+    assert result.tasks["only"].slowdown == 1.0
+    assert result.fraction_of_ideal is None and result.own_fraction is None
+
+
+@pytest.mark.parametrize(
+    ("isolated_s", "wall", "serial", "ideal", "speedup", "fraction"),
+    [
+        ([3.0, 1.0], 3.2, 4.0, 4 / 3, 1.25, 0.75),  # (1.25 - 1) / (4/3 - 1)
+        ([3.0, 1.0], 4.0, 4.0, 4 / 3, 1.0, 0.0),  # one after the other
+        ([3.0, 1.0], 3.0, 4.0, 4 / 3, 4 / 3, 1.0),  # the shorter one is hidden
+        ([2.0, 2.0], 2.5, 4.0, 2.0, 1.6, 0.6),
+        ([2.0], 2.0, 2.0, 1.0, 1.0, None),
+    ],
+)
+def test_the_fraction_of_ideal(isolated_s, wall, serial, ideal, speedup, fraction):
+    found = overlap(isolated_s, wall)
+    assert (found.serial, found.ideal_speedup, found.speedup) == pytest.approx((serial, ideal, speedup))
+    assert found.fraction == (None if fraction is None else pytest.approx(fraction))
+
+
+def test_all_strategies_share_one_yardstick():
+    """The collective counts as on compute units, whoever carries it out."""
+    base = choose("base", PAIR, NODE).workload
+    serial = sum(isolated(NODE, base, name).end for name in ("gemm", "gather"))
+    for strategy in STRATEGIES:
+        result = c3sim.run(PAIR, node=NODE, strategy=strategy)
+        assert result.serial_s == pytest.approx(serial, rel=1e-12)
+        assert result.speedup == pytest.approx(serial / result.wall_s, rel=1e-12)
+
+
+def test_the_own_fraction_counts_the_collective_as_it_was_run():
+    moved = choose("conccl", PAIR, NODE).workload
+    gemm, gather = isolated(NODE, moved, "gemm").end, isolated(NODE, moved, "gather").end
+    result = c3sim.run(PAIR, node=NODE, strategy="conccl")
+    ideal, speedup = (gemm + gather) / max(gemm, gather), (gemm + gather) / result.wall_s
+    assert result.own_fraction == pytest.approx((speedup - 1) / (ideal - 1), rel=1e-12)
+    assert result.tasks["gather"].isolated_s == gather
+
+
+def test_who_is_faster_than_ideal_says_why():
+    for strategy in STRATEGIES:
+        result = c3sim.run(PAIR, node=NODE, strategy=strategy)
+        if result.fraction_of_ideal > 1 + 1e-6:
+            assert any(note.startswith("faster than ideal: ") for note in result.notes)
+
+
+def test_best_of_names_its_candidates():
+    chosen = choose("rp", PAIR, NODE)
+    assert chosen.run.wall == min(chosen.walls.values()) == chosen.walls[chosen.candidate.name]
+    result = c3sim.run(PAIR, node=NODE, strategy="rp")
+    assert result.wall_s == chosen.run.wall and chosen.candidate.name in result.notes[0]
+
+
+def test_auto_reports_its_loss():
+    chosen = choose("auto", PAIR, NODE)
+    best, loss = auto_loss(chosen, NODE, exhaustive(PAIR, NODE))
+    assert loss >= 0
+    walls = {c.name: run_once(NODE, c.workload).wall for c in exhaustive(PAIR, NODE)}
+    assert loss == pytest.approx(chosen.run.wall / min(walls.values()) - 1) and walls[best] == min(walls.values())
+    assert any("slower than the best choice" in note for note in c3sim.run(PAIR, node=NODE, strategy="auto").notes)
+
+
+# Input ---------------------------------------------------------------------------------------------------------
+
+
+def test_names_paths_and_models_are_the_same(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "schema: 1\nname: w\ntasks:\n  gemm: {kind: gemm, m: 256, n: 256, k: 256}\n", encoding="utf-8"
+    )
+    walls = {c3sim.run(given).wall_s for given in (path, str(path), c3sim.load_workload(path))}
+    assert len(walls) == 1
+    assert c3sim.run(path, node="mi300x-8").wall_s in walls
+
+
+def test_settings_change_node_and_workload():
+    wall = c3sim.run(PAIR, node=NODE, strategy="sp").wall_s
+    slow = c3sim.run(PAIR, node=NODE, strategy="sp", set={"links.bandwidth": "10 GB/s"})
+    assert slow.wall_s > 2 * wall
+    larger = c3sim.run(PAIR, node=NODE, set={"task.gather.size": "128 MiB", "task.gemm.m": 8192})
+    assert larger.serial_s > 1.5 * c3sim.run(PAIR, node=NODE).serial_s
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"strategy": "concl"}, "unknown strategy 'concl'; did you mean 'conccl'?"),
+        ({"set": {"gpu.hbm.bandwith": "1 TB/s"}}, "gpu.hbm.bandwidth"),
+        ({"set": {"task.gather.channels": 4000}}, "must be at most the 304 compute units"),
+        ({"node": "mi300x-9"}, "mi300x-8"),
+    ],
+)
+def test_wrong_input(arguments, words):
+    with pytest.raises((InputError, InputErrors)) as caught:
+        c3sim.run(PAIR, **{"node": NODE, **arguments})
+    assert words in str(caught.value)
+
+
+def test_compare_leaves_out_what_cannot_apply_only_when_asked_for_all():
+    reduce = workload(gemm=GEMM, reduce={**GATHER, "op": "all_reduce"})
+    names = [result.strategy for result in c3sim.compare(reduce, node=NODE)]
+    assert names == ["as_written", "base", "sp", "rp", "sp_rp", "auto"]
+    with pytest.raises(InputError, match="cannot reduce"):
+        c3sim.compare(reduce, node=NODE, strategies=["base", "conccl"])
+    assert [r.strategy for r in c3sim.compare(PAIR, node=NODE, strategies="sp, rp:8")] == ["sp", "rp:8"]
+
+
+# Runs ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_made_once():
+    assert run_once(NODE, PAIR) is run_once(NODE, PAIR.model_copy(update={"name": "another"}))
+    assert run_once(NODE, PAIR) is not run_once(NODE, PAIR, frozenset({"hbm"}))
+
+
+def test_alone_keeps_the_mask_and_drops_the_others():
+    chosen = choose("rp:32", PAIR, NODE)
+    only = alone(chosen.workload, "gather")
+    assert list(only.tasks) == list(only.streams) == ["gather"] or list(only.streams) == ["communication"]
+    assert only.streams["communication"].compute_units == "272-303"
+
+
+def test_a_trace_changes_nothing_and_holds_the_timeline():
+    plain, traced = run_prepared(PAIR, NODE, "sp"), c3sim.run(PAIR, node=NODE, strategy="sp", trace=True)
+    assert (plain.wall_s, plain.energy_j) == (traced.wall_s, traced.energy_j)
+    assert plain.timeline is None and traced.timeline is not None
+    assert traced.timeline.end == traced.wall_s
+    assert all(0 <= span.start <= span.end <= traced.wall_s for span in traced.timeline.spans)
+    assert {span.task for span in traced.timeline.spans} == {"gemm", "gather"}
+    assert "gpu0.hbm" in {counter.name for counter in traced.timeline.counters}
+
+
+def test_importing_c3sim_imports_nothing_else():
+    """Command-line completion and --help must not wait for pydantic, pint or SimPy."""
+    code = "import sys, c3sim; print([m for m in ('pydantic', 'pint', 'simpy', 'yaml', 'numpy') if m in sys.modules])"
+    path = str(Path(c3sim.__file__).absolute().parents[1])
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_name_of_the_package_is_there():
+    for name in c3sim.__all__:
+        assert getattr(c3sim, name) is not None
+        assert name in dir(c3sim)
+    with pytest.raises(AttributeError, match="no attribute 'simulate_all'"):
+        c3sim.simulate_all  # noqa: B018
