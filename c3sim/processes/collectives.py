@@ -61,7 +61,7 @@ class ChannelCollective:
     def _placed(self, rank: int, batch: Batch) -> None:
         self.started(rank)
         self.resident[rank].extend(batch.parts)
-        self.count[rank] += batch.workgroups
+        self.count[rank] += int(batch.workgroups)
         if not self._check_pending:
             self._check_pending = True
             self.context.after(0.0, self._check)
@@ -145,7 +145,7 @@ class ChannelCollective:
         last = self.ended >= self.plan.channels
         for rank in self.ranks:
             dispatcher = self.context.dispatcher(rank, self.task)
-            dispatcher.release(self.grids[rank], held[rank], 0)
+            dispatcher.release(self.grids[rank], held[rank])
             if last:
                 dispatcher.retire(self.grids[rank])
                 self.done(rank)

@@ -5,8 +5,8 @@ all of them. A grid is dispatched along its rotation (models/dispatch.py) as far
 in-order rule the first engine without room stops it on every die. Grids are served by priority, then by launch;
 nothing is pre-empted.
 
-What is placed at one instant is one *batch*. When a grid has many equal rounds ahead and nobody else waits, a batch
-takes several rounds along; a newcomer cuts it back to the round in progress.
+What is placed at one instant is one *batch*. A grid with many rounds ahead that has its units to itself takes several
+rounds along in one batch; a newcomer cuts it back to the round in progress.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from c3sim.specs.hardware import Gpu
 
 __all__ = ["Batch", "Claim", "Dispatcher", "Grid", "GridShape", "Group"]
 
-AHEAD = 4  # fewer equal rounds than this are not worth one segment
+AHEAD = 6  # fewer rounds than this are not worth one segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,19 @@ class Group:
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """Workgroups placed at one instant: (group, workgroups per engine); *rounds* tiles each, *places* of the order."""
+    """Workgroups placed at one instant: (group, workgroups per engine), for *rounds* rounds one after the other.
+
+    *workgroups*: how many at a time, over all engines; the mean where rounds differ. *ends*: where in each die's order
+    each round stops, from the place where the first one starts.
+    """
 
     parts: list[tuple[Group, int]]
-    rounds: int
-    places: int
+    ends: list[int]
+    workgroups: float
 
     @property
-    def workgroups(self) -> int:
-        return sum(group.multiplicity * count for group, count in self.parts)
+    def rounds(self) -> int:
+        return len(self.ends) - 1
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +88,10 @@ class Grid:
     number: int = -1
     pointer: int = 0  # places of each die's order dispatched
     last: int = 0  # places in all
-    held_places: int = 0  # places of the order whose workgroups are resident
+    resident: int = 0  # workgroups that have room now
+
+
+Rooms = list[tuple[Group, Turn, int]]  # workgroups that each engine of a group has room for
 
 
 class Dispatcher:
@@ -121,16 +128,17 @@ class Dispatcher:
         """Whether *grid* has workgroups that got no room yet."""
         return grid.pointer < grid.last
 
-    def give_back(self, grid: Grid, batch: Batch, rounds: int) -> None:
-        """*rounds* that *batch* had taken ahead will be dispatched later instead."""
-        grid.pointer -= rounds * batch.places
-        for group, count in batch.parts:
-            group.assigned[grid.number] -= rounds * count
+    def cut_back(self, grid: Grid, batch: Batch, rounds: int) -> None:
+        """*batch* keeps its first *rounds* rounds; the others will be dispatched again, later."""
+        del batch.ends[rounds + 1 :]
+        grid.pointer = batch.ends[-1]
+        self._assign(grid)
+        batch.workgroups = self._between(grid, batch.ends[0], batch.ends[-1]) / rounds
 
-    def release(self, grid: Grid, parts: Sequence[tuple[Group, int]], places: int) -> None:
+    def release(self, grid: Grid, parts: Sequence[tuple[Group, int]]) -> None:
         """Workgroups of *grid* have ended: (group, workgroups per engine)."""
-        grid.held_places -= places
         for group, count in parts:
+            grid.resident -= group.multiplicity * count
             self._vacate(group, grid.number, count)
         if any(other is not grid and self.waits(other) for other in self._queue):
             self._cut_others(None)
@@ -156,38 +164,54 @@ class Dispatcher:
     def _advance(self, grid: Grid) -> None:
         """Dispatch *grid* along its order as far as there is room."""
         rooms = [(group, group.turns[grid.shape], self._room(group, grid)) for group in self.groups]
-        stop = grid.last
-        if self.in_order:
-            for group, turn, room in rooms:
-                if turn.weight:
-                    stop = min(stop, turn.place(group.assigned[grid.number] + room))
-            stop = max(stop, grid.pointer)
+        start, alone = grid.pointer, grid.resident == 0
         parts = []
+        stop = self._stop(grid, rooms, {id(group): group.assigned[grid.number] for group in self.groups})
         for group, turn, room in rooms:
-            due = turn.count(min(stop, turn.total)) - group.assigned[grid.number]
-            count = min(room, due)
+            count = min(room, turn.count(min(stop, turn.total)) - group.assigned[grid.number])
             if count > 0:
                 self._occupy(group, grid, count)
                 group.assigned[grid.number] += count
+                grid.resident += group.multiplicity * count
                 parts.append((group, count))
-        if not self.in_order:  # the pointer follows the slowest engine, for bookkeeping only
-            stop = grid.last if all(t.count(t.total) == g.assigned[grid.number] for g, t, _ in rooms) else grid.pointer
-        if parts:
-            places, grid.pointer = max(stop - grid.pointer, 0), max(stop, grid.pointer)
-            grid.held_places += places
-            grid.placed(self._with_rounds_ahead(grid, parts, places))
+        if not self.in_order and any(t.count(t.total) > g.assigned[grid.number] for g, t, _ in rooms):
+            stop = start  # somebody still waits
+        grid.pointer = stop
+        if not parts:
+            return
+        batch = Batch(parts, [start, stop], float(sum(group.multiplicity * count for group, count in parts)))
+        if alone and grid.foldable and self.in_order and not self._others_wait(grid):
+            self._take_rounds_along(grid, batch, rooms)
+        grid.placed(batch)
 
-    def _with_rounds_ahead(self, grid: Grid, parts: list[tuple[Group, int]], places: int) -> Batch:
-        batch = Batch(parts, 1, places)
-        if not (grid.foldable and self.in_order and places):
-            return batch
-        if any(other is not grid and self.waits(other) for other in self._queue):
-            return batch
-        ahead = (grid.last - grid.pointer) // grid.held_places - 1
-        if ahead >= AHEAD:
-            batch.rounds += ahead
-            self.give_back(grid, batch, -ahead)
-        return batch
+    def _stop(self, grid: Grid, rooms: Rooms, assigned: dict[int, int]) -> int:
+        """Where in each die's order *grid* stops: the first place whose engine has no room, or the end."""
+        if not self.in_order:
+            return grid.last
+        places = [turn.place(assigned[id(group)] + room) for group, turn, room in rooms if turn.weight]
+        return max(grid.pointer, min([grid.last, *places]))
+
+    def _others_wait(self, grid: Grid) -> bool:
+        return any(other is not grid and self.waits(other) for other in self._queue)
+
+    def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
+        """All but the last two of many rounds that start with every unit free become one segment."""
+        while grid.pointer < grid.last:
+            stop = self._stop(grid, rooms, {id(g): turn.count(min(grid.pointer, turn.total)) for g, turn, _ in rooms})
+            batch.ends.append(stop)
+            grid.pointer = stop
+        self.cut_back(grid, batch, batch.rounds - 2 if batch.rounds >= AHEAD else 1)
+
+    def _assign(self, grid: Grid) -> None:
+        """Set what each engine was given to what the order says up to the pointer."""
+        for group in self.groups:
+            turn = group.turns[grid.shape]
+            group.assigned[grid.number] = turn.count(min(grid.pointer, turn.total))
+
+    def _between(self, grid: Grid, start: int, stop: int) -> float:
+        """Workgroups of *grid* between two places of every die's order."""
+        turns = [(group.multiplicity, group.turns[grid.shape]) for group in self.groups]
+        return float(sum(m * (t.count(min(stop, t.total)) - t.count(min(start, t.total))) for m, t in turns))
 
     def _room(self, group: Group, grid: Grid) -> int:
         """Workgroups of *grid* that one engine of *group* has room for now."""

@@ -22,6 +22,7 @@ from c3sim.processes.dispatcher import Batch, Claim, Grid, Group
 
 __all__ = ["Kernel", "KernelSpec", "TileCost"]
 
+Parts = list[tuple[Group, int]]  # workgroups per engine of each group
 WHOLE = 1e-9  # relative: progress this close to a whole number of rounds is whole
 
 
@@ -50,10 +51,10 @@ class KernelSpec:
 class _Cohort:
     """The workgroups of *parts* (*count* in all) working on *rounds* tiles each."""
 
-    __slots__ = ("batch", "count", "flow", "parts", "places", "rounds")
+    __slots__ = ("batch", "count", "flow", "parts", "rounds")
 
-    def __init__(self, parts: list[tuple[Group, int]], places: int, count: int, rounds: float, batch: Batch | None):
-        self.parts, self.places, self.count, self.rounds, self.batch = parts, places, count, rounds, batch
+    def __init__(self, parts: Parts, count: float, rounds: float, batch: Batch | None = None):
+        self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
         self.flow: Flow | None = None
 
 
@@ -95,13 +96,13 @@ class Kernel:
         self.started()
         schedule, tiles, grid = self.spec.schedule, self.spec.tiles, self.shape.workgroups
         if schedule == "one_per_tile":
-            self._begin(_Cohort(batch.parts, batch.places, batch.workgroups, float(batch.rounds), batch))
+            self._begin(_Cohort(batch.parts, batch.workgroups, float(batch.rounds), batch))
         elif schedule == "stream_k":
-            self._begin(_Cohort(batch.parts, batch.places, batch.workgroups, tiles / grid, None))
+            self._begin(_Cohort(batch.parts, batch.workgroups, tiles / grid))
         elif schedule == "persistent":
             self._begin_lists(batch, tiles // grid)
         else:
-            self._steal(_Cohort(batch.parts, batch.places, batch.workgroups, 0.0, None), first=True)
+            self._steal(_Cohort(batch.parts, batch.workgroups, 0.0), first=True)
 
     def _cut(self) -> None:
         """Somebody waits: keep only the round in progress of each multi-round segment."""
@@ -114,45 +115,43 @@ class Kernel:
                     self.context.fluid.shorten(cohort.flow, float(keep))
                     cohort.rounds = float(keep)
                     if cohort.batch is not None:
-                        self.dispatcher.give_back(self.grid, cohort.batch, back)
+                        self.dispatcher.cut_back(self.grid, cohort.batch, keep)
                     else:
-                        self.pool += back * cohort.count
+                        self.pool += back * int(cohort.count)
 
     # -- where tiles come from ------------------------------------------------------------------------------------
 
     def _begin_lists(self, batch: Batch, length: int) -> None:
         """Persistent: the first workgroups of the grid have one tile more, spread like the others over the engines."""
-        count = batch.workgroups
+        count = int(batch.workgroups)
         longer = min(self.longer, count)
         self.longer -= longer
         if longer in (0, count):
-            self._begin(_Cohort(batch.parts, batch.places, count, float(length + bool(longer)), None))
+            self._begin(_Cohort(batch.parts, count, float(length + bool(longer))))
             return
         more, less = _split(batch.parts, longer, count)
-        places = batch.places * longer // count
-        self._begin(_Cohort(more, places, longer, length + 1.0, None))
-        self._begin(_Cohort(less, batch.places - places, count - longer, float(length), None))
+        self._begin(_Cohort(more, longer, length + 1.0))
+        self._begin(_Cohort(less, count - longer, float(length)))
 
     def _steal(self, cohort: _Cohort, *, first: bool) -> None:
         """Take one tile (or several rounds) per workgroup from the pool; workgroups that find none end."""
         want = sum(group.multiplicity * count for group, count in cohort.parts)
         rounds = 1
         if not first and self.spec.fold_rounds:
-            rounds = max(1, self.pool // (want + sum(c.count for c in self.active)))
+            rounds = max(1, self.pool // (want + int(sum(c.count for c in self.active))))
         count = min(self.pool, want)
         if count < want:
             rounds = 1
         self.pool -= rounds * count
         if count == 0:
-            self._leave(cohort.parts, cohort.places)
+            self._leave(cohort.parts)
             return
         if count == want:
-            self._begin(_Cohort(cohort.parts, cohort.places, count, float(rounds), None))
+            self._begin(_Cohort(cohort.parts, count, float(rounds)))
             return
         busy, idle = _split(cohort.parts, count, want)
-        places = cohort.places * count // want
-        self._begin(_Cohort(busy, places, count, 1.0, None))
-        self._leave(idle, cohort.places - places)
+        self._begin(_Cohort(busy, count, 1.0))
+        self._leave(idle)
 
     # -- running them ---------------------------------------------------------------------------------------------
 
@@ -191,17 +190,14 @@ class Kernel:
         if self.spec.schedule == "work_stealing":
             self._steal(cohort, first=False)
         else:
-            self._leave(cohort.parts, cohort.places)
+            self._leave(cohort.parts)
 
-    def _leave(self, parts: list[tuple[Group, int]], places: int) -> None:
-        self.dispatcher.release(self.grid, parts, places)
+    def _leave(self, parts: Parts) -> None:
+        self.dispatcher.release(self.grid, parts)
         if not (self.active or self.dispatcher.waits(self.grid) or self.finished):
             self.finished = True
             self.dispatcher.retire(self.grid)
             self.done()
-
-
-Parts = list[tuple[Group, int]]
 
 
 def _split(parts: Parts, wanted: int, total: int) -> tuple[Parts, Parts]:

@@ -1,0 +1,112 @@
+"""Which macro-tile a library picks, and what a tile costs and claims."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim import library
+from c3sim.loading import load_hardware
+from c3sim.models.gemm import plan_gemm
+from c3sim.records import load_records
+from c3sim.specs.workload import Gemm
+
+GPU = load_hardware("mi300x-8").node.gpu
+TEACHING = load_hardware("teaching-4").node.gpu
+PUBLISHED = library.find("gpu", "mi300x").parent.parent / "validation" / "data" / "published" / "mi300x"
+
+
+def gemm(m: int, n: int, k: int, **more: object) -> Gemm:
+    return Gemm(kind="gemm", m=m, n=n, k=k, **more)
+
+
+# Tiles of hipBLASLt on MI300X in bf16, from kernel names and counts of workgroups:
+# github.com/ROCm/tritonBLAS docs/overlap-analysis.md (commit 70f7484), records c3_shapes
+TILES = [
+    (4096, 4096, 4096, (256, 224), 304),  # 16 x ceil(4096 / 224) = 16 x 19: exactly one per compute unit
+    (8192, 8192, 8192, (256, 224), 1184),  # 32 x ceil(8192 / 224) = 32 x 37
+    (3840, 3840, 4096, (256, 192), 300),  # 15 x 20
+]
+
+
+@pytest.mark.parametrize(("m", "n", "k", "tile", "tiles"), TILES)
+def test_macro_tile_of_the_library(m: int, n: int, k: int, tile: tuple[int, int], tiles: int) -> None:
+    plan = plan_gemm(GPU, gemm(m, n, k))
+    assert (plan.tile, plan.tiles, plan.split_k) == (tile, tiles, 1)
+
+
+def test_every_recorded_tile_of_the_library_is_chosen() -> None:
+    """Records name the tile that ran. Left to choose, the model takes the same."""
+    found = 0
+    for record in load_records(PUBLISHED / "c3_shapes.jsonl"):
+        for task in record.workload.tasks.values():
+            if isinstance(task, Gemm) and task.library == "hipblaslt" and task.macro_tile:
+                assert plan_gemm(GPU, task.model_copy(update={"macro_tile": None})).tile == task.macro_tile
+                found += 1
+    assert found >= 4
+
+
+def test_tile_time_by_hand() -> None:
+    """Teaching GPU: 1000 FLOP and 40 operand bytes per cycle, 1 GHz, prologue 1 us. A tile of 128x128 with K = 512:
+    2 x 128 x 128 x 512 / 1000 = 16777 cycles, (128 + 128) x 512 x 2 / 40 = 6554 cycles: 23.33 us, and 1 us."""
+    plan = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128)))
+    assert plan.tile_time == pytest.approx(24.331e-6, rel=1e-4)
+    assert plan.flops_per_tile == 2 * 128 * 128 * 512
+
+
+def test_element_size_counts_in_the_feed_and_the_rate() -> None:
+    """fp8: 2000 FLOP per cycle, one byte per element: both parts halve. fp32: 100 FLOP per cycle, four bytes."""
+    fp8 = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128), dtype="fp8"))
+    fp32 = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128), dtype="fp32"))
+    assert fp8.tile_time - fp8.prologue == pytest.approx((8388.6 + 3276.8) * 1e-9, rel=1e-4)
+    assert fp32.tile_time - fp32.prologue == pytest.approx((167772 + 13107) * 1e-9, rel=1e-4)
+
+
+def test_padding_is_computed_too() -> None:
+    """129 rows need two row tiles of 128."""
+    assert plan_gemm(TEACHING, gemm(129, 128, 512, macro_tile=(128, 128))).tiles == 2
+    assert plan_gemm(TEACHING, gemm(129, 128, 512, macro_tile=(128, 128), batch=3)).tiles == 6
+
+
+@pytest.mark.parametrize(
+    ("tile", "residents"),
+    [
+        # LDS: (rows + columns) x 128 B of 64 KiB; registers: 4 waves x (tile / 256 + (rows + columns) / 4 + 64) of 2048
+        ((256, 256), 1),  # 64 KiB of LDS; 4 x min(512, 256 + 128 + 64) = 1792 registers
+        ((128, 128), 2),  # 32 KiB: 2; registers 4 x (64 + 64 + 64) = 768: 2
+        ((64, 64), 4),  # 16 KiB: 4; registers 4 x (16 + 32 + 64) = 448: 4
+        ((16, 16), 7),  # 4 KiB: 16; registers 4 x (1 + 8 + 64) = 292: 7; waves 32 / 4 = 8
+    ],
+)
+def test_residents_per_unit(tile: tuple[int, int], residents: int) -> None:
+    plan = plan_gemm(TEACHING, gemm(4096, 4096, 512, macro_tile=tile))
+    assert plan.lds == sum(tile) * 128
+    assert plan.residents == residents
+
+
+def test_few_rows_are_split_along_k() -> None:
+    """16 rows of C make too few tiles for 304 units; the library splits K rather than leave most idle. Sixteen tiles'
+    worth of work is not split on a GPU whose library cannot."""
+    plan = plan_gemm(GPU, gemm(16, 2048, 16384))
+    assert plan.split_k > 1
+    assert plan.tiles >= 2 * -(-2048 // plan.tile[1])
+    assert plan_gemm(TEACHING, gemm(16, 128, 16384)).split_k == 1
+
+
+def test_only_one_workgroup_per_tile_splits_k() -> None:
+    for schedule in ("persistent", "stream_k", "work_stealing"):
+        assert plan_gemm(GPU, gemm(16, 2048, 16384, schedule=schedule)).split_k == 1
+
+
+def test_the_task_overrides_the_library() -> None:
+    plan = plan_gemm(GPU, gemm(8192, 8192, 8192, macro_tile=(128, 96), schedule="persistent"))
+    assert (plan.tile, plan.schedule) == ((128, 96), "persistent")
+    assert plan_gemm(GPU, gemm(8192, 8192, 8192, library="triton")).tile == (256, 256)
+
+
+def test_the_choice_weighs_rounds_against_tile_size() -> None:
+    """Why 256x224 and not the larger 256x256 for 4096^3: 16 x 16 = 256 tiles of the large one leave 48 of 304 units
+    idle in their only round; 304 of the smaller use all, each shorter."""
+    large = plan_gemm(GPU, gemm(4096, 4096, 4096, macro_tile=(256, 256)))
+    chosen = plan_gemm(GPU, gemm(4096, 4096, 4096))
+    assert (large.tiles, chosen.tiles) == (256, 304)
+    assert chosen.tile_time < large.tile_time

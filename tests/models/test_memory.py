@@ -1,0 +1,50 @@
+"""Memory under load: the soft minimum of what is asked and what there is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from c3sim.loading import load_hardware
+from c3sim.models.memory import ARRAYS, memory_given, served_share
+
+GPU = load_hardware("mi300x-8").node.gpu
+
+
+@pytest.mark.parametrize(
+    ("asked", "softness", "share"),
+    [
+        (0.0, 2.0, 1.0),  # nobody else: all of it
+        (1.0, 1.0, 1 / 2),  # as much as there is, p = 1
+        (1.0, 2.0, 2**-0.5),  # p = 2
+        (3.0, 1.0, 1 / 4),  # asks for 3 times the capacity: 3/4 of it is given
+        (4.0, 300.0, 1 / 4),  # p large: the hard minimum, 1 in all
+        (0.5, 300.0, 1.0),
+    ],
+)
+def test_served_share(asked: float, softness: float, share: float) -> None:
+    assert served_share(asked, softness) == pytest.approx(share, rel=1e-9)
+
+
+@given(st.floats(0, 1e3), st.floats(1e-3, 10), st.floats(1, 20))
+def test_who_asks_for_more_gets_more_in_all_and_less_of_what_he_asks(asked: float, more: float, softness: float) -> None:
+    before, after = served_share(asked, softness), served_share(asked + more, softness)
+    assert 0 < after <= before <= 1
+    assert before * asked <= after * (asked + more) * (1 + 1e-12)
+    assert after * (asked + more) <= 1 + 1e-12  # never more than there is
+
+
+@pytest.mark.parametrize(
+    ("write_share", "mix"),
+    [(0.0, 0.0), (1.0, 0.0), (0.5, 1.0), (0.25, 0.5), (1 / 3, 2 / 3)],  # pure; even; one write to 3 reads; triad
+)
+def test_efficiency_lies_between_pure_and_evenly_mixed(write_share: float, mix: float) -> None:
+    hbm = GPU.hbm
+    efficiency = hbm.read_efficiency * (1 - mix) + hbm.mixed_efficiency * mix
+    assert memory_given(GPU, write_share) == pytest.approx(hbm.bandwidth * efficiency, rel=1e-12)
+
+
+def test_arrays_of_the_stream_kernels() -> None:
+    """copy: b = a. triad: c = a + s b. (reads, writes), as BabelStream counts them."""
+    assert ARRAYS == {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
