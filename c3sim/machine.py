@@ -114,12 +114,13 @@ class Machine:
         traffic: Traffic,
         compute_units: float = 0.0,
         share: float = 1.0,
+        clocked: float = 1.0,
         done: Callable[[Flow], None],
     ) -> Flow:
-        """Start a flow. *share*: its part of what its kernel has running, so that parts declare parts.
+        """Start a flow. *share*: its part of what its kernel has running, so that parts declare parts. *clocked*: the
+        share of its time that follows the clock.
 
-        A *cap* that is a function belongs to compute units and follows clock and memory; a number (a DMA engine) does
-        not: engines keep enough requests in flight for their rate.
+        A *cap* that is a function of the state follows clock or memory; a number does not.
         """
         amounts = self._amounts(task, gpu, traffic)
         full = cap(FULL_SPEED) if callable(cap) else cap
@@ -133,11 +134,8 @@ class Machine:
             + (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte
             + 2 * links * energy.link_byte
         )
-        held = compute_units * energy.compute_unit
-        load = (
-            Load(core=nominal * core + held, scaled=nominal * uncore)
-            if callable(cap)
-            else Load(core=nominal * core + held, fixed=nominal * uncore)
+        load = Load(
+            core=nominal * core, held=compute_units * energy.compute_unit, uncore=nominal * uncore, clocked=clocked
         )
         tags = FlowTags(
             task=task, gpu=gpu, load=load, reads=nominal * traffic.hbm_read, writes=nominal * traffic.hbm_write,
@@ -236,14 +234,12 @@ class Machine:
 
     def _clock(self, flows: list[Flow]) -> float:
         clock = self.node.gpu.clock
-        loads = [flow.tags.load for flow in flows]
-        return clock_factor(
-            clock.power_limit, clock.idle_power, clock.voltage_exponent, clock.minimum / clock.maximum,
-            sum(load.core for load in loads), sum(load.scaled for load in loads), sum(load.fixed for load in loads),
-        )  # fmt: skip
+        loads = tuple(flow.tags.load for flow in flows)
+        minimum = clock.minimum / clock.maximum
+        return clock_factor(clock.power_limit, clock.idle_power, clock.voltage_exponent, minimum, loads)
 
     def _state(self, flows: list[Flow], clock: float) -> GpuState:
-        asked = sum(flow.tags.asked * (clock if callable(flow.cap) else 1.0) for flow in flows)
+        asked = sum(flow.tags.asked / (flow.tags.load.clocked / clock + 1 - flow.tags.load.clocked) for flow in flows)
         return GpuState(clock, served_share(asked, self.node.gpu.hbm.softness), asked)
 
     def memory_time(self, traffic: Traffic) -> float:

@@ -1,72 +1,103 @@
-"""Predicts what a measurement record measured and sets the two side by side."""
+"""Predicts what a measurement record measured and sets the two side by side.
+
+A slowdown divides the concurrent time by what the same source measured alone; the predicted one, by the predicted
+isolated time. Times are in microseconds, as in the records.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from c3sim.choose import choose
+from c3sim.errors import C3simError, InputError
+from c3sim.placement_checks import check_on_node
+from c3sim.runs import alone
 from c3sim.simulation import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
 
-__all__ = ["Case", "compare", "only"]
+from .baselines import NOTHING, Plain
+
+__all__ = ["Case", "as_run", "compare", "compare_one"]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One figure: *predicted_us* against *measured_us*; slowdowns are ratios, not times."""
+    """One figure: *predicted* against *measured*, times in us, slowdowns as ratios (*unit_us* is then the isolated time)."""
 
     id: str
     suite: str
     role: str
     metric: str  # isolated_gemm, isolated_collective, isolated_copy, isolated_stream, wall, gemm_slowdown, ...
-    name: str
+    task: str  # empty for the wall time
+    workload: str
     predicted: float
     measured: float
+    unit_us: float = 1.0
+    plain: Plain = NOTHING
 
     @property
     def error(self) -> float:
         """Signed relative error."""
         return self.predicted / self.measured - 1
 
-
-def only(workload: Workload, task: str) -> Workload:
-    """*workload* with *task* alone, its dependencies on others dropped."""
-    kept = workload.tasks[task].model_copy(update={"after": ()})
-    host = workload.host.model_copy(update={"order": ()})
-    return workload.model_copy(update={"tasks": {task: kept}, "host": host})
+    @property
+    def name(self) -> str:
+        """The workload and, if the figure is one task's, the task."""
+        return f"{self.workload}: {self.task}" if self.task else self.workload
 
 
 def compare(node: Node, records: Iterable[Record]) -> list[Case]:
-    """Every figure of every record, predicted on *node*. Slowdowns use what the same source measured alone."""
-    cases = []
-    for record in records:
-        cases.extend(_cases(node, record))
-    return cases
+    """Every figure of every record, predicted on *node*, without the plain predictors."""
+    return [case for record in records for case in compare_one(node, record)]
+
+
+def compare_one(node: Node, record: Record) -> list[Case]:
+    """Every figure of *record*. Raises InputError, with the record's id, when it cannot be run on *node*."""
+    try:
+        return _cases(node, record)
+    except C3simError as error:
+        text = "; ".join(str(error).split("\n"))
+        raise InputError(f"record {record.id} of suite {record.suite!r} cannot be run on {node.name}: {text}") from None
+
+
+def as_run(node: Node, record: Record) -> Workload:
+    """The workload of *record* under its strategy. Raises InputError."""
+    check_on_node(record.workload, node)
+    if record.strategy == "as_written":
+        return record.workload
+    return choose(record.strategy, record.workload, node).workload
 
 
 def _cases(node: Node, record: Record) -> list[Case]:
-    measured, workload, found = record.measured, record.workload, []
-
-    def add(metric: str, task: str, predicted: float, value: float) -> None:
-        name = f"{workload.name}: {task}" if task else workload.name
-        found.append(Case(record.id, record.suite, record.role, metric, name, predicted, value))
-
-    alone = {
-        task: simulate(node, only(workload, task)).task(task).end * 1e6  # type: ignore[operator]
-        for task in {*measured.isolated, *measured.tasks}
-    }
-    for task, value in measured.isolated.items():
-        add(f"isolated_{workload.tasks[task].kind}", task, alone[task], value)
-    if measured.tasks or measured.wall_us is not None:
-        together = simulate(node, workload)
-        if measured.wall_us is not None:
-            add("wall", "", together.end * 1e6, measured.wall_us)
-        for task, times in measured.tasks.items():
-            kind = workload.tasks[task].kind
-            end = together.task(task).end * 1e6  # type: ignore[operator]
-            add(f"{kind}_time", task, end, times.time_us)
-            if task in measured.isolated:
-                add(f"{kind}_slowdown", task, end / alone[task], times.time_us / measured.isolated[task])
+    measured, workload = record.measured, as_run(node, record)
+    blank = Case(record.id, record.suite, record.role, "", "", workload.name, 0.0, 1.0)
+    isolated = {task: _time(node, alone(workload, task), task) for task in measured.isolated}
+    found = [
+        replace(blank, metric=f"isolated_{workload.tasks[task].kind}", task=task, predicted=isolated[task], measured=value)
+        for task, value in measured.isolated.items()
+    ]
+    if not measured.tasks and measured.wall_us is None:
+        return found
+    together = simulate(node, workload)
+    if measured.wall_us is not None:
+        found.append(replace(blank, metric="wall", predicted=together.end * 1e6, measured=measured.wall_us))
+    for task, times in measured.tasks.items():
+        kind, end = workload.tasks[task].kind, together.task(task).end
+        assert end is not None  # the run is over
+        time = replace(blank, metric=f"{kind}_time", task=task, predicted=end * 1e6, measured=times.time_us)
+        found.append(time)
+        if task in measured.isolated:
+            own, base = isolated[task], measured.isolated[task]
+            slowdown = {"predicted": time.predicted / own, "measured": time.measured / base, "unit_us": base}
+            found.append(replace(time, metric=f"{kind}_slowdown", **slowdown))
     return found
+
+
+def _time(node: Node, workload: Workload, task: str) -> float:
+    """The end of *task* [us]."""
+    end = simulate(node, workload).task(task).end
+    assert end is not None  # the run is over
+    return end * 1e6

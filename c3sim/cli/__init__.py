@@ -1,0 +1,25 @@
+"""The command line: ``c3sim list | show | run | compare | explain | study | schema``.
+
+    app         the commands put together
+    guard       errors, interrupts and broken pipes: one line, an exit code, no traceback
+    options     arguments and options that several commands share
+    complete    names for shell completion
+    emit        JSON to standard output, everything else to standard error
+    progress    bars for long work
+    listing, show, run, compare, explain, study, schema     a command each
+    spec_values, study_report                               what show and study print
+
+This package only reads arguments and prints. Everything but typer is imported inside a command, so that ``--help``
+answers at once.
+"""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Entry point of the ``c3sim`` command."""
+    from c3sim.cli.app import app
+
+    app(prog_name="c3sim")

@@ -2,16 +2,18 @@
 
 Power of a GPU at clock factor f (f = 1 at the maximum clock):
 
-    P(f) = P_idle + sum_i [ core_i f^(1+x) + scaled_i f + fixed_i ]
+    P(f) = P_idle + sum_i [ (core_i g_i(f) + held_i f) f^x + uncore_i g_i(f) ],   g_i(f) = 1 / (a_i / f + 1 - a_i)
 
-core_i: dynamic power of flow i in the clocked, voltage-scaled domain (matrix units, CUs, L2) at f = 1;
-scaled_i: power of its memory and link traffic when that traffic follows the clock; fixed_i: when it does not.
-The exponent 1+x joins frequency and the voltage it needs (P ~ f V(f)^2). The clock is the largest
-f in [minimum, 1] with P(f) <= limit; all terms are declared by the flows, none is a solved rate.
+core_i: power of flow i in the clocked, voltage-scaled domain (matrix units, L2) at f = 1; held_i: of the compute units it
+holds, beside that; uncore_i: of its memory and link traffic. g_i is the rate that is left at f: a share a_i of its time
+follows the clock (1 for a channel of a collective, 0 for a DMA engine). x joins frequency with the voltage it needs
+(P ~ f V(f)^2). The clock is the largest f in [minimum, 1] with P(f) <= limit; all terms are declared by the flows, none
+is a solved rate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,33 +22,35 @@ __all__ = ["Load", "clock_factor", "power"]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Power [W] of one flow at full clock, by how it scales with the clock."""
+    """Power [W] of one flow at full clock, and the share of its time that follows the clock."""
 
     core: float = 0.0
-    scaled: float = 0.0
-    fixed: float = 0.0
+    held: float = 0.0
+    uncore: float = 0.0
+    clocked: float = 1.0
 
 
-def power(factor: float, idle: float, exponent: float, core: float, scaled: float, fixed: float) -> float:
-    """P(f) [W] of the module docstring, with the sums already taken; *exponent* is x."""
-    return idle + core * factor ** (1.0 + exponent) + scaled * factor + fixed
+def power(factor: float, idle: float, exponent: float, loads: Iterable[Load]) -> float:
+    """P(f) [W] of the module docstring; *exponent* is x."""
+    total, scale = idle, factor**exponent
+    for load in loads:
+        rate = 1.0 / (load.clocked / factor + 1.0 - load.clocked)
+        total += (load.core * rate + load.held * factor) * scale + load.uncore * rate
+    return total
 
 
 @lru_cache(maxsize=65536)
-def clock_factor(
-    limit: float, idle: float, exponent: float, minimum: float, core: float, scaled: float, fixed: float
-) -> float:
+def clock_factor(limit: float, idle: float, exponent: float, minimum: float, loads: tuple[Load, ...]) -> float:
     """Largest clock factor in [*minimum*, 1] at which the power stays within *limit* [W]."""
-    if power(1.0, idle, exponent, core, scaled, fixed) <= limit:
+    if power(1.0, idle, exponent, loads) <= limit:
         return 1.0
-    if power(minimum, idle, exponent, core, scaled, fixed) >= limit:
+    if power(minimum, idle, exponent, loads) >= limit:
         return minimum
-    low, high = minimum, 1.0  # Newton from above converges monotonically: P is increasing and convex for x >= 0
-    factor = high
-    for _ in range(60):
-        slope = core * (1.0 + exponent) * factor**exponent + scaled
-        step = (power(factor, idle, exponent, core, scaled, fixed) - limit) / slope
-        factor = max(low, factor - step)
-        if abs(step) <= 1e-14 * factor:
-            break
-    return factor
+    low, high = minimum, 1.0
+    for _ in range(60):  # regula falsi, Illinois variant would save steps; bisection is enough and cannot fail
+        middle = 0.5 * (low + high)
+        if power(middle, idle, exponent, loads) > limit:
+            high = middle
+        else:
+            low = middle
+    return low

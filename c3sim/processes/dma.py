@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from c3sim.machine import Traffic
+from c3sim.models.dma import engine_rate
 from c3sim.models.links import route
 from c3sim.processes.context import Context
 
@@ -83,6 +84,7 @@ class DmaQueues:
     def copy_step(self, task: str, copy: DmaCopy) -> Step:
         """The step that carries *copy* out: fetched, moved, completed. The engine is free once the bytes have moved."""
         half = self.context.node.gpu.dma_engines.latency / 2
+        linked = copy.source != copy.destination
 
         def run(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
             begun = self.context.env.now
@@ -94,7 +96,8 @@ class DmaQueues:
 
             self.context.machine.flow(
                 f"{task}:copy", task=task, gpu=copy.gpu, work=copy.size,
-                cap=self.context.node.gpu.dma_engines.bandwidth, traffic=self._traffic(copy), done=moved,
+                cap=lambda state: engine_rate(self.context.node, state.load, linked=linked),
+                traffic=self._traffic(copy), clocked=0.0, done=moved,
             )  # fmt: skip
 
         return Step(half, run)

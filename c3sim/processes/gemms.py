@@ -48,13 +48,12 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
     operands = (task.m * task.k + task.k * task.n) * element * task.batch
     warm = _warm_bytes(context, name, task)
     flop_energy = spec.energy.flop[task.dtype]
-    body = plan.tile_time - plan.prologue
 
     def cost(crowd: int, together: int) -> TileCost:
         traffic = gemm_traffic(
             task.m, task.n, task.k, task.batch, plan.tile, plan.split_k, element, spec.dies.count, together
         )
-        compute = crowd * body + plan.prologue
+        compute = crowd * plan.body + plan.prologue
         first, again = _misses(context, name, gpu, traffic, together / compute, warm, operands)
         from_hbm = first + again
         moved = Traffic(
@@ -66,17 +65,18 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
             inserted=from_hbm + traffic.written,
         )
         asks = spec.compute_units.read_bandwidth * spec.clock.maximum * library.memory_efficiency / crowd
-        exposed = library.memory_exposure * compute
         burst = together * asks / memory_given(spec, 0.0)
         own = together * context.machine.memory_time(moved) / (compute + from_hbm / asks)
 
-        def rate(state: GpuState) -> float:
-            others = max(0.0, state.load - own * state.clock)
-            missing = from_hbm / asks / served_share(burst + others, spec.hbm.softness)
-            working = compute - exposed + exposed / state.memory
-            return state.clock / (max(working, missing) + min(working, missing) / crowd)
+        clocked = (crowd * plan.issue + plan.prologue) / compute
 
-        return TileCost(rate=rate, traffic=moved)
+        def rate(state: GpuState) -> float:
+            others = max(0.0, state.load - own / (clocked / state.clock + 1 - clocked))
+            missing = from_hbm / asks / served_share(burst + others, spec.hbm.softness)
+            working = (crowd * plan.issue + plan.prologue) / state.clock + crowd * plan.feed / state.memory
+            return 1.0 / (max(working, missing) + min(working, missing) / crowd)
+
+        return TileCost(rate=rate, traffic=moved, clocked=clocked)
 
     return KernelSpec(
         tiles=plan.tiles,

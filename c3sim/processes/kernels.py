@@ -32,6 +32,7 @@ class TileCost:
 
     rate: Callable[[GpuState], float]
     traffic: Traffic
+    clocked: float = 1.0  # share of its time that follows the clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +172,9 @@ class Kernel:
         if cohort.rounds <= 0:  # a persistent workgroup without a tile
             self._over(cohort)
             return
-        cost = self.spec.cost(self.crowd, self.together)
+        running = min(self.together, round(sum(other.count for other in self.active)))
+        crowd = min(self.crowd, max(1, ceil(self.crowd * running / self.together)))
+        cost = self.spec.cost(crowd, max(1, running))
         cohort.flow = self.context.machine.flow(
             self.task,
             task=self.task,
@@ -179,7 +182,8 @@ class Kernel:
             work=cohort.rounds,
             cap=cost.rate,
             traffic=cost.traffic.times(cohort.count),
-            compute_units=cohort.count / self.crowd,
+            compute_units=cohort.count / crowd,
+            clocked=cost.clocked,
             share=min(1.0, cohort.count / self.together),
             done=lambda _flow: self._over(cohort),
         )

@@ -129,14 +129,13 @@ class GemmLibrary(Spec):
 
     schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"]
     tiles: tuple[tuple[Count, Count], ...] = Field(description="macro-tiles (rows, columns) it can choose from")
-    operand_feed: BytesPerCycle = Field(
-        description="operand bytes per cycle that pass LDS in the main loop, time not hidden behind matrix instructions"
+    operand_feed: Bandwidth = Field(
+        description="operand bytes per second and CU, as time that does not hide behind matrix instructions"
     )
     setup: Time = Field(description="per call, before the kernel: small kernels that reset counters, fill workspaces")
     prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
     split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
     memory_efficiency: Fraction = Field(description="share of a CU's streaming rate that a tile's loads reach")
-    memory_exposure: Fraction = Field(description="share of a tile's time that lengthens as memory latency does")
     lds: Bytes = Field(description="LDS of the largest tile's workgroup")
     registers: Count = Field(description="vector registers per lane of a wave times waves per workgroup")
     waves: Count

@@ -1,0 +1,57 @@
+"""The commands put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from c3sim.cli import compare, explain, listing, run, schema, show, study
+from c3sim.cli.guard import Guarded
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    cls=Guarded,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from c3sim import __version__
+
+        typer.echo(f"c3sim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def c3sim(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What happens to a GEMM and a collective that run at the same time on the GPUs of a node, and why.
+
+    \b
+    Examples:
+      c3sim study conccl --out results                 the main study: tables and a picture
+      c3sim compare gemm-beside-all-gather             one pair under every strategy
+      c3sim explain gemm-beside-all-gather             where the time went
+      c3sim list                                       what can be named
+
+    WORKLOAD, NODE and STUDY are names that 'c3sim list' shows, or paths of YAML files.
+    Bad input ends with one line on standard error per mistake, and exit code 2.
+    """
+
+
+app.command("list")(listing.list_names)
+app.command("show")(show.show)
+app.command("run")(run.run)
+app.command("compare")(compare.compare)
+app.command("explain")(explain.explain)
+app.command("study")(study.study)
+app.command("schema")(schema.schema)

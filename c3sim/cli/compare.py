@@ -1,0 +1,51 @@
+"""``c3sim compare``: strategies side by side."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from c3sim.cli import complete
+from c3sim.cli.emit import emit_json
+from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
+
+__all__ = ["compare"]
+
+
+def compare(
+    workload: WorkloadName,
+    strategies: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,...|all", help="Strategies, separated by commas; all: those that can apply.",
+            autocompletion=complete.strategies,
+        ),
+    ] = "all",
+    node: NodeName = None,
+    set_: Settings = None,
+    as_json: Json = False,
+) -> None:
+    """Run WORKLOAD under several strategies: times, speedup, fraction of ideal side by side.
+
+    \b
+    Examples:
+      c3sim compare gemm-beside-all-gather
+      c3sim compare llama3-70b-o --strategies base,sp,rp:32,conccl
+      c3sim compare gemm-beside-all-gather --set gpu.memory_cache.capacity='512 MiB' --json
+    """  # fmt: skip
+    changes = settings(set_)
+    from c3sim.api import compare as run_all
+
+    results = run_all(workload, node=node, strategies=strategies, set=changes)
+    if as_json:
+        emit_json(
+            {
+                "workload": results[0].workload, "node": results[0].node, "ideal_speedup": results[0].ideal_speedup,
+                "strategies": {result.strategy: result.to_dict() for result in results},
+            }
+        )  # fmt: skip
+    else:
+        from c3sim.output.tables import print_compare
+
+        print_compare(results)

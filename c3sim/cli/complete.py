@@ -1,0 +1,88 @@
+"""Names for shell completion. Whatever goes wrong here completes nothing: a shell shows no errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["kinds", "nodes", "shown", "strategies", "strategy", "studies", "workloads"]
+
+
+def workloads(incomplete: str) -> list[str]:
+    """Packaged workloads, and YAML files."""
+    return _names("workload")(incomplete)
+
+
+def nodes(incomplete: str) -> list[str]:
+    """Packaged nodes, and YAML files."""
+    return _names("node")(incomplete)
+
+
+def studies(incomplete: str) -> list[str]:
+    """Packaged studies, and YAML files."""
+    return _names("study")(incomplete)
+
+
+def shown(incomplete: str) -> list[str]:
+    """Everything that ``show`` takes."""
+    return _names("node", "workload", "study")(incomplete) + strategy(incomplete)
+
+
+def strategy(incomplete: str) -> list[str]:
+    """One strategy."""
+    return _beginning(incomplete, _strategies())
+
+
+def strategies(incomplete: str) -> list[str]:
+    """A list of strategies separated by commas: the last one is completed."""
+    before, comma, last = incomplete.rpartition(",")
+    given = before.split(",")
+    found = [name for name in _beginning(last, _strategies()) if name not in given]
+    return [before + comma + name for name in found] + (_beginning(incomplete, ["all"]) if not comma else [])
+
+
+def kinds(incomplete: str) -> list[str]:
+    """Kinds of file that have a schema."""
+    return _beginning(incomplete, ["node", "gpu", "workload", "study", "record"])
+
+
+def _names(*kinds: Any) -> Callable[[str], list[str]]:
+    from c3sim.errors import C3simError
+    from c3sim.library import names
+
+    def found(incomplete: str) -> list[str]:
+        try:
+            packaged = [name for kind in kinds for name in names(kind)]
+        except C3simError:
+            packaged = []
+        return _beginning(incomplete, packaged) + _files(incomplete)
+
+    return found
+
+
+def _strategies() -> tuple[str, ...]:
+    from c3sim.strategies import STRATEGIES
+
+    return tuple(STRATEGIES)
+
+
+def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _files(incomplete: str) -> list[str]:
+    """YAML files and folders that *incomplete* can become."""
+    folder, _, last = incomplete.rpartition("/")
+    root = Path(folder or ("/" if incomplete.startswith("/") else "."))
+    try:
+        found = sorted(path for path in root.iterdir() if path.name.startswith(last))
+    except OSError:
+        return []
+    prefix = incomplete[: len(incomplete) - len(last)]
+    shown = [path for path in found if last or not path.name.startswith(".")]
+    return [
+        prefix + path.name + ("/" if path.is_dir() else "")
+        for path in shown
+        if path.is_dir() or path.suffix in (".yaml", ".yml")
+    ]

@@ -1,0 +1,38 @@
+"""``c3sim explain``: where the time went."""
+
+from __future__ import annotations
+
+from c3sim.cli.emit import emit_json
+from c3sim.cli.options import Json, NodeName, Settings, StrategyName, WorkloadName, settings
+
+__all__ = ["explain"]
+
+
+def explain(
+    workload: WorkloadName,
+    node: NodeName = None,
+    strategy: StrategyName = "as_written",
+    set_: Settings = None,
+    as_json: Json = False,
+) -> None:
+    """Split the slowdown of each task of WORKLOAD by cause.
+
+    The run is repeated with one kind of sharing taken away at a time; what a task gains is that cause's share. What
+    is left over is interaction between causes.
+
+    \b
+    Examples:
+      c3sim explain gemm-beside-all-gather
+      c3sim explain gemm-beside-all-gather --strategy conccl
+      c3sim explain gemm-beside-all-gather --set task.gather.channels=16 --json
+    """
+    changes = settings(set_)
+    from c3sim.api import explain as explain_run
+
+    explanation = explain_run(workload, node=node, strategy=strategy, set=changes).to_dict()
+    if as_json:
+        emit_json(explanation)
+    else:
+        from c3sim.output.tables import print_explain
+
+        print_explain(explanation)

@@ -1,0 +1,40 @@
+"""How a command ends: an error of the input is its one line and exit code 2, an interrupt one line and 130."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from c3sim.errors import C3simError
+
+__all__ = ["BAD_INPUT", "INTERRUPTED", "Guarded"]
+
+BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 1
+
+
+class Guarded(TyperGroup):
+    """The group of all commands; runs one and turns what it raises into text and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a reader that has gone shows here, not at exit
+            return result
+        except C3simError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            typer.echo("c3sim: interrupted; nothing more was written", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            _silence()
+            raise typer.Exit(BROKEN_PIPE) from None
+
+
+def _silence() -> None:
+    """Whoever read standard output has gone: nothing is written there any more, not even at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,72 @@
+"""``c3sim list``: what can be named."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from c3sim.cli.emit import emit_json
+from c3sim.cli.options import Json
+
+__all__ = ["list_names"]
+
+Lists = Literal["nodes", "workloads", "studies", "strategies"]
+
+
+def list_names(
+    what: Annotated[
+        Lists | None, typer.Argument(metavar="[nodes|workloads|studies|strategies]", help="Left out: all of them.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Names of the nodes, workloads, studies and strategies that come with c3sim.
+
+    \b
+    Examples:
+      c3sim list
+      c3sim list workloads
+      c3sim list strategies --json
+    """
+    found = {name: _entries(name) for name in _LISTS if what in (None, name)}
+    if as_json:
+        emit_json(found)
+        return
+    from c3sim.output.layout import add_row, make_table, show
+
+    for name, entries in found.items():
+        table = make_table([name, "what it is"], [])
+        for entry in entries:
+            add_row(table, entry["name"], entry["description"])
+        show(table)
+
+
+def _entries(name: str) -> list[dict[str, str]]:
+    kind = _LISTS[name]
+    if kind is None:
+        from c3sim.strategies import STRATEGIES
+
+        return [{"name": strategy, "description": entry.help} for strategy, entry in STRATEGIES.items()]
+    from c3sim.library import find, names
+
+    return [
+        {"name": found, "description": _description(kind, found), "file": str(find(kind, found))} for found in names(kind)
+    ]
+
+
+def _description(kind: Any, name: str) -> str:
+    """The file's own words; a file that does not load says so here and stops nobody."""
+    from c3sim.errors import C3simError
+    from c3sim.loading import load_hardware, load_study, load_workload
+
+    try:
+        if kind == "node":
+            return load_hardware(name).node.description
+        return (load_workload(name) if kind == "workload" else load_study(name)).description
+    except C3simError as error:
+        return f"does not load: {str(error).splitlines()[0]}"
+
+
+_LISTS: dict[str, Literal["node", "workload", "study"] | None] = {
+    "nodes": "node", "workloads": "workload", "studies": "study", "strategies": None,
+}  # fmt: skip

@@ -1,0 +1,30 @@
+"""``c3sim schema``: JSON Schema of a kind of file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from c3sim.cli import complete
+from c3sim.cli.emit import emit_json
+
+__all__ = ["schema"]
+
+
+def schema(
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="node, gpu, workload, study or record.", autocompletion=complete.kinds)
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="As always: a schema is JSON.")] = False,
+) -> None:
+    """Print the JSON Schema of a KIND of file, for editors that complete and check.
+
+    \b
+    Examples:
+      c3sim schema workload > workload.schema.json
+      c3sim schema node
+    """
+    from c3sim.schemas import json_schema
+
+    emit_json(json_schema(kind))
