@@ -18,7 +18,8 @@ def compare(
     strategies: Annotated[
         str,
         typer.Option(
-            metavar="A,B,...|all", help="Strategies, separated by commas; all: those that can apply.",
+            metavar="A,B,...|all",
+            help="Strategies, separated by commas; all: those that can apply.",
             autocompletion=complete.strategies,
         ),
     ] = "all",

@@ -16,7 +16,8 @@ Lists = Literal["nodes", "workloads", "studies", "strategies"]
 
 def list_names(
     what: Annotated[
-        Lists | None, typer.Argument(metavar="[nodes|workloads|studies|strategies]", help="Left out: all of them.")
+        Lists | None,
+        typer.Argument(metavar="[nodes|workloads|studies|strategies]", help="Left out: all of them."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -50,7 +51,8 @@ def _entries(name: str) -> list[dict[str, str]]:
     from c3sim.library import find, names
 
     return [
-        {"name": found, "description": _description(kind, found), "file": str(find(kind, found))} for found in names(kind)
+        {"name": found, "description": _description(kind, found), "file": str(find(kind, found))}
+        for found in names(kind)
     ]
 
 

@@ -15,7 +15,9 @@ __all__ = ["Json", "NodeName", "Plot", "Settings", "StrategyName", "WorkloadName
 WorkloadName = Annotated[
     str,
     typer.Argument(
-        metavar="WORKLOAD", help="Name of a workload, or path of its YAML file.", autocompletion=complete.workloads
+        metavar="WORKLOAD",
+        help="Name of a workload, or path of its YAML file.",
+        autocompletion=complete.workloads,
     ),
 ]
 NodeName = Annotated[
@@ -51,7 +53,9 @@ def settings(given: Sequence[str] | None) -> dict[str, str]:
     for text in given or ():
         path, equals, value = (part.strip() for part in text.partition("="))
         if not (path and equals and value):
-            raise InputError(f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16", "--set")
+            raise InputError(
+                f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16", "--set"
+            )
         if path in found:
             raise InputError(f"{path!r} is set twice, to {found[path]!r} and {value!r}; set it once", "--set")
         found[path] = value

@@ -14,7 +14,10 @@ __all__ = ["schema"]
 
 def schema(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="node, gpu, workload, study or record.", autocompletion=complete.kinds)
+        str,
+        typer.Argument(
+            metavar="KIND", help="node, gpu, workload, study or record.", autocompletion=complete.kinds
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="As always: a schema is JSON.")] = False,
 ) -> None:

@@ -9,6 +9,7 @@ from c3sim.models.memory import memory_given, served_share
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
+from c3sim.processes.warmth import surviving_share
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
 
 __all__ = ["gemm_kernel", "gemm_workgroups"]
@@ -24,12 +25,14 @@ def gemm_workgroups(plan: GemmPlan, task: Gemm, compute_units: int) -> int:
 
 
 def _warm_bytes(context: Context, name: str, task: Gemm) -> float:
-    """Operand bytes that are in the memory-side cache at the start, if they fit."""
+    """Operand bytes that the memory-side cache holds at the start, if they fit."""
     if not task.reads:
         operands = (task.m * task.k + task.k * task.n) * DTYPE_BYTES[task.dtype] * task.batch
-        return float(operands) if task.inputs == "warm" else 0.0
-    buffers = context.workload.buffers
-    return sum(buffers[buffer].size for buffer in task.reads if buffers[buffer].state == "warm")
+        warm = float(operands) if task.inputs == "warm" else 0.0
+    else:
+        buffers = context.workload.buffers
+        warm = sum(buffers[buffer].size for buffer in task.reads if buffers[buffer].state == "warm")
+    return warm * surviving_share(context, name) if warm else 0.0
 
 
 def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_rounds: bool) -> KernelSpec:

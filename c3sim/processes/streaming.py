@@ -9,6 +9,7 @@ from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
+from c3sim.processes.warmth import surviving_share
 from c3sim.specs.workload import Copy, StreamKernel
 
 __all__ = ["copy_kernel", "stream_kernel"]
@@ -53,7 +54,7 @@ def _hit_share(context: Context, name: str, gpu: int, task: StreamKernel, asked:
     if cache is None or task.inputs != "warm":
         return 0.0
     share = cache_share(cache.capacity, asked, asked + context.machine.other_insertion(name, gpu))
-    return 1.0 if footprint <= share else 0.0
+    return surviving_share(context, name) if footprint <= share else 0.0
 
 
 def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec:

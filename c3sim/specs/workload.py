@@ -34,7 +34,7 @@ class Buffer(Spec):
     dtype: Dtype | None = None
     home: Literal["gpu", "host", "sharded"] = "gpu"
     state: Literal["cold", "warm", "rotating"] = Field(
-        "cold", description="in the memory-side cache at the start: not (cold), as far as it fits (warm); rotating = cold"
+        "cold", description="in the memory-side cache at the start: not (cold), as left by the last turn of a loop (warm); rotating = cold"
     )
 
     @model_validator(mode="after")

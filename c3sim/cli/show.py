@@ -1,0 +1,157 @@
+"""``c3sim show``: what is behind a name, every value with its source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from c3sim.cli import complete
+from c3sim.cli.emit import emit_json
+from c3sim.cli.options import Json
+
+if TYPE_CHECKING:
+    from c3sim.cli.spec_values import Row
+
+__all__ = ["show"]
+
+_KINDS: tuple[Literal["node", "workload", "study"], ...] = ("node", "workload", "study")
+_SIGNS = {
+    "tasks": "workload",
+    "scenarios": "study",
+    "axes": "study",
+    "links": "node",
+}  # a key that tells the kind
+
+
+def show(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A node, workload, study or strategy, or the path of a YAML file.",
+            autocompletion=complete.shown,
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Show what is behind NAME: every value with its unit, source and interval, defaults filled in.
+
+    The paths in the first column are those that --set takes.
+
+    \b
+    Examples:
+      c3sim show mi300x-8
+      c3sim show gemm-beside-all-gather
+      c3sim show conccl --json
+    """  # fmt: skip
+    kind = _kind(name)
+    data, parts = {"node": _node, "workload": _workload, "study": _study, "strategy": _strategy}[kind](name)
+    if as_json:
+        emit_json({"kind": kind, **data})
+        return
+    from c3sim.output.layout import show as print_out
+    from c3sim.output.layout import stack
+
+    print_out(stack(f"{kind} {data['name']}", *(part for part in parts if part)))
+
+
+def _kind(name: str) -> str:
+    """What *name* is. Raises InputError: nothing of that name, with the nearest one."""
+    from c3sim import library
+    from c3sim.errors import InputError
+    from c3sim.hints import unknown
+    from c3sim.strategies import STRATEGIES
+
+    for kind in _KINDS:
+        if name in library.names(kind):
+            return kind
+    if name in STRATEGIES:
+        return "strategy"
+    if Path(name).is_file() or "/" in name or name.endswith((".yaml", ".yml")):
+        return _kind_of_file(library.find("workload", Path(name)))
+    everything = [*(other for kind in _KINDS for other in library.names(kind)), *STRATEGIES]
+    raise InputError(unknown("name", name, everything) + " ('c3sim list' shows all)")
+
+
+def _kind_of_file(path: Path) -> str:
+    from c3sim.errors import InputError, InputErrors
+    from c3sim.loading import display, read_text
+    from c3sim.yaml_nodes import read_yaml
+
+    errors: list[InputError] = []
+    root = read_yaml(read_text(path), display(path), errors)
+    if root is None:
+        raise InputErrors(errors)
+    keys = root.value if isinstance(root.value, dict) else {}
+    found = next((kind for key, kind in _SIGNS.items() if key in keys), "")
+    if not found:
+        wanted = ", ".join(f"{key} ({kind})" for key, kind in _SIGNS.items())
+        raise InputError(
+            f"neither node, workload nor study; needs one of the fields {wanted}", "", display(path)
+        )
+    return found
+
+
+def _node(name: str) -> tuple[dict[str, Any], list[Any]]:
+    from c3sim.cli.spec_values import node_rows
+    from c3sim.loading import load_hardware
+
+    loaded = load_hardware(name)
+    rows = node_rows(loaded)
+    node = loaded.node
+    data = {"name": node.name, "description": node.description, "values": [row.to_dict() for row in rows]}
+    return data, [node.description, _table(rows, sourced=True)]
+
+
+def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
+    from c3sim.cli.spec_values import workload_rows
+    from c3sim.loading import load_hardware, open_workload
+
+    loaded = open_workload(name)
+    plain = loaded.workload
+    rows = workload_rows(loaded, load_hardware(plain.node).node)
+    head = {"name": plain.name, "description": plain.description, "source": plain.source, "node": plain.node}
+    parts = [
+        plain.description,
+        f"source: {plain.source}" if plain.source else "",
+        _table(rows, sourced=False),
+    ]
+    return {**head, "values": [row.to_dict() for row in rows]}, parts
+
+
+def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
+    from c3sim.loading import load_study
+    from c3sim.output.layout import add_row, make_table
+
+    study = load_study(name)
+    data = study.model_dump(mode="json", by_alias=True)
+    table = make_table(["scenario", "label", "set"], [])
+    for scenario in study.scenarios:
+        changes = ", ".join(f"{path}={value}" for path, value in scenario.set.items())
+        add_row(table, scenario.name, scenario.label, changes)
+    axes = "\n".join(f"axis {path}: {', '.join(map(str, values))}" for path, values in study.axes.items())
+    about = f"node {study.node}, workload {study.workload or 'of each scenario'}"
+    ways = f"strategies {', '.join(study.strategies)}\noutputs {', '.join(study.outputs)}"
+    source = f"source: {study.source}" if study.source else ""
+    return data, [study.description, source, about, ways, axes, table if study.scenarios else ""]
+
+
+def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
+    from c3sim.strategies import STRATEGIES
+
+    found = STRATEGIES[name]
+    return {"name": name, "description": found.help, "takes_a_number": found.numbered}, [found.help]
+
+
+def _table(rows: list[Row], *, sourced: bool) -> Any:
+    from c3sim.output.layout import add_row, make_table
+
+    table = make_table(["path", "value", "interval", "source"] if sourced else ["path", "value", "from"], [])
+    for row in rows:
+        remarks = (row.source, f"fitted on {row.fitted}" if row.fitted else "", row.note)
+        kind = "estimate: " if row.estimate and not row.source.startswith("estimate") else ""
+        words = kind + "; ".join(remark for remark in remarks if remark)
+        add_row(table, row.path, row.text, *((row.interval_text, words) if sourced else (words,)))
+    return table

@@ -1,0 +1,108 @@
+"""Every value of a node or workload as a row: path, value with its unit, and where it comes from. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from c3sim.conform import Leaf
+from c3sim.loading import LoadedNode, LoadedWorkload
+from c3sim.output.text import size, time_unit
+from c3sim.paths import get_value, paths_of, unit_of
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+from c3sim.yaml_nodes import join
+
+__all__ = ["Row", "node_rows", "workload_rows"]
+
+_ANY_WORKLOAD: Any = {"schema": 1, "name": "any", "tasks": {"any": {"kind": "host", "time": 0.0}}}
+_IN_FILE = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """*value* is in SI *unit*; *text* is how it reads."""
+
+    path: str
+    value: Any
+    text: str
+    unit: str = ""
+    source: str = ""
+    interval: tuple[float, float] | None = None
+    interval_text: str = ""
+    fitted: str = ""
+    estimate: bool = False
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``--json``."""
+        return asdict(self)
+
+
+def node_rows(loaded: LoadedNode) -> list[Row]:
+    """All values of a node, its GPU's included, in the order of the files."""
+    workload = Workload.model_validate(_ANY_WORKLOAD)
+    paths = [
+        path for path in paths_of(loaded.node, workload) if path.split(".")[0] not in (*_IN_FILE, "workload")
+    ]
+    return [
+        _node_row(path, get_value(loaded.node, workload, path), loaded.provenance.get(path)) for path in paths
+    ]
+
+
+def _node_row(path: str, value: Any, leaf: Leaf | None) -> Row:
+    if leaf is None:
+        return Row(path=path, value=_plain(value), text=_written(value, ""), source="")
+    ends = leaf.interval
+    return Row(
+        path=path, value=_plain(value), text=leaf.text, unit=leaf.unit, source=leaf.source, interval=ends,
+        interval_text=" to ".join(_like(end, leaf) for end in ends) if ends else "",
+        fitted=leaf.fitted, estimate=leaf.estimate, note=leaf.note,
+    )  # fmt: skip
+
+
+def workload_rows(loaded: LoadedWorkload, node: Node) -> list[Row]:
+    """All values of a workload, defaults included; the source is the line, or that it is a default."""
+    rows = []
+    for path in paths_of(node, loaded.workload):
+        first, *rest = path.split(".")
+        if first not in (*_IN_FILE, "workload"):
+            continue
+        unit, value = unit_of(node, loaded.workload, path), get_value(node, loaded.workload, path)
+        where = ""
+        for step in rest if first == "workload" else [_IN_FILE[first], *rest]:
+            where = join(where, step)
+        line = loaded.places.get(where)
+        source = f"{loaded.file}:{line}" if line else "default"
+        rows.append(Row(path=path, value=_plain(value), text=_written(value, unit), unit=unit, source=source))
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
+
+
+def _written(value: Any, unit: str) -> str:
+    """*value* as a person writes it."""
+    if value is None:
+        return "-"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_written(entry, unit) for entry in value) + "]"
+    if unit == "B":
+        return size(value)
+    if unit == "s":
+        shown, length = time_unit(value)
+        return f"{value / length:g} {shown}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g} {unit}".strip() if isinstance(value, float) else str(value)
+
+
+def _like(end: float, leaf: Leaf) -> str:
+    """An end of an interval in the unit its value is written in."""
+    number, _, unit = leaf.text.partition(" ")
+    try:
+        scale = float(leaf.value) / float(number)
+    except (TypeError, ValueError, ZeroDivisionError):
+        return f"{end:g} {leaf.unit}".strip()
+    return f"{end / scale:.6g} {unit}".strip()

@@ -1,0 +1,98 @@
+"""``c3sim validate``: predictions beside measurements, and a verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from c3sim.cli.emit import emit_json, say
+from c3sim.cli.options import Json, NodeName, Settings, settings
+
+if TYPE_CHECKING:
+    from c3sim.validation.verdict import Verdict
+
+__all__ = ["register", "validate"]
+
+BOUND_MISSED = 1
+
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FILE|DIR]...", help="Record files, or folders of them. Left out: the packaged records."),
+]
+Report = Annotated[str | None, typer.Option("--report", metavar="FILE.html", help="Write a page to look at.")]
+BoundsFile = Annotated[str | None, typer.Option("--bounds", metavar="FILE", help="Bounds other than the packaged ones.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=0, help="Processes; 0 for as many as there are cores.")]
+Worst = Annotated[int, typer.Option("--worst", min=0, help="Worst cases to explain, of each suite and metric.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    app.command("validate")(validate)
+
+
+def validate(
+    files: Files = None,
+    node: NodeName = None,
+    set_: Settings = None,
+    bounds: BoundsFile = None,
+    report: Report = None,
+    worst: Worst = 1,
+    jobs: Jobs = 0,
+    as_json: Json = False,
+) -> None:
+    """Predict every measurement record and compare; exit code 1 when a bound is missed.
+
+    A record is one JSON line ('c3sim schema record'); suites without a bound are reported and pass.
+
+    \b
+    Examples:
+      c3sim validate                                       the packaged records
+      c3sim validate mine.jsonl --report mine.html
+      c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
+    """
+    changes = settings(set_)
+    from c3sim.output.files import check_writable
+
+    if report is not None:
+        check_writable(report, (".html", ".htm"))
+    verdict = _judge(files or [], node, changes, bounds, jobs)
+    if report is not None:
+        from c3sim.validation.report import write_report
+
+        write_report(verdict, report)
+    if as_json:
+        from c3sim.validation.explain_case import worst_explained
+
+        emit_json(verdict.to_dict(worst_explained(verdict, worst)))
+    else:
+        from c3sim.validation.verdict_table import print_verdict
+
+        print_verdict(verdict, worst)
+    if not verdict.passed:
+        for row in verdict.missed:
+            say(f"suite {row.name}: {row.metric} misses its bound")
+        raise typer.Exit(BOUND_MISSED)
+
+
+def _judge(files: list[str], node: str | None, changes: dict[str, str], bounds: str | None, jobs: int) -> Verdict:
+    from c3sim.cli.progress import progress
+    from c3sim.validation.bounds import FILE, load_bounds
+    from c3sim.validation.record_files import load
+    from c3sim.validation.verdict import nodes_for
+    from c3sim.validation.verdict import validate as judge
+
+    limits = load_bounds(bounds or FILE)
+    records = load(files)
+    nodes = nodes_for(records, node, changes)
+    done = 0
+    with progress() as tell:
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            tell("records", done, len(records))
+
+        result: Any = judge(records, nodes, bounds=limits, jobs=jobs, progress=advance)
+    verdict: Verdict = result
+    return verdict

@@ -1,0 +1,140 @@
+"""The whole comparison: records in, figures per suite and a verdict out; as data for ``--json`` and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from c3sim.loading import load_hardware
+from c3sim.paths import set_value
+from c3sim.specs.hardware import Node
+from c3sim.specs.record import Record
+from c3sim.specs.workload import Workload
+
+from .bounds import Bounds, load_bounds
+from .compare import Case
+from .predict import Progress, predict
+from .suites import Row, metric_of, rows
+
+__all__ = ["NO_WORKLOAD", "Total", "Verdict", "nodes_for", "validate"]
+
+#: What paths into a node are resolved against where there is no workload.
+NO_WORKLOAD = Workload.model_validate({"schema": 1, "name": "none", "tasks": {"none": {"kind": "host", "time": 0.0}}})
+
+
+Explained = Mapping[tuple[str, str], Sequence[tuple[Case, str]]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Total:
+    """One class of metrics over every suite, held-out records only, beside the design's target."""
+
+    name: str
+    cases: int
+    median_error: float
+    p90_error: float
+    bias: float
+    target_median: float
+    target_p90: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """Every figure, grouped; *records* and *nodes* are what it was made from."""
+
+    rows: Sequence[Row]
+    cases: Sequence[Case]
+    records: Sequence[Record]
+    nodes: Mapping[str, Node]
+    bounds: Bounds
+
+    @property
+    def missed(self) -> list[Row]:
+        """The rows that miss a bound."""
+        return [row for row in self.rows if not row.passed]
+
+    @property
+    def passed(self) -> bool:
+        return not self.missed
+
+    def totals(self) -> list[Total]:
+        """One line per class of metrics in ``bounds.yaml`` that has a case."""
+        found = []
+        for name, target in self.bounds.targets.items():
+            errors = np.array([c.error for c in self.cases if c.role == "validation" and c.metric in target.metrics])
+            if errors.size:
+                size, absolute = int(errors.size), np.abs(errors)
+                middle, tail = float(np.median(absolute)), float(np.quantile(absolute, 0.9))
+                total = Total(
+                    name=name, cases=size, median_error=middle, p90_error=tail, bias=float(np.median(errors)),
+                    target_median=target.median, target_p90=target.p90,
+                )  # fmt: skip
+                found.append(total)
+        return found
+
+    def record_of(self, case: Case) -> Record:
+        """The record that a case comes from."""
+        return next(r for r in self.records if (r.id, r.suite) == (case.id, case.suite))
+
+    def to_dict(self, worst: Explained | None = None) -> dict[str, Any]:
+        """Plain data for ``--json``. A slowdown is given in us as well: times the measured isolated time.
+
+        *worst*: (suite, metric) -> worst cases with their explanations.
+        """
+        return {
+            "suites": [_row(row, (worst or {}).get((row.name, row.metric), ())) for row in self.rows],
+            "cases": [_case(case) for case in self.cases],
+            "known_gaps": {name: gap.model_dump() for name, gap in self.bounds.gaps.items()},
+            "pass": self.passed,
+        }
+
+
+def validate(
+    records: Sequence[Record],
+    nodes: Mapping[str, Node],
+    *,
+    bounds: Bounds | None = None,
+    jobs: int = 0,
+    progress: Progress = lambda count: None,
+) -> Verdict:
+    """Predict every record on the node of its name, and judge. *bounds* left out: the packaged ones."""
+    limits = bounds or load_bounds()
+    cases = [case for found in predict(nodes, records, jobs, progress) for case in found]
+    return Verdict(rows=rows(cases, limits.suites), cases=cases, records=records, nodes=nodes, bounds=limits)
+
+
+def nodes_for(
+    records: Sequence[Record], node: str | Path | None = None, settings: Mapping[str, object] | None = None
+) -> dict[str, Node]:
+    """The node of each name in *records*: the packaged one, or *node* for all; with *settings* (path -> value) made."""
+    found = {}
+    for name in dict.fromkeys(record.node for record in records):
+        one = load_hardware(name if node is None else node).node
+        for path, value in (settings or {}).items():
+            one, _ = set_value(one, NO_WORKLOAD, path, value)
+        found[name] = one
+    return found
+
+
+def _row(row: Row, worst: Sequence[tuple[Case, str]]) -> dict[str, Any]:
+    bound = row.bound
+    return {
+        "name": row.name, "metric": row.metric, "role": row.role, "cases": len(row.cases),
+        "median_error": row.median_error, "p90_error": row.p90_error, "bias": row.bias,
+        "bound_median": bound.median if bound else None, "bound_p90": bound.p90 if bound else None,
+        "pass": row.passed, "baselines": dict(row.baselines), "on_target": row.on_target,
+        "known_gap": bound.gap if bound else "", "reason": bound.reason if bound else "",
+        "worst": [{"id": case.id, "name": case.name, "error": case.error, "explanation": why} for case, why in worst],
+    }  # fmt: skip
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {
+        "id": case.id, "metric": metric_of(case), "predicted_us": case.predicted * case.unit_us,
+        "measured_us": case.measured * case.unit_us, "error": case.error,
+        "suite": case.suite, "role": case.role, "name": case.name,
+    }  # fmt: skip

@@ -1,0 +1,71 @@
+"""The verdict on a terminal: a row per suite and metric, then the known gaps and the worst cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from c3sim.output.layout import add_row, make_table, show, stack
+from c3sim.output.text import percent
+
+from .explain_case import how_far, worst_explained
+from .suites import Row
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+
+__all__ = ["print_verdict", "state", "verdict_table"]
+
+
+def state(row: Row) -> str:
+    """One word: ``fails``, ``gap`` (within its regression bound, off the target), ``ok``, or ``no bound``."""
+    if row.bound is None:
+        return "no bound"
+    if not row.passed:
+        return "FAILS"
+    return "ok" if row.on_target else "gap"
+
+
+def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
+    """Every row; *worst* cases of each row that is not as good as its target are explained below."""
+    plain = ["max\n(%)", "sum\n(%)", "constant\n(%)"]
+    numbers = ["cases", "median\n(%)", "p90\n(%)", "bias\n(%)", "bounds\n(%)", *plain]
+    table = make_table(["suite", "metric", "verdict"], numbers)
+    for row in verdict.rows:
+        bound = f"{100 * row.bound.median:g}, {100 * row.bound.p90:g}" if row.bound else "-"
+        errors = (percent(row.median_error), percent(row.p90_error), f"{100 * row.bias:+.1f}")
+        plain = [percent(value) for value in row.baselines.values()]
+        add_row(table, row.name, row.metric, state(row), str(len(row.cases)), *errors, bound, *plain)
+    result = f"{len(verdict.records)} records, {len(verdict.cases)} figures: " + ("pass" if verdict.passed else "FAIL")
+    return stack(
+        result,
+        "relative errors; max, sum, constant: median errors of plain predictors given measured isolated times",
+        table,
+        *_gaps(verdict),
+        *_worst(verdict, worst),
+    )
+
+
+def _gaps(verdict: Verdict) -> list[str]:
+    """The known gaps that show in these rows."""
+    shown: dict[str, list[str]] = {}
+    for row in verdict.rows:
+        if row.bound and row.bound.gap and not row.on_target:
+            shown.setdefault(row.bound.gap, []).append(f"{row.name} {row.metric}")
+    gaps = verdict.bounds.gaps
+    return [f"known gap {name} ({', '.join(where)}): {gaps[name].what}" for name, where in sorted(shown.items())]
+
+
+def _worst(verdict: Verdict, count: int) -> list[str]:
+    off = {(row.name, row.metric) for row in verdict.rows if row.on_target is not True}
+    return [
+        f"worst of {suite} {metric}: {case.name}: {how_far(case)}; {why}"
+        for (suite, metric), found in worst_explained(verdict, count).items()
+        for case, why in found
+        if (suite, metric) in off
+    ]
+
+
+def print_verdict(verdict: Verdict, worst: int = 1, console: Console | None = None) -> None:
+    """Print :func:`verdict_table`."""
+    show(verdict_table(verdict, worst), console)
