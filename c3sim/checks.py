@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from c3sim.errors import InputError, InputErrors
 from c3sim.hints import unknown
 from c3sim.placement_checks import check_on_node, parse_cu_mask
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
+from c3sim.program_checks import program_errors
+from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
 from c3sim.yaml_nodes import join
 
 __all__ = ["After", "check_on_node", "check_workload", "parse_after", "parse_cu_mask", "task_order"]
@@ -67,7 +68,7 @@ def check_workload(workload: Workload) -> None:
         errors += _task_errors(task, path)
     errors += _order_errors(workload)
     errors += _stream_errors(workload)
-    errors += _signal_errors(workload)
+    errors += program_errors(workload)
     if not errors:
         errors += _cycle_errors(workload)
     if errors:
@@ -108,17 +109,6 @@ def _task_errors(task: Task, path: str) -> list[InputError]:
         ends = {task.source, task.destination}
         if "gpu" not in ends:
             return [InputError(f"copy from {task.source} to {task.destination}; one end must be gpu", path)]
-    if isinstance(task, Commands):
-        errors = []
-        for i, command in enumerate(task.program):
-            needed = ("bytes", "peer") if command.op == "copy" else ("on",)
-            where = join(join(path, "program"), i)
-            errors += [
-                InputError(f"op {command.op!r} without {field!r}; needs {' and '.join(needed)}", where)
-                for field in needed
-                if getattr(command, field) is None
-            ]
-        return errors
     return []
 
 
@@ -147,17 +137,6 @@ def _stream_errors(workload: Workload) -> list[InputError]:
         )
         for name in workload.streams
         if name not in used
-    ]
-
-
-def _signal_errors(workload: Workload) -> list[InputError]:
-    programs = {name: task.program for name, task in workload.tasks.items() if isinstance(task, Commands)}
-    signals = sorted({c.on for program in programs.values() for c in program if c.op == "signal" and c.on})
-    return [
-        InputError(unknown("signal", command.on, signals), f"{join('tasks', name)}.program[{i}].on")
-        for name, program in programs.items()
-        for i, command in enumerate(program)
-        if command.op == "wait" and command.on is not None and command.on not in signals
     ]
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.models.memory import memory_given, served_share
-from c3sim.models.power import Load, clock_factor
+from c3sim.models.power import Load, clock_factor, pace
 from c3sim.specs.hardware import Node
 
 __all__ = ["FULL_SPEED", "SHARING", "FlowTags", "GpuState", "GpuStates", "Machine", "Traffic"]
@@ -117,8 +117,8 @@ class Machine:
         clocked: float = 1.0,
         done: Callable[[Flow], None],
     ) -> Flow:
-        """Start a flow. *share*: its part of what its kernel has running, so that parts declare parts. *clocked*: the
-        share of its time that follows the clock.
+        """Start a flow. *share*: its part of what its kernel has running, so that parts declare parts. *clocked*: how
+        much of (the square of) its time follows the clock.
 
         A *cap* that is a function of the state follows clock or memory; a number does not.
         """
@@ -239,7 +239,7 @@ class Machine:
         return clock_factor(clock.power_limit, clock.idle_power, clock.voltage_exponent, minimum, loads)
 
     def _state(self, flows: list[Flow], clock: float) -> GpuState:
-        asked = sum(flow.tags.asked / (flow.tags.load.clocked / clock + 1 - flow.tags.load.clocked) for flow in flows)
+        asked = sum(flow.tags.asked * pace(flow.tags.load.clocked, clock) for flow in flows)
         return GpuState(clock, served_share(asked, self.node.gpu.hbm.softness), asked)
 
     def memory_time(self, traffic: Traffic) -> float:

@@ -84,10 +84,12 @@ def from_plain(data: object, line: int = 0) -> Item:
 
 def read_yaml(text: str, file: str, errors: list[InputError]) -> Item | None:
     """The one document in *text*; every mistake goes to *errors*. None when there is nothing to go on with."""
+    before = len(errors)
     try:
         try:
             return _Tree(text, _Loader, file, errors).document()
         except yaml.YAMLError:  # the pure Python parser words its errors better
+            del errors[before:]
             return _Tree(text, yaml.BaseLoader, file, errors).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

@@ -11,7 +11,6 @@ from c3sim.runs import alone, run_traced
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
-from .bounds import Gap
 from .compare import Case, as_run
 from .suites import Row
 from .verdict import Verdict
@@ -33,11 +32,10 @@ def how_far(case: Case) -> str:
     return f"{figures[0]} predicted, {figures[1]} measured, {100 * case.error:+.1f} %"
 
 
-def explain_case(case: Case, record: Record, node: Node, gap: Gap | None = None) -> str:
-    """One or two sentences; *gap* adds what is suspected to be missing."""
+def explain_case(case: Case, record: Record, node: Node) -> str:
+    """One sentence about the run that the model made of *record*."""
     concurrent = not case.metric.startswith("isolated_") and len(record.workload.tasks) > 1
-    text = _together(case, record, node) if concurrent else _alone(case, record, node)
-    return f"{text}. Known gap: {gap.suspected}" if gap else text
+    return _together(case, record, node) if concurrent else _alone(case, record, node)
 
 
 def worst_explained(verdict: Verdict, count: int) -> dict[tuple[str, str], list[tuple[Case, str]]]:
@@ -47,8 +45,8 @@ def worst_explained(verdict: Verdict, count: int) -> dict[tuple[str, str], list[
 
 def _why(verdict: Verdict, row: Row, case: Case) -> str:
     record = verdict.record_of(case)
-    gap = verdict.bounds.gaps.get(row.bound.gap) if row.bound else None
-    return explain_case(case, record, verdict.nodes[record.node], gap)
+    text = explain_case(case, record, verdict.nodes[record.node])
+    return f"{text} (known gap: {row.bound.gap})" if row.bound and row.bound.gap else text
 
 
 def _together(case: Case, record: Record, node: Node) -> str:

@@ -1,35 +1,66 @@
 """Fits parameters of a node to isolated runs: least squares on relative errors, with what the data can tell apart.
 
-Records with role ``validation`` never get in: :func:`residual_cases` refuses them.
+Records with role ``validation`` never get in: :func:`usable` refuses them, and every fit begins with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy.optimize import least_squares
+from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult, least_squares
 
-from c3sim.errors import C3simError, InputError
+from c3sim.errors import InputError
 from c3sim.paths import set_value, unit_of
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
-from c3sim.validation.compare import compare
 
-__all__ = ["Fit", "Fitted", "Parameter", "fit", "residual_cases"]
+from .compare import compare
 
+__all__ = ["Fit", "Fitted", "Parameter", "fit", "set_values", "usable"]
+
+MOST = 40  # steps of one search; a flat valley takes no more
+STEP = 0.01  # of the allowed interval: wide enough to look across the steps that tiles and rounds make
+WIDE = 5.0  # an interval whose ends differ by more than this factor is searched in logarithms
+IDENTIFIED = 0.5  # of the allowed interval: the widest confidence interval that still says something
+ENTANGLED = 0.95  # correlation of two estimates from which on the data do not tell them apart
+FLAT = 1 / 12  # variance of a parameter of which only the allowed interval, 0 to 1, is known
+TINY = 1e-10  # variance of residuals below which data are as good as exact
+LOSS = 0.05  # relative error up to which residuals count squared; larger ones count linearly (soft L1)
+
+Array = NDArray[np.float64]
 _NOTHING = Workload.model_validate({"schema": 1, "name": "none", "tasks": {"none": {"kind": "host", "time": 0.0}}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A free parameter: *path* in the node, allowed *interval*, and afterwards *value* with its confidence interval."""
+    """A free parameter: *path* in the node, the *interval* it may move in, and where to *start*; in SI units."""
 
     path: str
     interval: tuple[float, float]
     start: float
+
+    @property
+    def _logarithmic(self) -> bool:
+        low, high = self.interval
+        return low > 0 and high > WIDE * low
+
+    def place(self, value: float) -> float:
+        """Where *value* lies in the interval: 0 to 1."""
+        low, high = self.interval
+        where = math.log(value / low) / math.log(high / low) if self._logarithmic else (value - low) / (high - low)
+        return min(max(where, 0.0), 1.0)
+
+    def value(self, place: float) -> float:
+        """The value at *place*."""
+        low, high = self.interval
+        return low * (high / low) ** place if self._logarithmic else low + place * (high - low)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +72,13 @@ class Fitted:
     low: float
     high: float
     identified: bool
-    entangled_with: tuple[str, ...]
+    entangled_with: tuple[str, ...] = ()
+    width: float = 1.0  # of the confidence interval, as a fraction of the allowed one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Fitted parameters, the node with them set, and the relative residuals."""
+    """Parameters in the order given, the node with them set, and the relative residuals, one per figure."""
 
     parameters: tuple[Fitted, ...]
     node: Node
@@ -54,85 +86,120 @@ class Fit:
     evaluations: int
 
 
-def residual_cases(records: Sequence[Record]) -> list[Record]:
+def usable(records: Sequence[Record]) -> list[Record]:
     """*records*, if every one may be fitted to. Raises InputError otherwise."""
     for record in records:
+        which = f"record {record.id} of suite {record.suite!r}"
         if record.role != "calibration":
-            raise InputError(
-                f"record {record.id} of suite {record.suite!r} has role {record.role!r}; only calibration records may be fitted to"
-            )
-        if len(record.workload.tasks) != 1 and any(t.kind == "collective" for t in record.workload.tasks.values()):
-            raise InputError(f"record {record.id} of suite {record.suite!r} runs a collective beside another task; fits take isolated runs")
+            raise InputError(f"{which} has role {record.role!r}; only calibration records may be fitted to")
+        kinds = [task.kind for task in record.workload.tasks.values()]
+        if len(kinds) > 1 and {"gemm", "collective"} & set(kinds):
+            raise InputError(f"{which} runs {' and '.join(sorted(kinds))} together; fits take isolated GEMMs and collectives")
+    if not records:
+        raise InputError("no calibration record to fit to; needs at least one")
     return list(records)
 
 
-def _with(node: Node, paths: Sequence[str], values: Sequence[float]) -> Node:
-    for path, value in zip(paths, map(float, values), strict=True):
+def set_values(node: Node, values: Mapping[str, float]) -> Node:
+    """*node* with SI *values* by path."""
+    for path, value in values.items():
         unit = unit_of(node, _NOTHING, path)
-        node, _ = set_value(node, _NOTHING, path, _text(value, unit))
+        number = float(round(value)) if unit == "B" else float(value)  # sizes are whole bytes
+        node, _ = set_value(node, _NOTHING, path, f"{number!r} {unit}" if unit else number)
     return node
 
 
-def _text(value: float, unit: str) -> object:
-    if unit == "B":  # sizes are whole bytes
-        value = float(round(value))
-    return f"{value!r} {unit}" if unit else value
+def fit(node: Node, records: Sequence[Record], parameters: Sequence[Parameter]) -> Fit:
+    """Least squares over log(predicted / measured), soft-L1 loss, every suite with the same weight.
 
-
-def fit(node: Node, records: Sequence[Record], parameters: Sequence[Parameter], weights: Mapping[str, float] | None = None) -> Fit:
-    """Least squares over log(predicted / measured), soft-L1 loss, each suite weighted by 1/sqrt(its cases).
-
-    A parameter counts as identified when its 95 % interval is narrower than half of its allowed one; two are
-    entangled when their estimates correlate by more than 0.95.
+    Parameters that the data leave open keep their start and their interval, the least certain first, and the others
+    are fitted again without them: one counts as identified when its 95 % interval is narrower than half of its allowed
+    one. Two are entangled when their estimates correlate by more than 0.95. Raises InputError.
     """
-    usable = residual_cases(records)
-    paths = [p.path for p in parameters]
-    low = np.array([p.interval[0] for p in parameters])
-    high = np.array([p.interval[1] for p in parameters])
-    span = high - low
-    counts: dict[str, int] = {}
-    for record in usable:
-        counts[record.suite] = counts.get(record.suite, 0) + 1
-    scale = np.array([((weights or {}).get(r.suite, 1.0) / counts[r.suite]) ** 0.5 for r in usable for _ in r.measured.isolated])
-
-    def errors(x: np.ndarray) -> np.ndarray:
-        cases = compare(_with(node, paths, low + x * span), usable)
-        return np.array([np.log(c.predicted / c.measured) for c in cases])
-
-    start = np.clip((np.array([p.start for p in parameters]) - low) / span, 1e-3, 1 - 1e-3)
-    found = least_squares(lambda x: errors(x) * scale, start, bounds=(0, 1), loss="soft_l1", f_scale=0.05, diff_step=2e-3)
-    residuals = errors(found.x)
-    return Fit(
-        parameters=_intervals(paths, found, low, span),
-        node=_with(node, paths, low + found.x * span),
-        residuals=tuple(float(r) for r in np.exp(residuals) - 1),
-        evaluations=int(found.nfev),
-    )
+    problem = _Problem(node, usable(records), parameters)
+    free, evaluations = list(range(len(parameters))), 0
+    left: dict[int, Fitted] = {}
+    while True:
+        found = problem.solve(free)
+        evaluations += int(found.nfev)
+        results = _intervals([parameters[i] for i in free], found)
+        open_ones = [i for i, result in enumerate(results) if not result.identified]
+        if not open_ones:
+            break
+        loosest = max(open_ones, key=lambda i: results[i].width)
+        kept = parameters[free[loosest]]
+        left[free[loosest]] = replace(results[loosest], value=kept.start, low=kept.interval[0], high=kept.interval[1])
+        del free[loosest]
+    fitted = {**left, **dict(zip(free, results, strict=True))}
+    ordered = tuple(fitted[i] for i in range(len(parameters)))
+    final = set_values(node, {result.path: result.value for result in ordered})
+    residuals = tuple(float(case.error) for case in compare(final, problem.records))
+    return Fit(parameters=ordered, node=final, residuals=residuals, evaluations=evaluations)
 
 
-def _intervals(paths: Sequence[str], found: object, low: np.ndarray, span: np.ndarray) -> tuple[Fitted, ...]:
-    """Confidence intervals from the Jacobian; the pseudo-inverse keeps directions without information apart."""
-    jacobian, x = found.jac, found.x  # type: ignore[attr-defined]
-    freedom = max(1, len(found.fun) - len(x))  # type: ignore[attr-defined]
-    variance = 2 * found.cost / freedom  # type: ignore[attr-defined]
-    information = jacobian.T @ jacobian
-    covariance = np.linalg.pinv(information, rcond=1e-10) * variance
+class _Problem:
+    """Residuals as a function of where the free parameters lie in their intervals; the others stay where they start."""
+
+    def __init__(self, node: Node, records: list[Record], parameters: Sequence[Parameter]) -> None:
+        self.node, self.records, self.parameters = node, records, parameters
+        cases = compare(node, records)
+        counts = Counter(case.suite for case in cases)
+        self.scale = np.array([counts[case.suite] ** -0.5 for case in cases])
+
+    def solve(self, free: Sequence[int]) -> Any:
+        """SciPy's result for the parameters numbered *free*; without any, just the residuals."""
+        chosen = [self.parameters[i] for i in free]
+        errors = self._errors(chosen)
+        start = np.array([min(max(p.place(p.start), 1e-3), 1 - 1e-3) for p in chosen])
+        if not chosen:
+            return OptimizeResult(x=start, jac=np.zeros((len(self.scale), 0)), fun=errors(start), cost=0.0, nfev=1)
+
+        def slopes(x: Array) -> Array:
+            return _slopes(errors, x)
+
+        return least_squares(errors, start, jac=slopes, bounds=(0, 1), loss=self._loss, max_nfev=MOST)
+
+    def _loss(self, squares: Array) -> Array:
+        """Soft L1 and its derivatives, from LOSS on, whatever weight the suite of a residual has."""
+        limit = (LOSS * self.scale) ** 2
+        root = np.sqrt(1 + squares / limit)
+        return np.stack([2 * limit * (root - 1), 1 / root, -0.5 / root**3 / limit])
+
+    def _errors(self, chosen: Sequence[Parameter]) -> Callable[[Array], Array]:
+        def errors(x: Array) -> Array:
+            values = {p.path: p.value(float(place)) for p, place in zip(chosen, x, strict=True)}
+            cases = compare(set_values(self.node, values), self.records)
+            return np.array([math.log(c.predicted / c.measured) for c in cases]) * self.scale
+
+        return errors
+
+
+def _slopes(errors: Callable[[Array], Array], x: Array) -> Array:
+    """Central differences, within the interval."""
+    columns = []
+    for i in range(len(x)):
+        above, below = x.copy(), x.copy()
+        above[i], below[i] = min(x[i] + STEP, 1.0), max(x[i] - STEP, 0.0)
+        columns.append((errors(above) - errors(below)) / (above[i] - below[i]))
+    return np.stack(columns, axis=1)
+
+
+def _intervals(parameters: Sequence[Parameter], found: Any) -> list[Fitted]:
+    """95 % intervals from the Jacobian; what the data leave open is as uncertain as the allowed interval is wide."""
+    jacobian, x = found.jac, found.x
+    variance = max(2 * found.cost / max(1, len(found.fun) - len(x)), TINY)
+    covariance = np.linalg.inv(jacobian.T @ jacobian / variance + np.eye(len(x)) / FLAT)
     sigma = np.sqrt(np.diag(covariance))
-    blind = np.diag(information) < 1e-9
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.nan_to_num(covariance / np.outer(sigma, sigma))
+    correlation = covariance / np.outer(sigma, sigma)
     fitted = []
-    for i, path in enumerate(paths):
-        width = 1.96 * sigma[i]
-        near = tuple(paths[j] for j in range(len(paths)) if j != i and abs(correlation[i, j]) > 0.95)
+    for i, parameter in enumerate(parameters):
+        low, high = max(0.0, x[i] - 1.96 * sigma[i]), min(1.0, x[i] + 1.96 * sigma[i])
+        width = min(1.0, float(2 * 1.96 * sigma[i]))
+        near = [p.path for j, p in enumerate(parameters) if j != i and abs(correlation[i, j]) > ENTANGLED]
         fitted.append(
             Fitted(
-                path=path,
-                value=float(low[i] + x[i] * span[i]),
-                low=float(low[i] + max(0.0, x[i] - width) * span[i]),
-                high=float(low[i] + min(1.0, x[i] + width) * span[i]),
-                identified=bool(not blind[i] and 2 * width < 0.5),
-                entangled_with=near,
+                path=parameter.path, value=parameter.value(float(x[i])), low=parameter.value(float(low)),
+                high=parameter.value(float(high)), identified=width < IDENTIFIED, entangled_with=tuple(near), width=width,
             )
-        )
-    return tuple(fitted)
+        )  # fmt: skip
+    return fitted

@@ -48,10 +48,10 @@ def c3sim(
     """
 
 
-app.command("list")(listing.list_names)
-app.command("show")(show.show)
-app.command("run")(run.run)
-app.command("compare")(compare.compare)
-app.command("explain")(explain.explain)
-app.command("study")(study.study)
-app.command("schema")(schema.schema)
+app.command("list", short_help="What can be named.")(listing.list_names)
+app.command("show", short_help="Every value behind a name, with its source.")(show.show)
+app.command("run", short_help="One workload under one strategy.")(run.run)
+app.command("compare", short_help="The strategies side by side.")(compare.compare)
+app.command("explain", short_help="Where the time went.")(explain.explain)
+app.command("study", short_help="A study beside published figures.")(study.study)
+app.command("schema", short_help="JSON Schema of a kind of file.")(schema.schema)

@@ -112,12 +112,15 @@ def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
     loaded = open_workload(name)
     plain = loaded.workload
     rows = workload_rows(loaded, load_hardware(plain.node).node)
-    head = {"name": plain.name, "description": plain.description, "source": plain.source, "node": plain.node}
-    parts = [
-        plain.description,
-        f"source: {plain.source}" if plain.source else "",
-        _table(rows, sourced=False),
-    ]
+    head = {
+        "name": plain.name,
+        "description": plain.description,
+        "source": plain.source,
+        "node": plain.node,
+        "file": loaded.file,
+    }
+    about = f"file: {loaded.file}" + (f"\nsource: {plain.source}" if plain.source else "")
+    parts = [plain.description, about, _table(rows, sourced=False)]
     return {**head, "values": [row.to_dict() for row in rows]}, parts
 
 

@@ -73,7 +73,7 @@ def workload_rows(loaded: LoadedWorkload, node: Node) -> list[Row]:
         for step in rest if first == "workload" else [_IN_FILE[first], *rest]:
             where = join(where, step)
         line = loaded.places.get(where)
-        source = f"{loaded.file}:{line}" if line else "default"
+        source = f"line {line}" if line else "default"
         rows.append(Row(path=path, value=_plain(value), text=_written(value, unit), unit=unit, source=source))
     return rows
 

@@ -22,7 +22,7 @@ def report(study: Mapping[str, Any]) -> list[Any]:
     parts = [scenario_table(study)]
     if study.get("characterisation"):
         parts.append(_characterisation(study))
-    return [*parts, study_table(study), *([_remarks(study)] if _remarks(study) else [])]
+    return [*parts, study_table(study), _remarks(study)]
 
 
 def report_text(study: Mapping[str, Any], width: int = 160) -> str:
@@ -54,7 +54,7 @@ def _characterisation(study: Mapping[str, Any]) -> Any:
     return stack("isolated behaviour beside published figures", table)
 
 
-def _remarks(study: Mapping[str, Any]) -> str:
+def _remarks(study: Mapping[str, Any]) -> Any:
     """Lines under the strategies: published speedups, the heuristics' loss, what the study is checked against."""
     lines, published = [], study.get("published") or {}
     for key, words in (("mean_speedup", "mean speedup"), ("max_speedup", "largest speedup")):
@@ -68,7 +68,9 @@ def _remarks(study: Mapping[str, Any]) -> str:
         lines.append(_auto(study["auto"]))
     if published.get("note"):
         lines.append(" ".join(str(published["note"]).split()))
-    return "\n".join(lines)
+    from rich.text import Text
+
+    return Text("\n".join(lines))
 
 
 def _auto(auto: Mapping[str, Any]) -> str:

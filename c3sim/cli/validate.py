@@ -18,12 +18,18 @@ BOUND_MISSED = 1
 
 Files = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FILE|DIR]...", help="Record files, or folders of them. Left out: the packaged records."),
+    typer.Argument(
+        metavar="[FILE|DIR]...", help="Record files, or folders of them. Left out: the packaged records."
+    ),
 ]
 Report = Annotated[str | None, typer.Option("--report", metavar="FILE.html", help="Write a page to look at.")]
-BoundsFile = Annotated[str | None, typer.Option("--bounds", metavar="FILE", help="Bounds other than the packaged ones.")]
+BoundsFile = Annotated[
+    str | None, typer.Option("--bounds", metavar="FILE", help="Bounds other than the packaged ones.")
+]
 Jobs = Annotated[int, typer.Option("--jobs", min=0, help="Processes; 0 for as many as there are cores.")]
-Worst = Annotated[int, typer.Option("--worst", min=0, help="Worst cases to explain, of each suite and metric.")]
+Worst = Annotated[
+    int, typer.Option("--worst", min=0, help="Worst cases to explain, of each suite and metric.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -75,7 +81,9 @@ def validate(
         raise typer.Exit(BOUND_MISSED)
 
 
-def _judge(files: list[str], node: str | None, changes: dict[str, str], bounds: str | None, jobs: int) -> Verdict:
+def _judge(
+    files: list[str], node: str | None, changes: dict[str, str], bounds: str | None, jobs: int
+) -> Verdict:
     from c3sim.cli.progress import progress
     from c3sim.validation.bounds import FILE, load_bounds
     from c3sim.validation.record_files import load

@@ -2,11 +2,11 @@
 
 Power of a GPU at clock factor f (f = 1 at the maximum clock):
 
-    P(f) = P_idle + sum_i [ (core_i g_i(f) + held_i f) f^x + uncore_i g_i(f) ],   g_i(f) = 1 / (a_i / f + 1 - a_i)
+    P(f) = P_idle + sum_i [ (core_i g_i(f) + held_i f) f^x + uncore_i g_i(f) ],   g_i(f) = (a_i / f^2 + 1 - a_i)^(-1/2)
 
 core_i: power of flow i in the clocked, voltage-scaled domain (matrix units, L2) at f = 1; held_i: of the compute units it
-holds, beside that; uncore_i: of its memory and link traffic. g_i is the rate that is left at f: a share a_i of its time
-follows the clock (1 for a channel of a collective, 0 for a DMA engine). x joins frequency with the voltage it needs
+holds, beside that; uncore_i: of its memory and link traffic. g_i is the pace that is left at f: a_i of the square of its
+time follows the clock (1 for a channel of a collective, 0 for a DMA engine, in between for a GEMM, see models/gemm.py). x joins frequency with the voltage it needs
 (P ~ f V(f)^2). The clock is the largest f in [minimum, 1] with P(f) <= limit; all terms are declared by the flows, none
 is a solved rate.
 """
@@ -17,12 +17,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Load", "clock_factor", "power"]
+__all__ = ["Load", "clock_factor", "pace", "power"]
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Power [W] of one flow at full clock, and the share of its time that follows the clock."""
+    """Power [W] of one flow at full clock, and how much of (the square of) its time follows the clock."""
 
     core: float = 0.0
     held: float = 0.0
@@ -30,11 +30,16 @@ class Load:
     clocked: float = 1.0
 
 
+def pace(clocked: float, factor: float) -> float:
+    """g(f) of the module docstring."""
+    return float((clocked / factor**2 + 1.0 - clocked) ** -0.5)
+
+
 def power(factor: float, idle: float, exponent: float, loads: Iterable[Load]) -> float:
     """P(f) [W] of the module docstring; *exponent* is x."""
     total, scale = idle, factor**exponent
     for load in loads:
-        rate = 1.0 / (load.clocked / factor + 1.0 - load.clocked)
+        rate = pace(load.clocked, factor)
         total += (load.core * rate + load.held * factor) * scale + load.uncore * rate
     return total
 

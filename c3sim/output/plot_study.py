@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_study"]
 
-WIDTH, MEANS, ROW, HEADER, FOOTER, GAP = 13.0, 3.3, 0.3, 0.95, 1.0, 0.6  # inches
+WIDTH, MEANS, ROW, HEADER, FOOTER, GAP = 13.0, 3.3, 0.3, 0.95, 1.45, 0.6  # inches
 BAR = 0.6
 Study = Mapping[str, Any]
 

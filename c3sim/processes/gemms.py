@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import hypot
+
 from c3sim.machine import GpuState, Traffic
 from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction
 from c3sim.models.gemm import GemmPlan, plan_gemm
 from c3sim.models.memory import memory_given, served_share
+from c3sim.models.power import pace
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
@@ -71,12 +74,13 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
         burst = together * asks / memory_given(spec, 0.0)
         own = together * context.machine.memory_time(moved) / (compute + from_hbm / asks)
 
-        clocked = (crowd * plan.issue + plan.prologue) / compute
+        clocked = (plan.issue / plan.body) ** 2
 
         def rate(state: GpuState) -> float:
-            others = max(0.0, state.load - own / (clocked / state.clock + 1 - clocked))
+            others = max(0.0, state.load - own * pace(clocked, state.clock))
             missing = from_hbm / asks / served_share(burst + others, spec.hbm.softness)
-            working = (crowd * plan.issue + plan.prologue) / state.clock + crowd * plan.feed / state.memory
+            busy = hypot(plan.issue / state.clock, plan.feed / state.memory)
+            working = crowd * busy + plan.prologue / state.clock
             return 1.0 / (max(working, missing) + min(working, missing) / crowd)
 
         return TileCost(rate=rate, traffic=moved, clocked=clocked)

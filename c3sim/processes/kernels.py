@@ -32,7 +32,7 @@ class TileCost:
 
     rate: Callable[[GpuState], float]
     traffic: Traffic
-    clocked: float = 1.0  # share of its time that follows the clock
+    clocked: float = 1.0  # how much of (the square of) its time follows the clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

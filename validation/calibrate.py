@@ -1,0 +1,131 @@
+"""Fits the free parameters of a node file: those whose entry says ``fitted: SUITE`` or ``fitted: SUITE+SUITE``.
+
+Parameters with the same text are fitted together, to the calibration records of those suites; memory first, then
+GEMMs, collectives, DMA engines, so that a group finds fitted what it builds on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from c3sim.conform import Leaf
+from c3sim.errors import InputError
+from c3sim.hints import unknown
+from c3sim.loading import LoadedNode, load_hardware
+from c3sim.specs.hardware import Node
+from c3sim.specs.record import Record
+
+from .fit import Fit, Parameter, fit
+from .record_files import data_hash
+
+__all__ = ["Calibration", "Group", "GroupFit", "calibrate", "groups"]
+
+#: What a path begins with -> when it is fitted. What is not listed comes last.
+ORDER = (
+    ("gpu.compute_units", "gpu.l2", "gpu.memory_cache", "gpu.hbm"),
+    ("gpu.clock", "gpu.energy", "gpu.kernels", "gpu.gemm_libraries"),
+    ("links", "collective_libraries"),
+    ("gpu.dma_engines", "host"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Parameters fitted together, and the suites they are fitted to."""
+
+    suites: tuple[str, ...]
+    leaves: dict[str, Leaf]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFit:
+    """What came of a group. *start*: the values before; *records*: what it was fitted to, *hash* identifies them."""
+
+    group: Group
+    fit: Fit
+    start: dict[str, float]
+    records: tuple[Record, ...]
+    hash: str
+
+    @property
+    def median_residual(self) -> float:
+        """Median absolute relative error over the records fitted to."""
+        return float(np.median(np.abs(self.fit.residuals)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Every group in the order of fitting, the node at the end, and what was left out of the data."""
+
+    groups: tuple[GroupFit, ...]
+    node: Node
+    held_out: int  # validation records, which no fit has seen
+    without_data: tuple[Group, ...]
+
+
+def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
+    """The groups of a node file in the order of fitting; *only* those that use that suite. Raises InputError."""
+    found: dict[str, Group] = {}
+    for path, leaf in sorted(loaded.provenance.items(), key=lambda pair: _rank(pair[0])):
+        if leaf.fitted:
+            suites = tuple(part.strip() for part in leaf.fitted.split("+"))
+            found.setdefault(leaf.fitted, Group(suites, {})).leaves[path] = leaf
+            if leaf.interval is None:
+                raise InputError("it is fitted, so it needs an interval to move in", path, leaf.file, leaf.line)
+    if only:
+        known = sorted({suite for group in found.values() for suite in group.suites})
+        if only not in known:
+            raise InputError(unknown("suite that a parameter is fitted to", only, known))
+        return [group for group in found.values() if only in group.suites]
+    return list(found.values())
+
+
+def _rank(path: str) -> int:
+    return next((rank for rank, roots in enumerate(ORDER) if path.startswith(tuple(f"{r}." for r in roots))), len(ORDER))
+
+
+def calibrate(
+    name_or_path: str | Path,
+    records: Sequence[Record],
+    only: str = "",
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> Calibration:
+    """Fit every group that has data. Raises InputError: nothing to fit, or nothing to fit to.
+
+    Of *records* only those with role ``calibration`` that ran on this node are used; the others are counted.
+    """
+    loaded = load_hardware(name_or_path)
+    node, wanted = loaded.node, groups(loaded, only)
+    if not wanted:
+        raise InputError(f"no parameter of {node.name} says fitted: SUITE; nothing to fit")
+    ours = [record for record in records if record.node == node.name]
+    free = [record for record in ours if record.role == "calibration"]
+    done: list[GroupFit] = []
+    for number, group in enumerate(wanted):
+        progress(" + ".join(group.suites), number, len(wanted))
+        chosen = [record for record in free if record.suite in group.suites]
+        if chosen:
+            done.append(_fit_group(node, group, chosen))
+            node = done[-1].fit.node
+    if not done:
+        suites = ", ".join(sorted({suite for group in wanted for suite in group.suites}))
+        raise InputError(f"no calibration record of {node.name} in the data; needs some of the suites {suites}")
+    fitted = [each.group for each in done]
+    missing = tuple(group for group in wanted if group not in fitted)
+    return Calibration(groups=tuple(done), node=node, held_out=len(ours) - len(free), without_data=missing)
+
+
+def _fit_group(node: Node, group: Group, records: list[Record]) -> GroupFit:
+    parameters = [Parameter(path=path, interval=_interval(leaf), start=leaf.value) for path, leaf in group.leaves.items()]
+    found = fit(node, records, parameters)
+    start = {parameter.path: parameter.start for parameter in parameters}
+    return GroupFit(group=group, fit=found, start=start, records=tuple(records), hash=data_hash(records))
+
+
+def _interval(leaf: Leaf) -> tuple[float, float]:
+    assert leaf.interval is not None  # groups() has seen to it
+    return leaf.interval

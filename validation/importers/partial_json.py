@@ -1,0 +1,77 @@
+"""Reads JSON that may be cut off: the members of one list up to the fault, and what stands before the list."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Fault", "read_members"]
+
+_DECODER = json.JSONDecoder()
+_GAP = re.compile(r"[\s,]*")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Where the JSON stops being JSON."""
+
+    message: str
+    line: int
+
+
+def read_members(text: str, key: str) -> tuple[dict[str, Any] | None, list[Any], Fault | None]:
+    """The object around list *key*, the members of the list, and the first fault.
+
+    The object is None when *text* is a list, or one object per line; then those are the members.
+    """
+    try:
+        whole = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        return _partly(text, key, error)
+    if isinstance(whole, list):
+        return None, whole, None
+    if isinstance(whole, dict):
+        if key not in whole and "size" in whole:
+            return None, [whole], None
+        members = whole.get(key)
+        return whole, members if isinstance(members, list) else [], None
+    return {}, [], Fault(f"got {type(whole).__name__}; expected a JSON object or list", 1)
+
+
+def _partly(text: str, key: str, error: Exception) -> tuple[dict[str, Any] | None, list[Any], Fault | None]:
+    start = re.search(rf'"{key}"\s*:\s*\[', text)
+    begin = start.end() if start else _GAP.match(text).end()  # type: ignore[union-attr]  # matches nothing as well
+    is_list = start is None and text[begin : begin + 1] == "["
+    members, end = _members(text, begin + is_list)
+    rest = text[end:].strip()
+    if start is None and not is_list and not rest:
+        return None, members, None  # one object per line
+    position = getattr(error, "pos", end)
+    line = text.count("\n", 0, position) + 1
+    cut = position >= len(text.rstrip()) - 1 or "Unterminated" in str(error)
+    what = "the file is cut off" if cut else f"not valid JSON: {getattr(error, 'msg', 'nested too deeply').lower()}"
+    fault = Fault(f"{what}; {len(members)} entries before it were read, expected the rest of a JSON document", line)
+    return (_before(text, start.start()) if start else None), members, fault
+
+
+def _members(text: str, position: int) -> tuple[list[Any], int]:
+    members: list[Any] = []
+    while True:
+        match = _GAP.match(text, position)
+        begin = match.end() if match else position
+        try:
+            member, position = _DECODER.raw_decode(text, begin)
+        except (json.JSONDecodeError, RecursionError):
+            return members, begin
+        members.append(member)
+
+
+def _before(text: str, end: int) -> dict[str, Any]:
+    """The members of the object that stand before the list."""
+    try:
+        found = json.loads(text[:end].rstrip().rstrip(",") + "}")
+    except json.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,89 @@
+"""What an importer is given beside the text of a log, and what it gives back.
+
+Every importer is a function ``read(text, given) -> ImportResult``: it opens no file and asks nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Given", "ImportResult", "KernelTimes", "Overlap", "Remark"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a log does not know about itself, from the user; *assume* holds facts that this log lacks."""
+
+    node: str
+    origin: str  # file name and hash, as it goes into the records
+    file: str = ""  # file name alone; the last resort for the name of the collective
+    role: Literal["calibration", "validation"] = "validation"
+    suite: str = ""  # left out: named after the format
+    gpus: int | None = None  # of the node, where it is known: measurements on another number are left out
+    assume: Mapping[str, str] = field(default_factory=dict)  # op, size, dtype, m, n, k, gpus
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something to tell about the log; *line* is 0 where it has none. *lost*: something could not be read."""
+
+    message: str
+    line: int = 0
+    lost: bool = False
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelTimes:
+    """All instances of one kernel of a trace: medians [us], alone and beside kernels of other streams."""
+
+    name: str
+    kind: Literal["gemm", "collective", "other"]
+    what: str  # shape or size in words; empty when the trace does not tell
+    streams: tuple[str, ...]
+    isolated: int
+    isolated_us: float | None
+    concurrent: int
+    concurrent_us: float | None
+    overlap_us: float | None  # of a concurrent instance: how long a kernel of another stream ran beside it
+
+    @property
+    def slowdown(self) -> float | None:
+        """Concurrent median over isolated median; None when the trace holds only one of them."""
+        if self.isolated_us is None or self.concurrent_us is None:
+            return None
+        return self.concurrent_us / self.isolated_us
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """One device of a trace [us]: how long GEMMs ran, collectives ran, and both did."""
+
+    device: str
+    gemm_us: float
+    collective_us: float
+    both_us: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportResult:
+    """The records (JSON objects, ready to be written), and everything that was not carried over, with its line."""
+
+    format: str
+    records: tuple[dict[str, Any], ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    kernels: tuple[KernelTimes, ...] = ()  # traces only
+    overlaps: tuple[Overlap, ...] = ()  # traces only
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(str(remark) for remark in self.remarks)
+
+    @property
+    def partial(self) -> bool:
+        """Something in the log could not be read, or its end is missing."""
+        return any(remark.lost for remark in self.remarks)
