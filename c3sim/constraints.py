@@ -32,13 +32,22 @@ def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        for entry in error.errors(include_url=False):
-            path = _path(entry["loc"], document.places)
+        for path, entry in _one_each(error, document.places):
             if not _is_noted(path, document.bad):
                 message = _message(entry, document.texts.get(path))
                 line = nearest_place(path, document.places)
                 document.errors.append(InputError(message, path, document.file, line))
         return None
+
+
+def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tuple[str, Any]]:
+    """pydantic's errors by path. Of a union, which fails once per branch, only the branch of the right type is told."""
+    found: dict[str, list[Any]] = {}
+    for entry in error.errors(include_url=False):
+        found.setdefault(_path(entry["loc"], places), []).append(entry)
+    for path, entries in found.items():
+        limits = [entry for entry in entries if entry["type"] in _LIMITS]
+        yield from ((path, entry) for entry in limits or entries)
 
 
 def _path(loc: tuple[int | str, ...], places: Mapping[str, int]) -> str:

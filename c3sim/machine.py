@@ -24,7 +24,7 @@ SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 
 class GpuState(NamedTuple):
     """What every flow of a GPU feels: *clock* as a share of the maximum, *load* asked of memory (1 = all it can give),
-    and the share of what is asked that *memory* gives under that load."""
+    and the share of what a compute unit asks that it gets from *memory*, through an L2 that is loaded as well."""
 
     clock: float
     memory: float
@@ -86,6 +86,7 @@ class FlowTags:
     writes: float
     inserts: float  # B/s into the memory-side cache, static
     asked: float  # memory time asked for per second at full clock and no load, static (1 = all of it)
+    asked_l2: float  # the same of the L2s, for what they serve themselves
     energy: tuple[float, float]  # J per unit of progress: clocked (at full clock), not clocked
     compute_units: float
 
@@ -139,7 +140,8 @@ class Machine:
         )
         tags = FlowTags(
             task=task, gpu=gpu, load=load, reads=nominal * traffic.hbm_read, writes=nominal * traffic.hbm_write,
-            inserts=nominal * traffic.inserted, asked=full * self.memory_time(traffic), energy=(core, uncore),
+            inserts=nominal * traffic.inserted, asked=full * self.memory_time(traffic),
+            asked_l2=full * max(0.0, traffic.l2 - traffic.cache) / self._value("gpu0.l2"), energy=(core, uncore),
             compute_units=compute_units,
         )  # fmt: skip
         latency = self.latency_remote if traffic.ports or traffic.host else self.latency_local
@@ -239,8 +241,12 @@ class Machine:
         return clock_factor(clock.power_limit, clock.idle_power, clock.voltage_exponent, minimum, loads)
 
     def _state(self, flows: list[Flow], clock: float) -> GpuState:
-        asked = sum(flow.tags.asked * pace(flow.tags.load.clocked, clock) for flow in flows)
-        return GpuState(clock, served_share(asked, self.node.gpu.hbm.softness), asked)
+        load, l2 = 0.0, 0.0
+        for flow in flows:
+            going = pace(flow.tags.load.clocked, clock)
+            load += flow.tags.asked * going
+            l2 += flow.tags.asked_l2 * going / clock  # the L2s run at the engine clock
+        return GpuState(clock, served_share(load + l2, self.node.gpu.hbm.softness), load)
 
     def memory_time(self, traffic: Traffic) -> float:
         """Seconds of the memory that one unit of progress takes: each byte at the level that serves it."""

@@ -45,7 +45,8 @@ def _wait_errors(program: Sequence[Command], path: str) -> list[InputError]:
     ]
     return errors or [
         InputError(
-            f"waits for signal {program[i].on!r}, which is sent only after it; it would wait for ever", join(path, i)
+            f"waits for signal {program[i].on!r}, which is sent only after it; it would wait for ever",
+            join(path, i),
         )
         for i in _stuck(program)
     ]

@@ -89,7 +89,7 @@ def read_yaml(text: str, file: str, errors: list[InputError]) -> Item | None:
         try:
             return _Tree(text, _Loader, file, errors).document()
         except yaml.YAMLError:  # the pure Python parser words its errors better
-            del errors[before:]
+            del errors[before:]  # those of the first attempt
             return _Tree(text, yaml.BaseLoader, file, errors).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -117,10 +117,9 @@ class _Tree:
 
     def __init__(self, text: str, loader: type, file: str, errors: list[InputError]) -> None:
         self.events = yaml.parse(text, Loader=loader)
-        self.file, self.errors, self.start = file, errors, len(errors)
+        self.file, self.errors = file, errors
 
     def document(self) -> Item:
-        del self.errors[self.start :]  # those of a first attempt
         next(self.events)  # start of the stream
         if isinstance(next(self.events), yaml.StreamEndEvent):
             raise _Hopeless("the file is empty; it must hold a mapping of fields", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from c3sim.output.layout import add_row, make_table, stack
+from c3sim.output.layout import WIDE, add_row, make_table, show, stack
 from c3sim.output.text import percent
 
 from .calibrate import Calibration, GroupFit
@@ -13,7 +13,7 @@ from .calibration_text import in_file_units
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["calibration_table"]
+__all__ = ["calibration_table", "print_calibration"]
 
 
 def calibration_table(calibration: Calibration) -> Group:
@@ -38,3 +38,11 @@ def _group(group: GroupFit) -> list[object]:
             notes.append(f"{fitted.path}: not told apart from {', '.join(fitted.entangled_with)}")
     residual = f"median residual {percent(group.median_residual)} %"
     return [f"\n{' + '.join(group.group.suites)}: {len(group.records)} records, {residual}", table, *notes]
+
+
+def print_calibration(calibration: Calibration) -> None:
+    """Print :func:`calibration_table` on standard error, so that standard output is YAML alone."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    show(calibration_table(calibration), console if console.is_terminal else Console(stderr=True, width=WIDE))

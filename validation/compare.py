@@ -90,9 +90,9 @@ def _cases(node: Node, record: Record) -> list[Case]:
         time = replace(blank, metric=f"{kind}_time", task=task, predicted=end * 1e6, measured=times.time_us)
         found.append(time)
         if task in measured.isolated:
-            own, base = isolated[task], measured.isolated[task]
-            slowdown = {"predicted": time.predicted / own, "measured": time.measured / base, "unit_us": base}
-            found.append(replace(time, metric=f"{kind}_slowdown", **slowdown))
+            base = measured.isolated[task]
+            predicted, value = time.predicted / isolated[task], time.measured / base
+            found.append(replace(time, metric=f"{kind}_slowdown", predicted=predicted, measured=value, unit_us=base))
     return found
 
 

@@ -45,7 +45,7 @@ def worst_explained(verdict: Verdict, count: int) -> dict[tuple[str, str], list[
 
 def _why(verdict: Verdict, row: Row, case: Case) -> str:
     record = verdict.record_of(case)
-    text = explain_case(case, record, verdict.nodes[record.node])
+    text = explain_case(case, record, verdict.nodes[record.node].node)
     return f"{text} (known gap: {row.bound.gap})" if row.bound and row.bound.gap else text
 
 

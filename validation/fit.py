@@ -9,11 +9,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult, least_squares
+from scipy.optimize import least_squares
 
 from c3sim.errors import InputError
 from c3sim.paths import set_value, unit_of
@@ -121,7 +121,7 @@ def fit(node: Node, records: Sequence[Record], parameters: Sequence[Parameter]) 
     left: dict[int, Fitted] = {}
     while True:
         found = problem.solve(free)
-        evaluations += int(found.nfev)
+        evaluations += found.evaluations
         results = _intervals([parameters[i] for i in free], found)
         open_ones = [i for i, result in enumerate(results) if not result.identified]
         if not open_ones:
@@ -137,6 +137,16 @@ def fit(node: Node, records: Sequence[Record], parameters: Sequence[Parameter]) 
     return Fit(parameters=ordered, node=final, residuals=residuals, evaluations=evaluations)
 
 
+class _Solution(NamedTuple):
+    """Where the free parameters lie (0 to 1), weighted residuals and their slopes there, and the cost."""
+
+    x: Array
+    fun: Array
+    jac: Array
+    cost: float
+    evaluations: int
+
+
 class _Problem:
     """Residuals as a function of where the free parameters lie in their intervals; the others stay where they start."""
 
@@ -146,24 +156,26 @@ class _Problem:
         counts = Counter(case.suite for case in cases)
         self.scale = np.array([counts[case.suite] ** -0.5 for case in cases])
 
-    def solve(self, free: Sequence[int]) -> Any:
-        """SciPy's result for the parameters numbered *free*; without any, just the residuals."""
+    def solve(self, free: Sequence[int]) -> _Solution:
+        """The best place for the parameters numbered *free*; without any, just the residuals."""
         chosen = [self.parameters[i] for i in free]
         errors = self._errors(chosen)
         start = np.array([min(max(p.place(p.start), 1e-3), 1 - 1e-3) for p in chosen])
         if not chosen:
-            return OptimizeResult(x=start, jac=np.zeros((len(self.scale), 0)), fun=errors(start), cost=0.0, nfev=1)
+            return _Solution(start, errors(start), np.zeros((len(self.scale), 0)), 0.0, 1)
 
         def slopes(x: Array) -> Array:
             return _slopes(errors, x)
 
-        return least_squares(errors, start, jac=slopes, bounds=(0, 1), loss=self._loss, max_nfev=MOST)
+        loss: Any = self._loss
+        found: Any = least_squares(errors, start, jac=slopes, bounds=(0, 1), loss=loss, max_nfev=MOST)
+        return _Solution(found.x, found.fun, found.jac, float(found.cost), int(found.nfev))
 
     def _loss(self, squares: Array) -> Array:
         """Soft L1 and its derivatives, from LOSS on, whatever weight the suite of a residual has."""
         limit = (LOSS * self.scale) ** 2
         root = np.sqrt(1 + squares / limit)
-        return np.stack([2 * limit * (root - 1), 1 / root, -0.5 / root**3 / limit])
+        return np.array([2 * limit * (root - 1), 1 / root, -0.5 / root**3 / limit])
 
     def _errors(self, chosen: Sequence[Parameter]) -> Callable[[Array], Array]:
         def errors(x: Array) -> Array:
@@ -184,7 +196,7 @@ def _slopes(errors: Callable[[Array], Array], x: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _intervals(parameters: Sequence[Parameter], found: Any) -> list[Fitted]:
+def _intervals(parameters: Sequence[Parameter], found: _Solution) -> list[Fitted]:
     """95 % intervals from the Jacobian; what the data leave open is as uncertain as the allowed interval is wide."""
     jacobian, x = found.jac, found.x
     variance = max(2 * found.cost / max(1, len(found.fun) - len(x)), TINY)

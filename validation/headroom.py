@@ -61,7 +61,7 @@ def main() -> None:
     write = parser.parse_args().write
     bounds, records = load_bounds(), load()
     advice = advise(validate(records, nodes_for(records), bounds=bounds).rows, bounds)
-    changes = {}
+    changes: dict[tuple[str, ...], str] = {}
     for (suite, metric), (middle, tail) in advice.limits.items():
         print(f"{suite}.{metric}: median {middle:g}, p90 {tail:g}")
         changes["suites", suite, metric, "median"] = f"{middle:g}"

@@ -15,7 +15,7 @@ from .baselines import PREDICTORS
 from .bounds import Bound
 from .compare import Case
 
-__all__ = ["CALIBRATION", "Row", "metric_of", "rows"]
+__all__ = ["CALIBRATION", "Row", "metric_of", "plain_error", "rows"]
 
 CALIBRATION = "_calibration"
 BoundsBySuite = Mapping[str, Mapping[str, Bound]]
@@ -73,12 +73,12 @@ def _row(suite: str, metric: str, cases: Sequence[Case], bounds: BoundsBySuite) 
     return Row(
         name=suite, metric=metric, role=cases[0].role, cases=tuple(cases),
         median_error=float(np.median(np.abs(errors))), p90_error=float(np.quantile(np.abs(errors), 0.9)),
-        bias=float(np.median(errors)), baselines={name: _plain_error(cases, name) for name in PREDICTORS},
+        bias=float(np.median(errors)), baselines={name: plain_error(cases, name) for name in PREDICTORS},
         bound=bounds.get(suite, {}).get(metric),
     )  # fmt: skip
 
 
-def _plain_error(cases: Sequence[Case], predictor: str) -> float | None:
+def plain_error(cases: Sequence[Case], predictor: str) -> float | None:
     """Median absolute error of a plain predictor; None unless it has a value for every case."""
     values = [getattr(case.plain, predictor) for case in cases]
     if any(value is None for value in values):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from c3sim.loading import load_hardware
+from c3sim.loading import LoadedNode, load_hardware
 from c3sim.paths import set_value
-from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
 
+from .baselines import PREDICTORS
 from .bounds import Bounds, load_bounds
 from .compare import Case
 from .predict import Progress, predict
-from .suites import Row, metric_of, rows
+from .suites import Row, metric_of, plain_error, rows
 
 __all__ = ["NO_WORKLOAD", "Total", "Verdict", "nodes_for", "validate"]
 
@@ -40,6 +40,11 @@ class Total:
     bias: float
     target_median: float
     target_p90: float
+    baselines: Mapping[str, float | None]
+
+    @property
+    def on_target(self) -> bool:
+        return self.median_error <= self.target_median and self.p90_error <= self.target_p90
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +54,7 @@ class Verdict:
     rows: Sequence[Row]
     cases: Sequence[Case]
     records: Sequence[Record]
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, LoadedNode]
     bounds: Bounds
 
     @property
@@ -65,13 +70,15 @@ class Verdict:
         """One line per class of metrics in ``bounds.yaml`` that has a case."""
         found = []
         for name, target in self.bounds.targets.items():
-            errors = np.array([c.error for c in self.cases if c.role == "validation" and c.metric in target.metrics])
-            if errors.size:
-                size, absolute = int(errors.size), np.abs(errors)
-                middle, tail = float(np.median(absolute)), float(np.quantile(absolute, 0.9))
+            cases = [case for case in self.cases if case.role == "validation" and case.metric in target.metrics]
+            if cases:
+                errors = np.array([case.error for case in cases])
+                absolute = np.abs(errors)
                 total = Total(
-                    name=name, cases=size, median_error=middle, p90_error=tail, bias=float(np.median(errors)),
+                    name=name, cases=len(cases), median_error=float(np.median(absolute)),
+                    p90_error=float(np.quantile(absolute, 0.9)), bias=float(np.median(errors)),
                     target_median=target.median, target_p90=target.p90,
+                    baselines={each: plain_error(cases, each) for each in PREDICTORS},
                 )  # fmt: skip
                 found.append(total)
         return found
@@ -95,7 +102,7 @@ class Verdict:
 
 def validate(
     records: Sequence[Record],
-    nodes: Mapping[str, Node],
+    nodes: Mapping[str, LoadedNode],
     *,
     bounds: Bounds | None = None,
     jobs: int = 0,
@@ -103,20 +110,24 @@ def validate(
 ) -> Verdict:
     """Predict every record on the node of its name, and judge. *bounds* left out: the packaged ones."""
     limits = bounds or load_bounds()
-    cases = [case for found in predict(nodes, records, jobs, progress) for case in found]
+    plain = {name: loaded.node for name, loaded in nodes.items()}
+    cases = [case for found in predict(plain, records, jobs, progress) for case in found]
     return Verdict(rows=rows(cases, limits.suites), cases=cases, records=records, nodes=nodes, bounds=limits)
 
 
 def nodes_for(
     records: Sequence[Record], node: str | Path | None = None, settings: Mapping[str, object] | None = None
-) -> dict[str, Node]:
+) -> dict[str, LoadedNode]:
     """The node of each name in *records*: the packaged one, or *node* for all; with *settings* (path -> value) made."""
     found = {}
     for name in dict.fromkeys(record.node for record in records):
-        one = load_hardware(name if node is None else node).node
+        loaded = load_hardware(name if node is None else node)
+        one, provenance = loaded.node, dict(loaded.provenance)
         for path, value in (settings or {}).items():
             one, _ = set_value(one, NO_WORKLOAD, path, value)
-        found[name] = one
+            if path in provenance:
+                provenance[path] = replace(provenance[path], text=str(value), source="set for this comparison", fitted="")
+        found[name] = LoadedNode(node=one, provenance=provenance)
     return found
 
 

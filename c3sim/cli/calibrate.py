@@ -52,12 +52,9 @@ def calibrate(node: Node, data: Data = None, only: Only = "", write: Write = Fal
     if as_json:
         emit_json(to_dict(found, date))
     else:
-        from rich.console import Console
+        from c3sim.validation.calibration_table import print_calibration
 
-        from c3sim.output.layout import show
-        from c3sim.validation.calibration_table import calibration_table
-
-        show(calibration_table(found), Console(stderr=True))
+        print_calibration(found)
         typer.echo(to_yaml(found, date), nl=False)
     if write:
         from c3sim.cli.emit import say

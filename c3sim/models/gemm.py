@@ -95,14 +95,15 @@ def _key(gpu: Gpu) -> int:
     return key
 
 
-def _estimate(gpu: Gpu, plan: GemmPlan, memory_time: float) -> float:
+def _estimate(gpu: Gpu, plan: GemmPlan, memory_time: float, missing: float) -> float:
     """What the library's tuning would have measured: rounds on all CUs and memory, which overlap as far as several
-    workgroups share a CU."""
+    workgroups share a CU. *missing*: share of the operand bytes that come from memory, not through the caches."""
     slots = gpu.compute_unit_count * plan.residents
     rounds, rest = divmod(plan.tiles, slots)
-    time = rounds * (plan.residents * plan.body + plan.prologue)
+    body = hypot(plan.issue, plan.feed * (1.0 - missing))
+    time = rounds * (plan.residents * body + plan.prologue)
     if rest:
-        time += ceil(rest / gpu.compute_unit_count) * plan.body + plan.prologue
+        time += ceil(rest / gpu.compute_unit_count) * body + plan.prologue
     crowd = max(1, min(plan.residents, ceil(plan.tiles / gpu.compute_unit_count)))
     return max(time, memory_time) + min(time, memory_time) / crowd
 
@@ -139,7 +140,9 @@ def _plan(
             plan = _tile_plan(gpu_key, library, m, n, k, batch, dtype, tile, split, style)
             traffic = operands + (2.0 * m * n * 4 * split * batch if split > 1 else 0.0)
             readers = min(plan.tiles, gpu.compute_unit_count) * gpu.compute_units.read_bandwidth * gpu.clock.maximum
-            time = _estimate(gpu, plan, traffic / min(memory_rate, readers))
+            requested = plan.feed * lib.operand_feed * plan.tiles
+            missing = min(1.0, (m * k + k * n) * element * batch / requested)
+            time = _estimate(gpu, plan, traffic / min(memory_rate, readers), missing)
             rank = (time, -float(tile[0] * tile[1]))
             if best is None or rank < best[:2]:
                 best = (*rank, plan)

@@ -74,12 +74,13 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
         burst = together * asks / memory_given(spec, 0.0)
         own = together * context.machine.memory_time(moved) / (compute + from_hbm / asks)
 
-        clocked = (plan.issue / plan.body) ** 2
+        feed = plan.feed * max(0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written))  # the rest is in missing
+        clocked = plan.issue**2 / (plan.issue**2 + feed**2)
 
         def rate(state: GpuState) -> float:
             others = max(0.0, state.load - own * pace(clocked, state.clock))
             missing = from_hbm / asks / served_share(burst + others, spec.hbm.softness)
-            busy = hypot(plan.issue / state.clock, plan.feed / state.memory)
+            busy = hypot(plan.issue / state.clock, feed / state.memory)
             working = crowd * busy + plan.prologue / state.clock
             return 1.0 / (max(working, missing) + min(working, missing) / crowd)
 

@@ -40,7 +40,9 @@ class Dies(Spec):
     """Accelerator dies (XCD) and the shader engines of each; workgroups go round robin over dies, then engines."""
 
     count: Count = Field(description="accelerator dies per GPU")
-    shader_engines: tuple[Count, ...] = Field(description="compute units in each shader engine of one die")
+    shader_engines: tuple[Count, ...] = Field(
+        min_length=1, description="compute units in each shader engine of one die"
+    )
     dispatch: Literal["weighted_rotation", "strict_rotation", "work_conserving"] = Field(
         description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
     )

@@ -26,9 +26,15 @@ class Unit:
     example: str
 
 
+#: No quantity in SI units lies beyond; arithmetic with larger or smaller ones would overflow.
+SMALLEST, LARGEST = 1e-30, 1e30
+
+
 def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError(f"must be a finite number, got {value}")
+    if value and not SMALLEST <= abs(value) <= LARGEST:
+        raise ValueError(f"got {value:g} in SI units; must be 0, or of a size between {SMALLEST:g} and {LARGEST:g}")
     return value
 
 

@@ -25,9 +25,7 @@ class KernelClass:
     macro_tile: tuple[int, int] | None = None
 
 
-_COLLECTIVE = re.compile(
-    r"(?P<prefix>nccl|rccl)(?:Dev)?_?(?:Kernel|kernel|main_kernel|DevFunc)(?:_(?P<op>[A-Z][A-Za-z]+))?|msccl\w*|oneshot_all_reduce"
-)
+_COLLECTIVE = re.compile(r"(?P<prefix>nccl|rccl)\w*?[Kk]ernel(?:_(?P<op>[A-Z][A-Za-z]+))?|(?P<other>msccl)\w*")
 _OTHER_TRAFFIC = re.compile(r"flash|fmha|attention|softmax|layer_?norm|elementwise|reduce_kernel", re.IGNORECASE)
 _TENSILE = re.compile(r"Cijk_")
 _TENSILE_TILE = re.compile(r"_MT(\d+)x(\d+)(?:x\d+)?")
@@ -43,9 +41,9 @@ _GEMMS = (
     (re.compile(r"cutlass\w*gemm|cutlass\d*x?_sm\d+|cutlass_\d+_\w*gemm|cutlass::(?:Kernel|device_kernel).*[Gg]emm"), "cublas"),
     (re.compile(r"(?:cublas\w*::)?\b(?:gemmk1|gemmSN|gemv\w*|splitKreduce)_?kernel|cublas\w*::"), "cublas"),
     (re.compile(r"\bck(?:_tile)?::.*[Gg]emm|kernel_gemm_(?:xdl|mul)|^kernel_batched_gemm"), "ck"),
-    (re.compile(r"triton_(?:tem_)?\w*(?:mm|matmul|gemm)\w*|\w*(?:matmul|persistent_gemm|streamk_gemm|gemm)\w*_kernel\w*"), "triton"),
+    (re.compile(r"^triton_\w*_(?:mm|bmm|addmm|matmul|gemm)(?:_|\b)"), "triton"),
 )  # fmt: skip
-_PLAIN_TRITON = re.compile(r"^_?(?:ws_|persistent_|streamk_|grouped_)?(?:matmul|gemm)\w*$")
+_PLAIN_NAME = re.compile(r"_?(?:[a-z0-9]+_)*(?:matmul|gemm)(?:_\w+)?")  # a bare Python name: Triton has no others
 
 
 def classify(name: str) -> KernelClass:
@@ -61,7 +59,7 @@ def classify(name: str) -> KernelClass:
     for pattern, library in _GEMMS:
         if pattern.search(name):
             return KernelClass("gemm", library, macro_tile=_tile(name) if library == "cublas" else None)
-    if _PLAIN_TRITON.match(name):
+    if _PLAIN_NAME.fullmatch(name):
         return KernelClass("gemm", "triton")
     return KernelClass("other")
 

@@ -1,0 +1,88 @@
+"""PyTorch profiler (Kineto) traces, plain or gzipped: kernel and collective times, their overlap and slowdowns.
+
+Sizes of collectives come from the kernel's own metadata or its ``record_param_comms``, shapes of GEMMs from the input
+shapes of the operator that launched them (profile with ``record_shapes=True``). What a trace does not tell is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .collector import Collector
+from .intervals import Kernel
+from .kernel_names import classify
+from .kineto_links import Links
+from .kineto_tasks import identify
+from .partial_json import read_members
+from .result import Given, ImportResult
+from .trace_records import Origin, add_trace
+from .trace_sizes import Sizes
+
+__all__ = ["read"]
+
+_KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
+
+
+def read(text: str, given: Given) -> ImportResult:
+    """Every kernel of the trace; of a trace that is cut off, those before the cut."""
+    collector = Collector("PyTorch profiler trace", given)
+    document, events, fault = read_members(text, "traceEvents")
+    if fault is not None:
+        collector.broken(fault.message, fault.line)
+    links = Links(events)
+    sizes = Sizes(collector)
+    kernels = []
+    for index, event in enumerate(events):
+        if isinstance(event, dict) and str(event.get("cat", "")).lower() in _KERNELS and event.get("ph", "X") == "X":
+            try:
+                kernels.append(_kernel(event, links, sizes))
+            except (KeyError, TypeError, ValueError) as error:
+                what = f"no {error}" if isinstance(error, KeyError) else str(error)
+                collector.broken(f"traceEvents[{index}] ({str(event.get('name', '?'))[:60]}): {what}; expected ts and dur")
+    if not kernels:
+        collector.broken("no kernel in the trace; profile with activities=[CPU, CUDA]", 1)
+        return collector.result()
+    add_trace(collector, sizes.settle(kernels), _origin(document or {}))
+    return collector.result()
+
+
+def _kernel(event: Mapping[str, Any], links: Links, sizes: Sizes) -> Kernel:
+    start, duration = float(event["ts"]), float(event["dur"])
+    if not (math.isfinite(start) and math.isfinite(duration) and duration >= 0):
+        raise ValueError(f"ts {start:g} and dur {duration:g}")
+    args = event.get("args")
+    args = args if isinstance(args, dict) else {}
+    name = str(event["name"])
+    kind = classify(name) if str(event["cat"]).lower() == "kernel" else classify("")
+    task, gpus, missing = identify(kind, args, links) if kind.kind != "other" else (None, None, "")
+    if missing:
+        sizes.missing(name, kind.kind, missing)
+    launch = links.launch(args)
+    return Kernel(
+        name=name, kind=kind.kind, start=start, duration=duration, device=str(args.get("device", event.get("pid", 0))),
+        stream=str(args.get("stream", event.get("tid", 0))), task=task, key=sizes.key(name, task), gpus=gpus,
+        launched=float(launch["ts"]) + float(launch.get("dur", 0)) if launch else None,
+    )  # fmt: skip
+
+
+def _origin(document: Mapping[str, Any]) -> Origin:
+    group = document.get("distributedInfo") or {}
+    properties = [p for p in document.get("deviceProperties") or [] if isinstance(p, dict)]
+    versions = ["PyTorch profiler"]
+    if document.get("torch_version") or document.get("pytorch_version"):
+        versions = [f"PyTorch {document.get('torch_version') or document.get('pytorch_version')}"]
+    if group.get("nccl_version"):
+        device = str(properties[0].get("name", "")) if properties else ""
+        versions.append(f"{'RCCL' if 'AMD' in device else 'NCCL'} {group['nccl_version']}")
+    for key, name in (("cuda_runtime_version", "CUDA"), ("hip_runtime_version", "HIP")):
+        if document.get(key):
+            code = int(document[key])
+            versions.append(f"{name} {code // 1000}.{code % 1000 // 10}" if name == "CUDA" else f"{name} {code}")
+    facts = []
+    if properties:
+        facts.append(f"{len(properties)} x {properties[0].get('name', 'GPU')}")
+    if "rank" in group:
+        facts.append(f"rank {group['rank']} of {group.get('world_size', '?')}")
+    return Origin(suite="kineto", software=", ".join(versions), facts=", ".join(facts))
