@@ -6,6 +6,7 @@ import re
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.hints import unknown
+from c3sim.models.collective import ALGORITHMS
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Workload
 from c3sim.yaml_nodes import join
@@ -87,6 +88,12 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
         allowed = tuple(op for op in library.algorithms if op in library.channels.default)
         errors.append(
             InputError(unknown(f"collective of {task.backend}", task.op, allowed), join(path, "op"))
+        )
+    if task.algorithm is not None and task.algorithm not in ALGORITHMS[task.op]:
+        errors.append(
+            InputError(
+                unknown(f"algorithm of {task.op}", task.algorithm, ALGORITHMS[task.op]), join(path, "algorithm")
+            )
         )
     if task.protocol is not None and task.protocol not in library.protocols:
         errors.append(

@@ -44,14 +44,18 @@ def plain_predictions(records: Sequence[Record]) -> list[dict[tuple[str, str], P
     for number, record in enumerate(records):
         if record.role == "validation":
             for task, value in _slowdowns(record).items():
-                seen.setdefault((record.suite, record.workload.tasks[task].kind), []).append(_Slowdown(number, value))
+                seen.setdefault((record.suite, record.workload.tasks[task].kind), []).append(
+                    _Slowdown(number, value)
+                )
     return [_predict(record, _constants(record, number, seen)) for number, record in enumerate(records)]
 
 
 def _slowdowns(record: Record) -> dict[str, float]:
     """Measured slowdown of each task that was measured both ways."""
     alone = record.measured.isolated
-    return {task: times.time_us / alone[task] for task, times in record.measured.tasks.items() if task in alone}
+    return {
+        task: times.time_us / alone[task] for task, times in record.measured.tasks.items() if task in alone
+    }
 
 
 def _constants(

@@ -95,7 +95,11 @@ def load_bounds(path: str | Path = FILE) -> Bounds:
     raise_all(errors)
     assert file is not None  # no error was noted
     raise_all([_place(message, where, document) for message, where in _mistakes(file)])
-    return Bounds(suites={suite: _bounds(file, suite) for suite in file.suites}, gaps=file.known_gaps, targets=file.targets)
+    return Bounds(
+        suites={suite: _bounds(file, suite) for suite in file.suites},
+        gaps=file.known_gaps,
+        targets=file.targets,
+    )
 
 
 def _place(message: str, where: str, document: Conform) -> InputError:
@@ -117,10 +121,17 @@ def _bounds(file: File, suite: str) -> dict[str, Bound]:
 
 def _mistakes(file: File) -> Iterator[tuple[str, str]]:
     """What no type can say: (message, path)."""
-    known = [name + suffix for target in file.targets.values() for name in target.metrics for suffix in HELD_OUT_AND_NOT]
+    known = [
+        name + suffix
+        for target in file.targets.values()
+        for name in target.metrics
+        for suffix in HELD_OUT_AND_NOT
+    ]
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"metric {name!r} has two targets; each may have one", "targets"
-    limits: list[tuple[str, Target | Override]] = [(f"targets.{name}", each) for name, each in file.targets.items()]
+    limits: list[tuple[str, Target | Override]] = [
+        (f"targets.{name}", each) for name, each in file.targets.items()
+    ]
     for suite, overrides in file.suites.items():
         for metric, override in overrides.items():
             where = f"suites.{suite}.{metric}"

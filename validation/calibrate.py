@@ -19,7 +19,8 @@ from c3sim.loading import LoadedNode, load_hardware
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
-from .fit import Fit, Parameter, fit
+from .fit import Fit, fit
+from .parameters import Parameter
 from .record_files import data_hash
 
 __all__ = ["Calibration", "Group", "GroupFit", "calibrate", "groups"]
@@ -75,7 +76,9 @@ def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
             suites = tuple(part.strip() for part in leaf.fitted.split("+"))
             found.setdefault(leaf.fitted, Group(suites, {})).leaves[path] = leaf
             if leaf.interval is None:
-                raise InputError("it is fitted, so it needs an interval to move in", path, leaf.file, leaf.line)
+                raise InputError(
+                    "it is fitted, so it needs an interval to move in", path, leaf.file, leaf.line
+                )
     if only:
         known = sorted({suite for group in found.values() for suite in group.suites})
         if only not in known:
@@ -85,7 +88,10 @@ def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
 
 
 def _rank(path: str) -> int:
-    return next((rank for rank, roots in enumerate(ORDER) if path.startswith(tuple(f"{r}." for r in roots))), len(ORDER))
+    return next(
+        (rank for rank, roots in enumerate(ORDER) if path.startswith(tuple(f"{r}." for r in roots))),
+        len(ORDER),
+    )
 
 
 def calibrate(
@@ -113,14 +119,19 @@ def calibrate(
             node = done[-1].fit.node
     if not done:
         suites = ", ".join(sorted({suite for group in wanted for suite in group.suites}))
-        raise InputError(f"no calibration record of {node.name} in the data; needs some of the suites {suites}")
+        raise InputError(
+            f"no calibration record of {node.name} in the data; needs some of the suites {suites}"
+        )
     fitted = [each.group for each in done]
     missing = tuple(group for group in wanted if group not in fitted)
     return Calibration(groups=tuple(done), node=node, held_out=len(ours) - len(free), without_data=missing)
 
 
 def _fit_group(node: Node, group: Group, records: list[Record]) -> GroupFit:
-    parameters = [Parameter(path=path, interval=_interval(leaf), start=leaf.value) for path, leaf in group.leaves.items()]
+    parameters = [
+        Parameter(path=path, interval=_interval(leaf), start=leaf.value)
+        for path, leaf in group.leaves.items()
+    ]
     found = fit(node, records, parameters)
     start = {parameter.path: parameter.start for parameter in parameters}
     return GroupFit(group=group, fit=found, start=start, records=tuple(records), hash=data_hash(records))

@@ -19,7 +19,10 @@ __all__ = ["calibration_table", "print_calibration"]
 def calibration_table(calibration: Calibration) -> Group:
     """Every group in the order of fitting."""
     parts = [part for group in calibration.groups for part in _group(group)]
-    missing = [f"no data for {'+'.join(group.suites)}: {', '.join(group.leaves)}" for group in calibration.without_data]
+    missing = [
+        f"no data for {'+'.join(group.suites)}: {', '.join(group.leaves)}"
+        for group in calibration.without_data
+    ]
     left = f"{calibration.held_out} validation records of this node were left out"
     return stack(f"calibration of {calibration.node.name}", *parts, *missing, left)
 

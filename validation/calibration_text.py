@@ -13,7 +13,7 @@ from c3sim.output.text import figures
 from c3sim.units import parse_quantity
 
 from .calibrate import Calibration, GroupFit
-from .fit import Fitted
+from .parameters import Fitted
 
 __all__ = ["in_file_units", "source_text", "to_dict", "to_yaml"]
 
@@ -74,8 +74,18 @@ def _parameter(group: GroupFit, fitted: Fitted) -> dict[str, Any]:
     ends = [in_file_units(leaf, fitted.low), in_file_units(leaf, fitted.high)]
     if not fitted.identified:
         said = {"value": leaf.text, "interval": ends, "identified": False}
-        return {**said, "note": "the data do not tell it; it keeps its value and its allowed interval", **_near(fitted)}
-    return {"value": in_file_units(leaf, fitted.value), "was": leaf.text, "interval_95": ends, "identified": True, **_near(fitted)}
+        return {
+            **said,
+            "note": "the data do not tell it; it keeps its value and its allowed interval",
+            **_near(fitted),
+        }
+    return {
+        "value": in_file_units(leaf, fitted.value),
+        "was": leaf.text,
+        "interval_95": ends,
+        "identified": True,
+        **_near(fitted),
+    }
 
 
 def _near(fitted: Fitted) -> dict[str, Any]:

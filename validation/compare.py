@@ -30,7 +30,9 @@ class Case:
     id: str
     suite: str
     role: str
-    metric: str  # isolated_gemm, isolated_collective, isolated_copy, isolated_stream, wall, gemm_slowdown, ...
+    metric: (
+        str  # isolated_gemm, isolated_collective, isolated_copy, isolated_stream, wall, gemm_slowdown, ...
+    )
     task: str  # empty for the wall time
     workload: str
     predicted: float
@@ -60,7 +62,9 @@ def compare_one(node: Node, record: Record) -> list[Case]:
         return _cases(node, record)
     except C3simError as error:
         text = "; ".join(str(error).split("\n"))
-        raise InputError(f"record {record.id} of suite {record.suite!r} cannot be run on {node.name}: {text}") from None
+        raise InputError(
+            f"record {record.id} of suite {record.suite!r} cannot be run on {node.name}: {text}"
+        ) from None
 
 
 def as_run(node: Node, record: Record) -> Workload:
@@ -76,7 +80,13 @@ def _cases(node: Node, record: Record) -> list[Case]:
     blank = Case(record.id, record.suite, record.role, "", "", workload.name, 0.0, 1.0)
     isolated = {task: _time(node, alone(workload, task), task) for task in measured.isolated}
     found = [
-        replace(blank, metric=f"isolated_{workload.tasks[task].kind}", task=task, predicted=isolated[task], measured=value)
+        replace(
+            blank,
+            metric=f"isolated_{workload.tasks[task].kind}",
+            task=task,
+            predicted=isolated[task],
+            measured=value,
+        )
         for task, value in measured.isolated.items()
     ]
     if not measured.tasks and measured.wall_us is None:
@@ -92,7 +102,9 @@ def _cases(node: Node, record: Record) -> list[Case]:
         if task in measured.isolated:
             base = measured.isolated[task]
             predicted, value = time.predicted / isolated[task], time.measured / base
-            found.append(replace(time, metric=f"{kind}_slowdown", predicted=predicted, measured=value, unit_us=base))
+            found.append(
+                replace(time, metric=f"{kind}_slowdown", predicted=predicted, measured=value, unit_us=base)
+            )
     return found
 
 

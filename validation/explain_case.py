@@ -21,7 +21,12 @@ WORDS = {
     "order": "waiting for room", "compute_units": "fewer compute units", "cache": "caches", "hbm": "memory",
     "links": "links", "dma": "DMA engines", "clock": "clock", "host": "host", "dependencies": "dependencies",
 }  # fmt: skip
-RESOURCES = {"hbm": "memory", "memory_cache": "memory-side cache", "l2": "L2", "compute_units": "compute units"}
+RESOURCES = {
+    "hbm": "memory",
+    "memory_cache": "memory-side cache",
+    "l2": "L2",
+    "compute_units": "compute units",
+}
 WORTH_SAYING = 0.01  # of the isolated time, or of a capacity
 
 
@@ -40,7 +45,10 @@ def explain_case(case: Case, record: Record, node: Node) -> str:
 
 def worst_explained(verdict: Verdict, count: int) -> dict[tuple[str, str], list[tuple[Case, str]]]:
     """The *count* worst cases of each row, by suite and metric, with their explanations."""
-    return {(row.name, row.metric): [(case, _why(verdict, row, case)) for case in row.worst[:count]] for row in verdict.rows}
+    return {
+        (row.name, row.metric): [(case, _why(verdict, row, case)) for case in row.worst[:count]]
+        for row in verdict.rows
+    }
 
 
 def _why(verdict: Verdict, row: Row, case: Case) -> str:
@@ -63,7 +71,11 @@ def _alone(case: Case, record: Record, node: Node) -> str:
     run, timeline = run_traced(node, alone(as_run(node, record), task))
     detail = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in run.tasks[task].detail.items())
     busy = [f"{word} {100 * share:.0f} %" for word, share in _largest(dict(_use(timeline)))]
-    return "the model has it alone" + (f" with {detail}" if detail else "") + f"; busy on average: {', '.join(busy) or 'nothing'}"
+    return (
+        "the model has it alone"
+        + (f" with {detail}" if detail else "")
+        + f"; busy on average: {', '.join(busy) or 'nothing'}"
+    )
 
 
 def _largest(shares: dict[str, float]) -> list[tuple[str, float]]:
@@ -88,5 +100,8 @@ def _mean(counter: Counter, end: float) -> float:
     if not counter.maximum or end <= 0:
         return 0.0
     until = [*counter.times[1:], end]
-    area = sum(value * (stop - start) for start, stop, value in zip(counter.times, until, counter.values, strict=True))
+    area = sum(
+        value * (stop - start)
+        for start, stop, value in zip(counter.times, until, counter.values, strict=True)
+    )
     return area / end / counter.maximum

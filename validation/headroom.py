@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from c3sim.output.files import write_text
 
 from .bounds import FILE, Bounds, load_bounds
+from .nodes import nodes_for
 from .record_files import load
 from .suites import Row
-from .verdict import nodes_for, validate
+from .verdict import validate
 from .yaml_edit import replace_values
 
 __all__ = ["Advice", "advise", "room"]
@@ -45,11 +46,16 @@ def advise(rows: Sequence[Row], bounds: Bounds) -> Advice:
         name = f"{row.name}.{row.metric}"
         if not row.bound.gap:
             if not row.passed:
-                advice.needed.append(f"{name}: {{median: {room(row.median_error):g}, p90: {room(row.p90_error):g}}}")
+                advice.needed.append(
+                    f"{name}: {{median: {room(row.median_error):g}, p90: {room(row.p90_error):g}}}"
+                )
         elif row.on_target:
             advice.idle.append(name)
         else:
-            limits = max(room(row.median_error), row.bound.target_median), max(room(row.p90_error), row.bound.target_p90)
+            limits = (
+                max(room(row.median_error), row.bound.target_median),
+                max(room(row.p90_error), row.bound.target_p90),
+            )
             advice.limits[row.name, row.metric] = limits
     return advice
 

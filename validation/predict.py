@@ -23,7 +23,10 @@ Progress = Callable[[int], None]  # how many more records are done
 
 
 def predict(
-    nodes: Mapping[str, Node], records: Sequence[Record], jobs: int = 0, progress: Progress = lambda count: None
+    nodes: Mapping[str, Node],
+    records: Sequence[Record],
+    jobs: int = 0,
+    progress: Progress = lambda count: None,
 ) -> list[list[Case]]:
     """The cases of each record, in order, plain predictors included. *nodes*: by the name the records use.
 
@@ -68,5 +71,7 @@ def _batch(nodes: Mapping[str, Node], records: Sequence[Record]) -> list[list[Ca
 
 def _node(nodes: Mapping[str, Node], record: Record) -> Node:
     if record.node not in nodes:
-        raise InputError(f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, of which there is no model")
+        raise InputError(
+            f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, of which there is no model"
+        )
     return nodes[record.node]

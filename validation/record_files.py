@@ -22,11 +22,15 @@ def record_files(paths: Sequence[str | Path] = ()) -> list[Path]:
         if path.is_dir():
             inside = sorted(path.rglob("*.jsonl"))
             if not inside:
-                raise InputError("the folder holds no *.jsonl file; needs at least one record file", file=str(path))
+                raise InputError(
+                    "the folder holds no *.jsonl file; needs at least one record file", file=str(path)
+                )
         elif path.exists():
             inside = [path]
         else:
-            raise InputError("does not exist; must be a record file or a folder of *.jsonl files", file=str(path))
+            raise InputError(
+                "does not exist; must be a record file or a folder of *.jsonl files", file=str(path)
+            )
         for file in inside:
             found.setdefault(file.resolve(), file)
     return list(found.values())

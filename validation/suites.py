@@ -83,4 +83,6 @@ def plain_error(cases: Sequence[Case], predictor: str) -> float | None:
     values = [getattr(case.plain, predictor) for case in cases]
     if any(value is None for value in values):
         return None
-    return float(np.median([abs(value / case.measured - 1) for value, case in zip(values, cases, strict=True)]))
+    return float(
+        np.median([abs(value / case.measured - 1) for value, case in zip(values, cases, strict=True)])
+    )

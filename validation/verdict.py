@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from c3sim.loading import LoadedNode, load_hardware
-from c3sim.paths import set_value
+from c3sim.loading import LoadedNode
 from c3sim.specs.record import Record
-from c3sim.specs.workload import Workload
 
 from .baselines import PREDICTORS
 from .bounds import Bounds, load_bounds
@@ -20,11 +17,7 @@ from .compare import Case
 from .predict import Progress, predict
 from .suites import Row, metric_of, plain_error, rows
 
-__all__ = ["NO_WORKLOAD", "Total", "Verdict", "nodes_for", "validate"]
-
-#: What paths into a node are resolved against where there is no workload.
-NO_WORKLOAD = Workload.model_validate({"schema": 1, "name": "none", "tasks": {"none": {"kind": "host", "time": 0.0}}})
-
+__all__ = ["Total", "Verdict", "validate"]
 
 Explained = Mapping[tuple[str, str], Sequence[tuple[Case, str]]]
 
@@ -67,10 +60,18 @@ class Verdict:
         return not self.missed
 
     def totals(self) -> list[Total]:
-        """One line per class of metrics in ``bounds.yaml`` that has a case."""
+        """One line per class of metrics in ``bounds.yaml`` that has a case.
+
+        Of concurrent runs, those whose source measured the tasks alone as well, and slowdowns rather than times.
+        """
         found = []
         for name, target in self.bounds.targets.items():
-            cases = [case for case in self.cases if case.role == "validation" and case.metric in target.metrics]
+            if name in target.metrics:  # the metric that the class is named after stands for it
+                cases = [case for case in self.cases if case.metric == name and case.plain.max is not None]
+            else:
+                cases = [
+                    case for case in self.cases if case.role == "validation" and case.metric in target.metrics
+                ]
             if cases:
                 errors = np.array([case.error for case in cases])
                 absolute = np.abs(errors)
@@ -113,22 +114,6 @@ def validate(
     plain = {name: loaded.node for name, loaded in nodes.items()}
     cases = [case for found in predict(plain, records, jobs, progress) for case in found]
     return Verdict(rows=rows(cases, limits.suites), cases=cases, records=records, nodes=nodes, bounds=limits)
-
-
-def nodes_for(
-    records: Sequence[Record], node: str | Path | None = None, settings: Mapping[str, object] | None = None
-) -> dict[str, LoadedNode]:
-    """The node of each name in *records*: the packaged one, or *node* for all; with *settings* (path -> value) made."""
-    found = {}
-    for name in dict.fromkeys(record.node for record in records):
-        loaded = load_hardware(name if node is None else node)
-        one, provenance = loaded.node, dict(loaded.provenance)
-        for path, value in (settings or {}).items():
-            one, _ = set_value(one, NO_WORKLOAD, path, value)
-            if path in provenance:
-                provenance[path] = replace(provenance[path], text=str(value), source="set for this comparison", fitted="")
-        found[name] = LoadedNode(node=one, provenance=provenance)
-    return found
 
 
 def _row(row: Row, worst: Sequence[tuple[Case, str]]) -> dict[str, Any]:

@@ -36,7 +36,9 @@ def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
         errors = (percent(row.median_error), percent(row.p90_error), f"{100 * row.bias:+.1f}")
         plain = [percent(value) for value in row.baselines.values()]
         add_row(table, row.name, row.metric, state(row), str(len(row.cases)), *errors, bound, *plain)
-    result = f"{len(verdict.records)} records, {len(verdict.cases)} figures: " + ("pass" if verdict.passed else "FAIL")
+    result = f"{len(verdict.records)} records, {len(verdict.cases)} figures: " + (
+        "pass" if verdict.passed else "FAIL"
+    )
     return stack(
         result,
         "relative errors; max, sum, constant: median errors of plain predictors given measured isolated times",
@@ -53,7 +55,9 @@ def _gaps(verdict: Verdict) -> list[str]:
         if row.bound and row.bound.gap and not row.on_target:
             shown.setdefault(row.bound.gap, []).append(f"{row.name} {row.metric}")
     gaps = verdict.bounds.gaps
-    return [f"known gap {name} ({', '.join(where)}): {gaps[name].what}" for name, where in sorted(shown.items())]
+    return [
+        f"known gap {name} ({', '.join(where)}): {gaps[name].what}" for name, where in sorted(shown.items())
+    ]
 
 
 def _worst(verdict: Verdict, count: int) -> list[str]:

@@ -7,7 +7,7 @@
     emit        JSON to standard output, everything else to standard error
     progress    bars for long work
     listing, show, run, compare, explain, study, schema     a command each
-    spec_values, study_report                               what show and study print
+    kinds, spec_values, study_report                        what show and study need
 
 This package only reads arguments and prints. Everything but typer is imported inside a command, so that ``--help``
 answers at once.

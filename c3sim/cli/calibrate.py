@@ -20,7 +20,9 @@ Node = Annotated[
 ]
 Data = Annotated[
     list[str] | None,
-    typer.Option("--data", metavar="FILE|DIR", help="Records to fit to; may be repeated. Left out: the packaged ones."),
+    typer.Option(
+        "--data", metavar="FILE|DIR", help="Records to fit to; may be repeated. Left out: the packaged ones."
+    ),
 ]
 Only = Annotated[str, typer.Option("--only", metavar="SUITE", help="Only what is fitted to this suite.")]
 Write = Annotated[bool, typer.Option("--write", help="Put values and provenance into the files of the node.")]
@@ -28,10 +30,12 @@ Write = Annotated[bool, typer.Option("--write", help="Put values and provenance 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    app.command("calibrate")(calibrate)
+    app.command("calibrate", short_help="A node's free parameters, fitted to isolated runs.")(calibrate)
 
 
-def calibrate(node: Node, data: Data = None, only: Only = "", write: Write = False, as_json: Json = False) -> None:
+def calibrate(
+    node: Node, data: Data = None, only: Only = "", write: Write = False, as_json: Json = False
+) -> None:
     """Fit the free parameters of NODE, those that say 'fitted: SUITE', to calibration records of isolated runs.
 
     Prints YAML with provenance on standard output, tables on standard error. Parameters that the data cannot tell

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -13,7 +14,7 @@ from c3sim.errors import C3simError
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "Guarded"]
 
-BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 1
+BAD_INPUT, INTERRUPTED, FAILED = 2, 130, 1
 
 
 class Guarded(TyperGroup):
@@ -32,9 +33,15 @@ class Guarded(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             _silence()
-            raise typer.Exit(BROKEN_PIPE) from None
+            raise typer.Exit(FAILED) from None
+        except OSError as error:  # a full disk behind standard output
+            _silence()
+            where = f"{error.filename}: " if error.filename else ""
+            typer.echo(f"c3sim: {where}{(error.strerror or str(error)).lower()}", err=True)
+            raise typer.Exit(FAILED) from None
 
 
 def _silence() -> None:
-    """Whoever read standard output has gone: nothing is written there any more, not even at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Standard output takes no more: nothing is written there, not even at exit."""
+    with suppress(OSError, ValueError):  # no file behind it: nothing to silence
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

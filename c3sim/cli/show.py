@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json
+from c3sim.cli.kinds import kind_of
 from c3sim.cli.options import Json
 
 if TYPE_CHECKING:
     from c3sim.cli.spec_values import Row
 
 __all__ = ["show"]
-
-_KINDS: tuple[Literal["node", "workload", "study"], ...] = ("node", "workload", "study")
-_SIGNS = {
-    "tasks": "workload",
-    "scenarios": "study",
-    "axes": "study",
-    "links": "node",
-}  # a key that tells the kind
 
 
 def show(
@@ -46,7 +38,7 @@ def show(
       c3sim show gemm-beside-all-gather
       c3sim show conccl --json
     """  # fmt: skip
-    kind = _kind(name)
+    kind = kind_of(name)
     data, parts = {"node": _node, "workload": _workload, "study": _study, "strategy": _strategy}[kind](name)
     if as_json:
         emit_json({"kind": kind, **data})
@@ -55,43 +47,6 @@ def show(
     from c3sim.output.layout import stack
 
     print_out(stack(f"{kind} {data['name']}", *(part for part in parts if part)))
-
-
-def _kind(name: str) -> str:
-    """What *name* is. Raises InputError: nothing of that name, with the nearest one."""
-    from c3sim import library
-    from c3sim.errors import InputError
-    from c3sim.hints import unknown
-    from c3sim.strategies import STRATEGIES
-
-    for kind in _KINDS:
-        if name in library.names(kind):
-            return kind
-    if name in STRATEGIES:
-        return "strategy"
-    if Path(name).is_file() or "/" in name or name.endswith((".yaml", ".yml")):
-        return _kind_of_file(library.find("workload", Path(name)))
-    everything = [*(other for kind in _KINDS for other in library.names(kind)), *STRATEGIES]
-    raise InputError(unknown("name", name, everything) + " ('c3sim list' shows all)")
-
-
-def _kind_of_file(path: Path) -> str:
-    from c3sim.errors import InputError, InputErrors
-    from c3sim.loading import display, read_text
-    from c3sim.yaml_nodes import read_yaml
-
-    errors: list[InputError] = []
-    root = read_yaml(read_text(path), display(path), errors)
-    if root is None:
-        raise InputErrors(errors)
-    keys = root.value if isinstance(root.value, dict) else {}
-    found = next((kind for key, kind in _SIGNS.items() if key in keys), "")
-    if not found:
-        wanted = ", ".join(f"{key} ({kind})" for key, kind in _SIGNS.items())
-        raise InputError(
-            f"neither node, workload nor study; needs one of the fields {wanted}", "", display(path)
-        )
-    return found
 
 
 def _node(name: str) -> tuple[dict[str, Any], list[Any]]:

@@ -34,7 +34,7 @@ Worst = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    app.command("validate")(validate)
+    app.command("validate", short_help="Predictions beside measurements.")(validate)
 
 
 def validate(
@@ -57,12 +57,19 @@ def validate(
       c3sim validate mine.jsonl --report mine.html
       c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
     """
-    changes = settings(set_)
     from c3sim.output.files import check_writable
 
     if report is not None:
         check_writable(report, (".html", ".htm"))
-    verdict = _judge(files or [], node, changes, bounds, jobs)
+    verdict = _judge(files or [], node, settings(set_), bounds, jobs)
+    _show(verdict, report, worst, as_json)
+    for row in verdict.missed:
+        say(f"suite {row.name}: {row.metric} misses its bound")
+    if not verdict.passed:
+        raise typer.Exit(BOUND_MISSED)
+
+
+def _show(verdict: Verdict, report: str | None, worst: int, as_json: bool) -> None:
     if report is not None:
         from c3sim.validation.report import write_report
 
@@ -75,10 +82,6 @@ def validate(
         from c3sim.validation.verdict_table import print_verdict
 
         print_verdict(verdict, worst)
-    if not verdict.passed:
-        for row in verdict.missed:
-            say(f"suite {row.name}: {row.metric} misses its bound")
-        raise typer.Exit(BOUND_MISSED)
 
 
 def _judge(
@@ -86,8 +89,8 @@ def _judge(
 ) -> Verdict:
     from c3sim.cli.progress import progress
     from c3sim.validation.bounds import FILE, load_bounds
+    from c3sim.validation.nodes import nodes_for
     from c3sim.validation.record_files import load
-    from c3sim.validation.verdict import nodes_for
     from c3sim.validation.verdict import validate as judge
 
     limits = load_bounds(bounds or FILE)

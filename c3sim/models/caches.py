@@ -10,6 +10,7 @@ HBM about the two operands once (14 % of what passes L2).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
@@ -29,27 +30,34 @@ class GemmTraffic:
     reuse_footprint: float  # bytes that must stay in the memory-side cache for re-reads to hit
 
 
-def _block(tiles: float, rows: int, columns: int) -> tuple[float, float]:
-    """Rows and columns that *tiles* consecutive tiles cover, in the order that shares most (tuned libraries choose so).
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Row and column tiles that the tiles in flight cover: of the GPU, and of one die."""
 
-    Candidates: runs down groups of g row-tiles (g = all: column by column), the best g by shape.
-    """
-    best = (float(min(tiles, rows)), max(1.0, tiles / rows))
-    for group in (1, 2, 4, 8, 16, 32):
-        if group <= rows:
-            height = float(min(group, tiles))
-            width = min(float(columns), max(1.0, tiles / group))
-            height = max(height, min(float(rows), tiles / width))
-            if height + width < sum(best):
-                best = (height, width)
-    return best
+    height: float
+    width: float
+    die_height: float
+    die_width: float
+
+
+def _blocks(flying: float, rows: int, columns: int, dies: int) -> Iterator[_Block]:
+    """Orders to run tiles in: down groups of g row-tiles (g = all: column by column); every die gets each D-th tile."""
+    for group in sorted({rows, *(g for g in (1, 2, 4, 8, 16, 32) if g < rows)}):
+        width = min(float(columns), max(1.0, flying / group))
+        height = max(min(float(group), flying), min(float(rows), flying / width))
+        per_die = max(1.0, flying / dies)
+        die_height = max(1.0, height / dies)
+        yield _Block(height, width, die_height, min(width, max(1.0, per_die / die_height)))
 
 
 @lru_cache(maxsize=4096)
 def gemm_traffic(
     m: int, n: int, k: int, batch: int, tile: tuple[int, int], split_k: int, element: int, dies: int, in_flight: int
 ) -> GemmTraffic:
-    """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round robin over *dies*."""
+    """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round robin over *dies*.
+
+    Tuned libraries order tiles for their L2s: the order with the least traffic past them, then the least past all dies.
+    """
     tile_m, tile_n = min(tile[0], m), min(tile[1], n)
     rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
     depth = k / split_k
@@ -57,11 +65,13 @@ def gemm_traffic(
     in_flight = max(1, min(in_flight, tiles))
     row_bytes, column_bytes = tile_m * depth * element, tile_n * depth * element
     flying = min(float(rows * columns), in_flight / max(1, min(split_k * batch, in_flight)))
-    height, width = _block(flying, rows, columns)
+    block = min(
+        _blocks(flying, rows, columns, dies),
+        key=lambda b: (b.die_height * row_bytes + b.die_width * column_bytes, b.height * row_bytes + b.width * column_bytes),
+    )
     per_die = max(1.0, flying / dies)
-    die_height = max(1.0, height / dies) if height >= dies else 1.0
-    die_width = min(width, per_die) if height >= dies else max(1.0, min(width, per_die / die_height))
-    l2_unique = (die_height * row_bytes + die_width * column_bytes) / per_die
+    l2_unique = (block.die_height * row_bytes + block.die_width * column_bytes) / per_die
+    height, width = block.height, block.width
     requested = row_bytes + column_bytes
     written = float(tile_m * tile_n * (element if split_k == 1 else 4))
     unique = (height * row_bytes + width * column_bytes) / flying  # past the dies, per tile

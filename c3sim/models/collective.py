@@ -30,7 +30,7 @@ from c3sim.models.links import ring_ports, route, soft_minimum
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 
-__all__ = ["CollectivePlan", "plan_collective"]
+__all__ = ["ALGORITHMS", "CollectivePlan", "plan_collective"]
 
 Counts = tuple[int, int, int, int]  # sent, steps, reads, writes in units of S/n
 _COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
@@ -43,6 +43,9 @@ _COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
     ("reduce_scatter", "direct"): lambda n: (n - 1, 1, 2 * n - 1, n),
     ("all_to_all", "direct"): lambda n: (n - 1, 1, 2 * n - 1, 2 * n - 1),
 }
+
+
+ALGORITHMS = {op: tuple(name for of, name in _COUNTS if of == op) for op, _ in _COUNTS}
 
 
 @dataclass(frozen=True, slots=True)

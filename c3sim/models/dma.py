@@ -1,12 +1,9 @@
 """How fast one DMA engine moves bytes.
 
-An engine keeps a bounded number of bytes in flight, enough for its rate at no load. Its round trip is a read at the
-source, the links there and back, and a write at the destination; under load x (see models/memory.py) the two memory
-accesses take 1 + x times as long, and the engine slows:
+An engine keeps a bounded number of bytes in flight. Its round trip is a read at the source, the links there and back, and
+a write at the destination; under load x (see models/memory.py) the two memory accesses take 1 + x times as long:
 
-    rate(x) = bandwidth T / (T + 2 t_hbm x),   T = 2 t_hbm + 2 t_link
-
-Where the engine is somewhat faster than its link, small loads do not show.
+    rate(x) = min( bandwidth,  in_flight / (2 t_hbm (1 + x) + 2 t_link) )
 """
 
 from __future__ import annotations
@@ -18,6 +15,6 @@ __all__ = ["engine_rate"]
 
 def engine_rate(node: Node, load: float, *, linked: bool) -> float:
     """Rate [B/s] of one engine under memory *load*; *linked*: the copy crosses a link."""
-    memory = 2 * node.gpu.hbm.latency
-    trip = memory + (2 * node.links.latency if linked else 0.0)
-    return node.gpu.dma_engines.bandwidth * trip / (trip + memory * load)
+    trip = 2 * node.gpu.hbm.latency * (1.0 + load) + (2 * node.links.latency if linked else 0.0)
+    engine = node.gpu.dma_engines
+    return min(engine.bandwidth, engine.in_flight / trip)

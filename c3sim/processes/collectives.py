@@ -61,7 +61,7 @@ class ChannelCollective:
     def _placed(self, rank: int, batch: Batch) -> None:
         self.started(rank)
         self.resident[rank].extend(batch.parts)
-        self.count[rank] += int(batch.workgroups)
+        self.count[rank] += batch.workgroups
         if not self._check_pending:
             self._check_pending = True
             self.context.after(0.0, self._check)

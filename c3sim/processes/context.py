@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import simpy
 
@@ -60,7 +61,7 @@ class Context:
         key = (gpu, task if "compute_units" in self.machine.private else "")
         if key not in self.dispatchers:
             shapes = [self.shapes[task]] if key[1] else list(self.shapes.values())
-            self.dispatchers[key] = Dispatcher(self.node.gpu, shapes)
+            self.dispatchers[key] = Dispatcher(self.node.gpu, shapes, partial(self.after, 0.0))
         return self.dispatchers[key]
 
     def host(self, gpu: int, task: str) -> HostThread:

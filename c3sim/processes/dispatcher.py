@@ -61,13 +61,13 @@ class Group:
 class Batch:
     """Workgroups placed at one instant: (group, workgroups per engine), for *rounds* rounds one after the other.
 
-    *workgroups*: how many at a time, over all engines; the mean where rounds differ. *ends*: where in each die's order
-    each round stops, from the place where the first one starts.
+    *workgroups*: how many at a time, over all engines. *ends*: where in each die's order each round stops, from the
+    place where the first one starts.
     """
 
     parts: list[tuple[Group, int]]
     ends: list[int]
-    workgroups: float
+    workgroups: int
 
     @property
     def rounds(self) -> int:
@@ -97,8 +97,10 @@ Rooms = list[tuple[Group, Turn, int]]  # workgroups that each engine of a group 
 class Dispatcher:
     """Compute units of one GPU and the grids that want them."""
 
-    def __init__(self, gpu: Gpu, shapes: Sequence[GridShape]):
+    def __init__(self, gpu: Gpu, shapes: Sequence[GridShape], at_once: Callable[[Callable[[], None]], None]):
+        """*at_once(call)* calls back at this instant, after what else happens in it: ties go by priority."""
         self.unit = gpu.compute_units
+        self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
         distinct = tuple(dict.fromkeys(shapes))
         groups = engine_groups(
@@ -113,7 +115,7 @@ class Dispatcher:
         self._queue: list[Grid] = []  # by priority, then launch
 
     def launch(self, grid: Grid) -> None:
-        """Queue *grid* and place what fits now."""
+        """Queue *grid*; what fits is placed at this instant, once everything that arrives with it is queued."""
         grid.number = len(self.grids)
         grid.last = max(group.turns[grid.shape].total for group in self.groups)
         for group in self.groups:
@@ -122,7 +124,7 @@ class Dispatcher:
         self._queue.append(grid)
         self._queue.sort(key=lambda g: (-g.priority, g.number))
         self._cut_others(grid)
-        self.fill()
+        self.at_once(self.fill)
 
     def waits(self, grid: Grid) -> bool:
         """Whether *grid* has workgroups that got no room yet."""
@@ -133,15 +135,13 @@ class Dispatcher:
         del batch.ends[rounds + 1 :]
         grid.pointer = batch.ends[-1]
         self._assign(grid)
-        batch.workgroups = self._between(grid, batch.ends[0], batch.ends[-1]) / rounds
 
     def release(self, grid: Grid, parts: Sequence[tuple[Group, int]]) -> None:
         """Workgroups of *grid* have ended: (group, workgroups per engine)."""
         for group, count in parts:
             grid.resident -= group.multiplicity * count
             self._vacate(group, grid.number, count)
-        if any(other is not grid and self.waits(other) for other in self._queue):
-            self._cut_others(None)
+        self._cut_others(grid)  # they may use the room now
         self.fill()
 
     def retire(self, grid: Grid) -> None:
@@ -156,9 +156,9 @@ class Dispatcher:
 
     # -- private ------------------------------------------------------------------------------------------------
 
-    def _cut_others(self, newcomer: Grid | None) -> None:
+    def _cut_others(self, but: Grid) -> None:
         for grid in self._queue:
-            if grid is not newcomer:
+            if grid is not but:
                 grid.cut()
 
     def _advance(self, grid: Grid) -> None:
@@ -179,7 +179,7 @@ class Dispatcher:
         grid.pointer = stop
         if not parts:
             return
-        batch = Batch(parts, [start, stop], float(sum(group.multiplicity * count for group, count in parts)))
+        batch = Batch(parts, [start, stop], sum(group.multiplicity * count for group, count in parts))
         if alone and grid.foldable and self.in_order and not self._others_wait(grid):
             self._take_rounds_along(grid, batch, rooms)
         grid.placed(batch)
@@ -195,12 +195,18 @@ class Dispatcher:
         return any(other is not grid and self.waits(other) for other in self._queue)
 
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
-        """All but the last two of many rounds that start with every unit free become one segment."""
+        """Rounds as large as the first, one after the other with every unit free, become one segment."""
         while grid.pointer < grid.last:
-            stop = self._stop(grid, rooms, {id(g): turn.count(min(grid.pointer, turn.total)) for g, turn, _ in rooms})
+            given = {id(group): turn.count(min(grid.pointer, turn.total)) for group, turn, _ in rooms}
+            stop = self._stop(grid, rooms, given)
+            if self._between(grid, grid.pointer, stop) != batch.workgroups:
+                break
             batch.ends.append(stop)
             grid.pointer = stop
-        self.cut_back(grid, batch, batch.rounds - 2 if batch.rounds >= AHEAD else 1)
+        if batch.rounds < AHEAD:
+            self.cut_back(grid, batch, 1)
+        else:
+            self._assign(grid)
 
     def _assign(self, grid: Grid) -> None:
         """Set what each engine was given to what the order says up to the pointer."""
@@ -208,10 +214,10 @@ class Dispatcher:
             turn = group.turns[grid.shape]
             group.assigned[grid.number] = turn.count(min(grid.pointer, turn.total))
 
-    def _between(self, grid: Grid, start: int, stop: int) -> float:
+    def _between(self, grid: Grid, start: int, stop: int) -> int:
         """Workgroups of *grid* between two places of every die's order."""
         turns = [(group.multiplicity, group.turns[grid.shape]) for group in self.groups]
-        return float(sum(m * (t.count(min(stop, t.total)) - t.count(min(start, t.total))) for m, t in turns))
+        return sum(m * (t.count(min(stop, t.total)) - t.count(min(start, t.total))) for m, t in turns)
 
     def _room(self, group: Group, grid: Grid) -> int:
         """Workgroups of *grid* that one engine of *group* has room for now."""

@@ -54,7 +54,7 @@ class _Cohort:
 
     __slots__ = ("batch", "count", "flow", "parts", "rounds")
 
-    def __init__(self, parts: Parts, count: float, rounds: float, batch: Batch | None = None):
+    def __init__(self, parts: Parts, count: int, rounds: float, batch: Batch | None = None):
         self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
         self.flow: Flow | None = None
 
@@ -118,13 +118,13 @@ class Kernel:
                     if cohort.batch is not None:
                         self.dispatcher.cut_back(self.grid, cohort.batch, keep)
                     else:
-                        self.pool += back * int(cohort.count)
+                        self.pool += back * cohort.count
 
     # -- where tiles come from ------------------------------------------------------------------------------------
 
     def _begin_lists(self, batch: Batch, length: int) -> None:
         """Persistent: the first workgroups of the grid have one tile more, spread like the others over the engines."""
-        count = int(batch.workgroups)
+        count = batch.workgroups
         longer = min(self.longer, count)
         self.longer -= longer
         if longer in (0, count):
@@ -139,7 +139,7 @@ class Kernel:
         want = sum(group.multiplicity * count for group, count in cohort.parts)
         rounds = 1
         if not first and self.spec.fold_rounds:
-            rounds = max(1, self.pool // (want + int(sum(c.count for c in self.active))))
+            rounds = max(1, self.pool // (want + sum(c.count for c in self.active)))
         count = min(self.pool, want)
         if count < want:
             rounds = 1
@@ -172,7 +172,7 @@ class Kernel:
         if cohort.rounds <= 0:  # a persistent workgroup without a tile
             self._over(cohort)
             return
-        running = min(self.together, round(sum(other.count for other in self.active)))
+        running = min(self.together, sum(other.count for other in self.active))
         crowd = min(self.crowd, max(1, ceil(self.crowd * running / self.together)))
         cost = self.spec.cost(crowd, max(1, running))
         cohort.flow = self.context.machine.flow(

@@ -71,6 +71,8 @@ class TaskRuns:
                 what = parse_after(entry)
                 if what.tiles is not None:
                     self._awaited.setdefault(what.task, []).append((entry, what.tiles))
+        for shares in self._awaited.values():
+            shares.sort(key=lambda item: item[1])  # those reached at one instant are released by share
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""

@@ -93,7 +93,8 @@ class DmaEngines(Spec):
     """DMA engines (SDMA): copies without compute units."""
 
     count: Count = Field(description="engines that can serve peers")
-    bandwidth: Bandwidth = Field(description="payload one engine moves")
+    bandwidth: Bandwidth = Field(description="payload one engine moves at most")
+    in_flight: Bytes = Field(description="bytes one engine keeps in flight")
     latency: Time = Field(description="doorbell to first byte plus last byte to completion signal, of one command")
 
 

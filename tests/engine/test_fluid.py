@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from c3sim.engine.fluid import Flow
 
-
-# Progress ---------------------------------------------------------------------------------------------------------------
+# Progress ---------------------------------------------------------------------------------------------------
 
 
 def test_work_over_rate() -> None:
@@ -28,7 +27,8 @@ def test_what_one_leaves_the_other_gets() -> None:
 
 
 def test_newcomer_slows_who_is_there() -> None:
-    # a does 4 in the first second, then 2 per second: 4 left take 2 s, t = 3. b has done 4 of 6 by then; 0.5 s more.
+    # a does 4 in the first second, then 2 per second: 4 left take 2 s, t = 3. b has done 4 of 6 by then; 0.5
+    # s more.
     bench = Bench(link=4.0)
     bench.start("a", 8.0, "link")
     bench.at(1.0, lambda: bench.start("b", 6.0, "link"))
@@ -48,11 +48,12 @@ def test_no_work_ends_at_once() -> None:
     assert bench.run() == [(1.0, "a")]
 
 
-# When it solves -----------------------------------------------------------------------------------------------------------
+# When it solves ---------------------------------------------------------------------------------------------
 
 
 def test_once_per_instant_however_much_happens() -> None:
-    """Fifty starts at one instant, in fifty events, are one solve; their common end is another, of nothing."""
+    """Fifty starts at one instant, in fifty events, are one solve; their common end is another, of
+    nothing."""
     log = Log()
     bench = Bench([log], link=50.0)
     for i in range(50):
@@ -60,7 +61,9 @@ def test_once_per_instant_however_much_happens() -> None:
     bench.run()
     assert bench.fluid.solves == 1
     assert [time for time, _ in log.solves] == [1.0, 2.0]
-    assert set(log.solves[0][1].values()) == {1.0}  # all fifty were seen, none of them in a state before the last start
+    assert set(log.solves[0][1].values()) == {
+        1.0
+    }  # all fifty were seen, none of them in a state before the last start
 
 
 def test_only_the_touched_component() -> None:
@@ -92,7 +95,7 @@ def test_component_reaches_through_shared_flows_and_domains() -> None:
     assert sorted(log.solves[1][1]) == ["a", "b", "c", "d"]
 
 
-# Cancelling -----------------------------------------------------------------------------------------------------------------
+# Cancelling -------------------------------------------------------------------------------------------------
 
 
 def test_stop_returns_what_remains_and_frees_what_it_used() -> None:
@@ -123,7 +126,8 @@ def test_progress_between_events() -> None:
 
 
 def test_shorten() -> None:
-    """Ten rounds at one per second; after 2.5 s somebody waits, and only the round in progress is to be finished."""
+    """Ten rounds at one per second; after 2.5 s somebody waits, and only the round in progress is to be
+    finished."""
     bench = Bench()
     a = bench.start("a", 10.0, cap=1.0)
     bench.at(2.5, lambda: bench.fluid.shorten(a, 3.0))
@@ -145,13 +149,13 @@ def test_lengthen_puts_the_end_off() -> None:
     assert bench.run() == [(5.0, "a")]
 
 
-# Exactness ------------------------------------------------------------------------------------------------------------------
+# Exactness --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
 def test_equal_flows_end_at_one_instant_on_any_scale(scale: float) -> None:
-    """Thirds have no exact binary form; three flows that should end together do, at one solve, whatever the scale
-    of work and so of time. An absolute epsilon would fail at one end of the range or the other."""
+    """Thirds have no exact binary form; three flows that should end together do, at one solve, whatever the
+    scale of work and so of time. An absolute epsilon would fail at one end of the range or the other."""
     log = Log()
     bench = Bench([log], link=1.0)
     for name in "abc":
@@ -160,6 +164,18 @@ def test_equal_flows_end_at_one_instant_on_any_scale(scale: float) -> None:
     assert len({time for time, _ in ends}) == 1
     assert ends[0][0] == pytest.approx(scale, rel=1e-12)
     assert len(log.solves) == 2
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_ends_that_only_rounding_tells_apart_are_one_instant(scale: float) -> None:
+    """0.3 at 0.1 per second is 2.9999999999999996 s in floating point, 3 at 1 per second is 3 s: both end
+    together."""
+    assert 0.3 / 0.1 != 3.0
+    bench = Bench()
+    bench.start("a", 0.3 * scale, cap=0.1)
+    bench.start("b", 3.0 * scale, cap=1.0)
+    (first, _), (second, _) = bench.run()
+    assert first == second
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
@@ -174,7 +190,8 @@ def test_unequal_flows_do_not_end_together_on_any_scale(scale: float) -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.01, 10)), min_size=1, max_size=8))
 def test_every_flow_ends_and_the_link_was_never_idle_in_vain(flows: list[tuple[float, float]]) -> None:
-    """Work conservation on one link of 1: all work is done, and the last end is the end of the last busy period."""
+    """Work conservation on one link of 1: all work is done, and the last end is the end of the last busy
+    period."""
     bench = Bench(link=1.0)
     for i, (start, work) in enumerate(flows):
         bench.at(start, lambda i=i, work=work: bench.start(str(i), work, "link"))
@@ -187,8 +204,8 @@ def test_every_flow_ends_and_the_link_was_never_idle_in_vain(flows: list[tuple[f
 
 
 def test_a_tiny_end_late_in_a_long_run_still_ends() -> None:
-    """At t = 1e6 s, 1e-12 s is less than the clock can resolve: the flow whose end woke the clock is complete by
-    definition, else the same instant would be scheduled forever."""
+    """At t = 1e6 s, 1e-12 s is less than the clock can resolve: the flow whose end woke the clock is complete
+    by definition, else the same instant would be scheduled forever."""
     bench = Bench()
     bench.at(1e6, lambda: bench.start("a", 1e-12, cap=1.0))
     bench.at(1e6, lambda: bench.start("b", 1.0, cap=1.0))

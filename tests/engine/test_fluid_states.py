@@ -10,8 +10,7 @@ from fluid_bench import Bench, Log
 
 from c3sim.engine.fluid import Flow
 
-
-# Zero rates, domains, capacity rules --------------------------------------------------------------------------------------
+# Zero rates, domains, capacity rules ------------------------------------------------------------------------
 
 
 def test_zero_rate_waits_without_an_event() -> None:
@@ -23,7 +22,8 @@ def test_zero_rate_waits_without_an_event() -> None:
 
 
 def test_zero_rate_resumes_when_its_state_changes() -> None:
-    """Cap = other members of the domain: a stands still until b comes at t = 1, for 2 s. a does 2, and stands again."""
+    """Cap = other members of the domain: a stands still until b comes at t = 1, for 2 s. a does 2, and stands
+    again."""
     bench = Bench()
     bench.fluid.domain("company", lambda flows: len(flows) - 1)
     a = bench.start("a", 3.0, domain="company", cap=float)
@@ -34,8 +34,9 @@ def test_zero_rate_resumes_when_its_state_changes() -> None:
 
 
 def test_domain_state_is_a_function_of_its_members() -> None:
-    """A clock that slows with the load its users declare: 1 / (declared load). a alone: rate 1 for 1 s. With b, loads
-    add to 4: both run at 1/4. b's 0.5 take 2 s, in which a does 0.5 too; a's last 0.5 run at 1: t = 3.5."""
+    """A clock that slows with the load its users declare: 1 / (declared load). a alone: rate 1 for 1 s. With
+    b, loads add to 4: both run at 1/4. b's 0.5 take 2 s, in which a does 0.5 too; a's last 0.5 run at 1: t =
+    3.5."""
     log = Log()
     bench = Bench([log])
     bench.fluid.domain("clock", lambda flows: 1.0 / max(1.0, sum(flow.tags for flow in flows)))
@@ -46,7 +47,8 @@ def test_domain_state_is_a_function_of_its_members() -> None:
 
 
 def test_capacity_rule_sees_who_uses_it_and_not_how_fast() -> None:
-    """A memory that gives 4 to readers and loses 1 where a writer is among its users, even one whose own rate is 0."""
+    """A memory that gives 4 to readers and loses 1 where a writer is among its users, even one whose own rate
+    is 0."""
     seen = []
 
     def rule(value: float, users: list[Flow]) -> float:
@@ -64,7 +66,7 @@ def test_capacity_rule_sees_who_uses_it_and_not_how_fast() -> None:
     assert seen == [["reader"], ["reader", "writer"], ["reader"]]
 
 
-# Observers --------------------------------------------------------------------------------------------------------------------
+# Observers --------------------------------------------------------------------------------------------------
 
 
 def _busy_run(*observers: Any) -> list[tuple[float, str]]:
@@ -94,7 +96,8 @@ def test_observers_cannot_alter_results() -> None:
 
 
 def test_observers_hear_of_every_end_before_what_follows() -> None:
-    """At the instant of an end the observer still sees the flow, complete, and the successor has not started."""
+    """At the instant of an end the observer still sees the flow, complete, and the successor has not
+    started."""
     said: list[str] = []
 
     class Listener(Log):

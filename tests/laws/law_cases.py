@@ -1,21 +1,20 @@
-"""What the laws are tried on: every packaged node, every packaged workload that it can run, and small ones made here."""
+"""What the laws are tried on: every packaged node, every packaged workload that it can run, and small ones
+made here."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from c3sim import library
-from c3sim.engine.fluid import Flow
 from c3sim.errors import InputErrors
 from c3sim.loading import load_hardware, open_workload, parse_workload
-from c3sim.models.memory import memory_given
-from c3sim.simulation import Outcome, simulate
+from c3sim.simulation import Outcome
 from c3sim.specs.hardware import Node
 from c3sim.specs.quantities import Unit
 from c3sim.specs.workload import Workload
@@ -25,6 +24,7 @@ COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 GEMM = {"kind": "gemm", "m": 2048, "n": 2048, "k": 1024}
 BIG = {"kind": "gemm", "m": 4096, "n": 4096, "k": 512}
 STREAM = {"kind": "stream", "pattern": "copy", "bytes": "32 MiB"}
+COPY = {"kind": "copy", "bytes": "4 MiB"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": "8 MiB"}
 NODES: dict[str, Node] = {name: load_hardware(name).node for name in library.names("node")}
 
@@ -35,46 +35,49 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
     half = units // 2
     masks = {"a": {"compute_units": half}, "b": {"compute_units": f"{half}-{units - 1}"}}
     resident = {"kind": "gemm", "m": 2000, "n": 1800, "k": 1024}  # sizes that no tile divides
+    swap, reduce = {**GATHER, "op": "all_to_all"}, {**GATHER, "op": "all_reduce"}
     cases: dict[str, Any] = {
         "gemm": {"gemm": GEMM},
         "gemm in fp8, batched": {"gemm": {**GEMM, "m": 256, "batch": 6, "dtype": "fp8"}},
         "gemm of small tiles": {"gemm": {**GEMM, "m": 512, "n": 512, "k": 8192, "macro_tile": [16, 16]}},
         "stream": {"stream": STREAM},
         "stream, warm": {"stream": {**STREAM, "pattern": "read", "inputs": "warm"}},
-        "copy to a peer by DMA": {"copy": {"kind": "copy", "bytes": "4 MiB", "peer": 2}},
+        "copy to a peer by DMA": {"copy": {**COPY, "peer": 2}},
         "copy to a peer on compute units": {
-            "copy": {"kind": "copy", "bytes": "4 MiB", "executor": "kernel", "workgroups": 1}
+            "copy": {**COPY, "executor": "kernel", "workgroups": 1}
         },
         "local copy on compute units": {
-            "copy": {"kind": "copy", "bytes": "4 MiB", "destination": "gpu", "executor": "kernel", "workgroups": 4}
+            "copy": {**COPY, "destination": "gpu", "executor": "kernel", "workgroups": 4}
         },
         "copy to the host on compute units": {
-            "copy": {"kind": "copy", "bytes": "4 MiB", "destination": "host", "executor": "kernel", "workgroups": 4}
+            "copy": {**COPY, "destination": "host", "executor": "kernel", "workgroups": 4}
         },
         "copy to the host beside stream": {
-            "stream": STREAM, "copy": {"kind": "copy", "bytes": "4 MiB", "destination": "host"},
+            "stream": STREAM, "copy": {**COPY, "destination": "host"},
         },
         "gemm beside DMA all_gather": {"gemm": GEMM, "gather": {**GATHER, "backend": "dma"}},
-        "gemm beside DMA all_to_all": {"gemm": GEMM, "swap": {**GATHER, "op": "all_to_all", "backend": "dma"}},
-        "masked streams": {"tasks": {"one": {**STREAM, "stream": "a"}, "two": {**STREAM, "stream": "b"}}, "streams": masks},
+        "gemm beside DMA all_to_all": {"gemm": GEMM, "swap": {**swap, "backend": "dma"}},
+        "masked streams": {
+            "tasks": {"one": {**STREAM, "stream": "a"}, "two": {**STREAM, "stream": "b"}}, "streams": masks,
+        },
         "masked gemm beside all_reduce": {
-            "tasks": {"gemm": {**BIG, "stream": "a"}, "reduce": {**GATHER, "op": "all_reduce", "stream": "b"}},
+            "tasks": {"gemm": {**BIG, "stream": "a"}, "reduce": {**reduce, "stream": "b"}},
             "streams": masks,
         },
         "repeated streams beside gemm": {"gemm": BIG, "stream": {**STREAM, "bytes": "4 MiB", "repeat": 3}},
         "persistent gemm beside all_reduce": {
-            "reduce": {**GATHER, "op": "all_reduce"}, "gemm": {**resident, "schedule": "persistent"},
+            "reduce": reduce, "gemm": {**resident, "schedule": "persistent"},
         },
         "stream_k gemm beside all_reduce": {
-            "reduce": {**GATHER, "op": "all_reduce"}, "gemm": {**resident, "schedule": "stream_k"},
+            "reduce": reduce, "gemm": {**resident, "schedule": "stream_k"},
         },
         "work_stealing gemm beside all_reduce": {
-            "reduce": {**GATHER, "op": "all_reduce"}, "gemm": {**resident, "schedule": "work_stealing"},
+            "reduce": reduce, "gemm": {**resident, "schedule": "work_stealing"},
         },
         "tile groups release copies": {
             "gemm": GEMM,
-            "half": {"kind": "copy", "bytes": "2 MiB", "gpus": "all", "after": ["gemm.tiles[50%]"]},
-            "rest": {"kind": "copy", "bytes": "2 MiB", "peer": 2, "gpus": "all", "after": ["gemm.tiles[100%]"]},
+            "half": {**COPY, "gpus": "all", "after": ["gemm.tiles[50%]"]},
+            "rest": {**COPY, "peer": 2, "gpus": "all", "after": ["gemm.tiles[100%]"]},
         },
         "chunks release gemms": {
             "gather": {**GATHER, "chunks": 2},
@@ -100,12 +103,16 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
                 ],
             },
         },
-        "host step before gemm": {"think": {"kind": "host", "time": "20 us"}, "gemm": {**GEMM, "after": ["think"]}},
+        "host step before gemm": {
+            "think": {"kind": "host", "time": "20 us"}, "gemm": {**GEMM, "after": ["think"]},
+        },
     }  # fmt: skip
-    for library in node.gpu.gemm_libraries:
-        cases[f"gemm of library {library}"] = {"gemm": {**GEMM, "library": library}}
+    for name in node.gpu.gemm_libraries:
+        cases[f"gemm of library {name}"] = {"gemm": {**GEMM, "library": name}}
     for protocol in node.collective_libraries["rccl"].protocols:
-        cases[f"small all_gather, {protocol}"] = {"gather": {**GATHER, "size": "64 KiB", "protocol": protocol}}
+        cases[f"small all_gather, {protocol}"] = {
+            "gather": {**GATHER, "size": "64 KiB", "protocol": protocol}
+        }
     for op in COLLECTIVES:
         task = {**GATHER, "op": op}
         cases[op] = {op: task}
@@ -148,23 +155,19 @@ class Case:
         return f"{self.node_name}: {self.name}"
 
 
-# Known exceptions: (law, case or workload) -> the mechanism that explains it. An entry no longer needed fails.
+# Known exceptions: (law, case or workload) -> the mechanism that explains it. An entry no longer needed
+# fails.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     (
         "more_bandwidth_or_less_latency_never_makes_the_only_task_slower",
         "teaching-4: DMA all_gather in a batch",
-    ): "a copy submitted earlier shares a link earlier with the copy before it, which ends later, and so does the copy "
-    "that waits behind that one in its engine (2 engines serve 3 peers)",
+    ): "a copy submitted earlier shares a link earlier with the one before it, which ends later, as does "
+    "the copy that waits behind that one in its engine (2 engines serve 3 peers)",
 }
 
-# Mistakes of the simulator that a law has found: (law, case or workload) -> what is wrong. Strict: a fix fails here.
-MISTAKES: dict[tuple[str, str], str] = {
-    ("integral_of_rate_equals_work", "teaching-4: masked gemm beside all_reduce"): "rounds ahead repeat tiles",
-    ("integral_of_rate_equals_work", "teaching-4: packaged gemms-wait-for-chunks"): "rounds ahead repeat tiles",
-    ("declaration_order_changes_only_ties", "mi300x-8: tile groups release copies"): (
-        "shares of tiles reached at one instant fire as declared, not by share"
-    ),
-}
+# Mistakes of the simulator that a law has found and that are not mended: (law, case or workload) -> what is
+# wrong. Strict: a fix fails here.
+MISTAKES: dict[tuple[str, str], str] = {}
 
 CASES = [Case(node, name, workload) for node in NODES for name, workload in workloads(NODES[node]).items()]
 
@@ -205,7 +208,8 @@ def as_json(outcome: Outcome) -> str:
 
 
 def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> Any:
-    """*model* with every dimensional number multiplied by *factor(path, SI unit)*, wherever the schema has one."""
+    """*model* with every dimensional number multiplied by *factor(path, SI unit)*, wherever the schema has
+    one."""
     update = {}
     for name, info in type(model).model_fields.items():
         value, here = getattr(model, name), f"{path}.{name}".strip(".")
@@ -224,71 +228,3 @@ def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> A
 
 def without_power_limit(node: Node) -> Node:
     return scaled(node, lambda path, unit: 1e9 if path == "gpu.clock.power_limit" else 1.0)
-
-
-# What an observer can know ----------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Snapshot:
-    """All flows in progress at one instant, with their rates: [(flow, rate)], and the domains' states."""
-
-    time: float
-    rates: list[tuple[Flow, float]]
-    states: dict[str, Any]
-
-
-@dataclass
-class Recorder:
-    """Writes down what the fluid layer announces; keeps its own integral of every flow's rate."""
-
-    snapshots: list[Snapshot] = field(default_factory=list)
-    ended_flows: list[tuple[Flow, float]] = field(default_factory=list)  # flow, integral of its rate
-    _now: dict[Flow, tuple[float, float, float]] = field(default_factory=dict)  # since, rate, integral until then
-
-    def _integral(self, flow: Flow, time: float) -> float:
-        since, rate, integral = self._now.get(flow, (time, 0.0, 0.0))
-        return integral + rate * (time - since)
-
-    def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None:
-        for flow in flows:
-            self._now[flow] = (time, flow.rate, self._integral(flow, time))
-        active = [(flow, rate) for flow, (_, rate, _) in self._now.items()]
-        self.snapshots.append(Snapshot(time, active, dict(states)))
-
-    def ended(self, time: float, flow: Flow) -> None:
-        self.ended_flows.append((flow, self._integral(flow, time)))
-        self._now.pop(flow, None)
-
-    def moved(self) -> dict[str, float]:
-        """Bytes drawn on each capacity, integrated from the rates."""
-        total: dict[str, float] = {}
-        for flow, work in self.ended_flows:
-            for capacity, amount in flow.amounts:
-                total[capacity] = total.get(capacity, 0.0) + work * amount
-        return total
-
-
-def observed(case: Case, *, fold: bool | None = None) -> tuple[Outcome, Recorder]:
-    recorder = Recorder()
-    return simulate(case.node, case.workload, observers=[recorder], fold=fold), recorder
-
-
-def limit(node: Node, capacity: str, users: list[Flow]) -> float:
-    """What *capacity* gives [B/s], reckoned from the node's file, not read from the engine."""
-    part = capacity.partition(".")[2]
-    gpu = node.gpu
-    if part == "hbm":
-        reads, writes = sum(f.tags.reads for f in users), sum(f.tags.writes for f in users)
-        return memory_given(gpu, writes / (reads + writes) if reads + writes else 0.0)
-    if part == "memory_cache":
-        assert gpu.memory_cache is not None
-        return gpu.memory_cache.bandwidth
-    if part == "l2":
-        return gpu.l2.bandwidth * gpu.dies.count * gpu.clock.maximum
-    if part.startswith("dma["):
-        return gpu.dma_engines.bandwidth
-    if part.startswith("host."):
-        return node.host.link_bandwidth
-    assert part.startswith(("link[", "port.")), f"a capacity the laws do not know: {capacity}"
-    return node.links.bandwidth * node.links.per_peer

@@ -6,13 +6,15 @@ import random
 
 import pytest
 import simpy
-from law_cases import REL, Case, every_case, limit, observed
+from law_cases import REL, Case, every_case
+from law_observer import limit, observed
 
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm, StreamKernel
+
 
 def _drawn(rates: list[tuple[Flow, float]]) -> dict[str, tuple[float, list[Flow]]]:
     """Capacity -> (bytes per second drawn on it, its users)."""
@@ -43,7 +45,8 @@ def _cap(flow: Flow, states: dict[str, object]) -> float:
 
 @every_case("every_flow_is_capped_or_has_a_bottleneck")
 def test_every_flow_is_capped_or_has_a_bottleneck(case: Case) -> None:
-    """Max-min fairness: a flow below its cap uses a full capacity, none of whose users is at a higher level."""
+    """Max-min fairness: a flow below its cap uses a full capacity, none of whose users is at a higher
+    level."""
     _, seen = observed(case)
     for snapshot in seen.snapshots:
         drawn = _drawn(snapshot.rates)
@@ -61,8 +64,8 @@ def test_every_flow_is_capped_or_has_a_bottleneck(case: Case) -> None:
 
 @every_case("integral_of_rate_equals_work")
 def test_integral_of_rate_equals_work(case: Case) -> None:
-    """From the records alone: what each flow did between its first rate and its end is what it had to do, and what
-    the flows of a kernel did is all of its work: no tile is lost, none is done twice."""
+    """From the records alone: what each flow did between its first rate and its end is what it had to do, and
+    what the flows of a kernel did is all of its work: no tile is lost, none is done twice."""
     _, seen = observed(case)
     assert seen.ended_flows or all(task.kind == "host" for task in case.workload.tasks.values())
     for flow, integral in seen.ended_flows:
@@ -80,8 +83,8 @@ def test_integral_of_rate_equals_work(case: Case) -> None:
 
 
 def _requested(case: Case, task: Gemm | StreamKernel) -> float:
-    """Bytes that all workgroups of a kernel ask of L2: the arrays once; or per tile of a GEMM its rows of A, its
-    columns of B (both K / split long) and its part of C, of which a split GEMM writes fp32 sums."""
+    """Bytes that all workgroups of a kernel ask of L2: the arrays once; or per tile of a GEMM its rows of A,
+    its columns of B (both K / split long) and its part of C, of which a split GEMM writes fp32 sums."""
     if isinstance(task, StreamKernel):
         return sum(ARRAYS[task.pattern]) * task.bytes
     plan, element = plan_gemm(case.node.gpu, task), DTYPE_BYTES[task.dtype]
@@ -91,10 +94,11 @@ def _requested(case: Case, task: Gemm | StreamKernel) -> float:
 
 
 def test_splitting_a_flow_changes_nothing() -> None:
-    """A flow's weight is its outstanding requests; n parts of 1/n of weight, cap and work share as the whole did.
+    """A flow's weight is its outstanding requests; n parts of 1/n of weight, cap and work share as the whole
+    did.
 
-    Random systems of 2 to 6 flows over 1 to 4 capacities; the first flow is split into 2 to 5. All flows end when
-    they did before, and all parts end together.
+    Random systems of 2 to 6 flows over 1 to 4 capacities; the first flow is split into 2 to 5. All flows end
+    when they did before, and all parts end together.
     """
     draw = random.Random(6)
     for _ in range(200):
@@ -103,7 +107,12 @@ def test_splitting_a_flow_changes_nothing() -> None:
         for _ in range(draw.randint(2, 6)):
             uses = draw.sample(range(len(capacities)), draw.randint(1, len(capacities)))
             flows.append(
-                (draw.uniform(1, 20), draw.uniform(0.5, 8), draw.uniform(0.1, 5), [(u, draw.uniform(0.5, 2)) for u in uses])
+                (
+                    draw.uniform(1, 20),
+                    draw.uniform(0.5, 8),
+                    draw.uniform(0.1, 5),
+                    [(u, draw.uniform(0.5, 2)) for u in uses],
+                )
             )  # work, cap, weight, uses
         parts = draw.randint(2, 5)
         work, cap, weight, uses = flows[0]
@@ -112,7 +121,9 @@ def test_splitting_a_flow_changes_nothing() -> None:
         assert _ends(capacities, split) == pytest.approx([whole[0]] * parts + whole[1:], rel=REL)
 
 
-def _ends(capacities: list[float], flows: list[tuple[float, float, float, list[tuple[int, float]]]]) -> list[float]:
+def _ends(
+    capacities: list[float], flows: list[tuple[float, float, float, list[tuple[int, float]]]]
+) -> list[float]:
     env = simpy.Environment()
     fluid = Fluid(env)
     for index, value in enumerate(capacities):
@@ -128,18 +139,19 @@ def _ends(capacities: list[float], flows: list[tuple[float, float, float, list[t
 def test_a_bystander_may_speed_somebody_up() -> None:
     """A tempting law that is false: whoever comes slows everybody down.
 
-    A uses link 1 (capacity 2), B links 1 and 2. Alone they halve link 1 and have a rate of 1 each. C comes on link 2
-    (capacity 1): now B has 1/2 there, and A has 2 - 1/2 = 3/2. A's 3 units take 2 s instead of 3 s.
+    A uses link 1 (capacity 2), B links 1 and 2. Alone they halve link 1 and have a rate of 1 each. C comes on
+    link 2 (capacity 1): now B has 1/2 there, and A has 2 - 1/2 = 3/2. A's 3 units take 2 s instead of 3 s.
     """
     a, b, c = (3.0, 9.0, 1.0, [(0, 1.0)]), (9.0, 9.0, 1.0, [(0, 1.0), (1, 1.0)]), (9.0, 9.0, 1.0, [(1, 1.0)])
     assert _ends([2.0, 1.0], [a, b])[0] == pytest.approx(3.0)
     assert _ends([2.0, 1.0], [a, b, c])[0] == pytest.approx(2.0)
 
 
-# Bytes on links ---------------------------------------------------------------------------------------------------------
+# Bytes on links ---------------------------------------------------------------------------------------------
 
-# What each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A ring all-reduce passes
-# every one of n parts n-1 times in its reduce-scatter and n-1 times in its all-gather; the others send each part once.
+# What each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A ring all-reduce
+# passes every one of n parts n-1 times in its reduce-scatter and n-1 times in its all-gather; the others send
+# each part once.
 SENT = {
     "all_reduce": lambda n: 2 * (n - 1) / n,
     "all_gather": lambda n: (n - 1) / n,
@@ -150,8 +162,9 @@ SENT = {
 
 @every_case("bytes_sent_equal_bytes_received")
 def test_bytes_sent_equal_bytes_received(case: Case) -> None:
-    """Every GPU simulated. A GPU between sender and receiver passes on what it gets, so at each GPU what leaves and
-    what arrives differ by what the workload makes it send and receive, and links carry bytes x hops in all."""
+    """Every GPU simulated. A GPU between sender and receiver passes on what it gets, so at each GPU what
+    leaves and what arrives differ by what the workload makes it send and receive, and links carry bytes x
+    hops in all."""
     node, gpus = case.node, case.node.gpus
     outcome, seen = observed(case, fold=False)
     moved = seen.moved()
@@ -190,10 +203,12 @@ def _transfers(task: object, gpus: int) -> list[tuple[int, int, float]]:
 
 
 def _stretch(case: Case, name: str, outcome: object) -> float:
-    """Wire bytes per payload byte: the protocol's flags, and the mean number of hops of an algorithm that sends
-    straight to every peer. (Neighbours only: 1. A ring of 4 has peers 1, 2 and 1 hops away: 4/3.)"""
+    """Wire bytes per payload byte: the protocol's flags, and the mean number of hops of an algorithm that
+    sends straight to every peer. (Neighbours only: 1. A ring of 4 has peers 1, 2 and 1 hops away: 4/3.)"""
     node, detail = case.node, outcome.times[name, 0].detail
-    efficiency = node.collective_libraries[case.workload.tasks[name].backend].protocols[detail["protocol"]].efficiency
+    efficiency = (
+        node.collective_libraries[case.workload.tasks[name].backend].protocols[detail["protocol"]].efficiency
+    )
     hops = 1.0
     if detail["algorithm"] == "direct":
         routes = [len(route(node.links.topology, node.gpus, 0, peer)) for peer in range(1, node.gpus)]

@@ -1,9 +1,9 @@
-"""Laws about what must not matter: the unit of time, units of input, order of declaration, and running twice."""
+"""Laws about what must not matter: the unit of time, units of input, order of declaration, and running
+twice."""
 
 from __future__ import annotations
 
 import os
-import random
 import re
 import subprocess
 import sys
@@ -12,13 +12,26 @@ from pathlib import Path
 
 import pytest
 from law_cases import (
-    BIG, CASES, GATHER, NODES, REL, STREAM, Case, as_json, ends, every_case, parsed, scaled, without_power_limit,
+    BIG,
+    CASES,
+    GATHER,
+    NODES,
+    REL,
+    STREAM,
+    Case,
+    as_json,
+    ends,
+    every_case,
+    parsed,
+    scaled,
+    without_power_limit,
 )  # fmt: skip
 
 from c3sim import library
 from c3sim.loading import load_hardware, parse_workload
 from c3sim.simulation import simulate
 from c3sim.specs.workload import HostTask
+
 
 @every_case("halving_all_rates_and_clocks_doubles_every_time")
 def test_halving_all_rates_and_clocks_doubles_every_time(case: Case) -> None:
@@ -37,7 +50,7 @@ def test_halving_all_rates_and_clocks_doubles_every_time(case: Case) -> None:
     assert ends(slow) == pytest.approx({key: 2 * end for key, end in ends(fast).items()}, rel=REL)
 
 
-# Units ------------------------------------------------------------------------------------------------------------------
+# Units ------------------------------------------------------------------------------------------------------
 
 # unit -> (another unit of the same dimension, how many of those make one)
 OTHER = {
@@ -52,17 +65,21 @@ QUANTITY = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) (" + "|".join(map(re.escape, O
 def _in_other_units(text: str) -> str:
     def rewrite(match: re.Match[str]) -> str:
         unit, factor = OTHER[match[2]]
-        number = Fraction(match[1]) * factor  # a decimal fraction still: factors are powers of 10, or of 2 and whole
+        number = (
+            Fraction(match[1]) * factor
+        )  # a decimal fraction still: factors are powers of 10, or of 2 and whole
         return f"{float(number)!r} {unit}"
 
     return "\n".join(
-        re.sub(r"(value|interval):([^#\n\"]*)", lambda m: QUANTITY.sub(rewrite, m[0]), line) for line in text.split("\n")
+        re.sub(r"(value|interval):([^#\n\"]*)", lambda m: QUANTITY.sub(rewrite, m[0]), line)
+        for line in text.split("\n")
     )
 
 
 @pytest.mark.parametrize("name", NODES)
 def test_units_do_not_matter(name: str, tmp_path: Path) -> None:
-    """The packaged files and the same ones in other units (48.5 GB/s as 48500 MB/s, ...) load to equal nodes."""
+    """The packaged files and the same ones in other units (48.5 GB/s as 48500 MB/s, ...) load to equal
+    nodes."""
     node_text = library.find("node", name).read_text()
     gpu_name = re.search(r"^gpu: *(\S+)", node_text, re.MULTILINE)[1]
     gpu_text = library.find("gpu", gpu_name).read_text()
@@ -80,26 +97,28 @@ def test_units_of_a_workload_do_not_matter() -> None:
     assert gather("896 MiB") == gather("0.875 GiB") == gather("917504 KiB") == gather("939524096 B")
 
 
-# Order ------------------------------------------------------------------------------------------------------------------
+# Order ------------------------------------------------------------------------------------------------------
 
 
 @every_case("declaration_order_changes_only_ties", lambda c: len(c.workload.tasks) > 1)
 def test_declaration_order_changes_only_ties(case: Case) -> None:
-    """Tasks that arrive at the same instant are launched in the host's order. With that order given, the order in
-    which tasks and streams are declared decides nothing."""
+    """Tasks that arrive at the same instant are launched in the host's order. With that order given, the
+    order in which tasks and streams are declared decides nothing."""
     order = case.workload.host.order or tuple(case.workload.tasks)
     host = case.workload.host.model_copy(update={"order": order})
     tasks = dict(reversed(case.workload.tasks.items()))
     streams = dict(reversed(case.workload.streams.items()))
     other = case.workload.model_copy(update={"host": host, "tasks": tasks, "streams": streams})
-    assert ends(simulate(case.node, other)) == pytest.approx(ends(simulate(case.node, case.workload)), rel=REL)
+    assert ends(simulate(case.node, other)) == pytest.approx(
+        ends(simulate(case.node, case.workload)), rel=REL
+    )
 
 
-@pytest.mark.xfail(reason="a grid launched at the same instant is placed before one of higher priority", strict=True)
 @pytest.mark.parametrize("node", NODES)
 def test_launch_order_decides_ties_and_priority_decides_before_it(node: str) -> None:
-    """Two kernels that each want every compute unit arrive at the same instant: a tie, which launch order decides.
-    With different priorities there is no tie: the higher one is first, whoever was launched first."""
+    """Two kernels that each want every compute unit arrive at the same instant: a tie, which launch order
+    decides. With different priorities there is no tie: the higher one is first, whoever was launched
+    first."""
 
     def end_of_gemm(order: list[str], priority: int) -> float:
         gemm = {**BIG, "macro_tile": [256, 256], "stream": "g"}  # a workgroup takes all of a unit's LDS
@@ -114,7 +133,7 @@ def test_launch_order_decides_ties_and_priority_decides_before_it(node: str) -> 
     assert end_of_gemm(["gemm", "stream"], 1) == end_of_gemm(["stream", "gemm"], 1)
 
 
-# Repetition -------------------------------------------------------------------------------------------------------------
+# Repetition -------------------------------------------------------------------------------------------------
 
 
 @every_case("same_input_same_bytes")
@@ -132,6 +151,8 @@ def test_same_input_same_bytes_in_another_process() -> None:
     said = set()
     for seed in ("0", "1"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent)}
-        run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+        run = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
+        )
         said.add(run.stdout)
     assert len(said) == 1 and said.pop().count("\n") == len(CASES)

@@ -13,12 +13,14 @@ from c3sim.simulation import can_fold, simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Gemm, Workload
 
+
 @every_case("alone_takes_its_isolated_time")
 def test_alone_takes_its_isolated_time(case: Case) -> None:
-    """With every kind of sharing taken away, tasks that wait for nobody take what they take alone, to rounding.
+    """With every kind of sharing taken away, tasks that wait for nobody take what they take alone, to
+    rounding.
 
-    A task's time counts from the common release. Tasks that wait for another (``after``, the same stream) start later
-    and are left out, as is an eager host's launch, whose thread serves tasks in order.
+    A task's time counts from the common release. Tasks that wait for another (``after``, the same stream)
+    start later and are left out, as is an eager host's launch, whose thread serves tasks in order.
     """
     together = simulate(case.node, case.workload, private=frozenset(SHARING))
     streams = [task.stream for task in case.workload.tasks.values()]
@@ -33,18 +35,24 @@ def test_alone_takes_its_isolated_time(case: Case) -> None:
 def test_concurrent_is_never_faster_than_ideal(case: Case) -> None:
     wall = simulate(case.node, case.workload).end
     longest = max(simulate(case.node, only(case.workload, name)).end for name in case.workload.tasks)
-    assert as_expected("concurrent_is_never_faster_than_ideal", case, wall >= longest * (1 - REL)), (wall, longest)
+    assert as_expected("concurrent_is_never_faster_than_ideal", case, wall >= longest * (1 - REL)), (
+        wall,
+        longest,
+    )
 
 
 @every_case("folded_equals_unfolded", lambda c: can_fold(c.workload, c.node))
 def test_folded_equals_unfolded(case: Case) -> None:
-    """One GPU stands for all: every GPU of the unfolded run has the times of the only one of the folded run."""
+    """One GPU stands for all: every GPU of the unfolded run has the times of the only one of the folded
+    run."""
     folded = simulate(case.node, case.workload, fold=True)
     unfolded = simulate(case.node, case.workload, fold=False)
     assert {gpu for _, gpu in unfolded.times} == set(range(case.node.gpus))
     for (name, gpu), times in unfolded.times.items():
         one = folded.times[name, 0]
-        assert [times.ready, times.start, times.end] == pytest.approx([one.ready, one.start, one.end], rel=REL), gpu
+        assert [times.ready, times.start, times.end] == pytest.approx(
+            [one.ready, one.start, one.end], rel=REL
+        ), gpu
 
 
 def test_copies_of_the_first_gpu_only_are_never_folded() -> None:
@@ -55,7 +63,8 @@ def test_copies_of_the_first_gpu_only_are_never_folded() -> None:
 
 
 def _pinned(workload: Workload, node: Node) -> Workload:
-    """The same with the library's present choices written down, so that no other tile is picked on a faster node."""
+    """The same with the library's present choices written down, so that no other tile is picked on a faster
+    node."""
     tasks = {}
     for name, task in workload.tasks.items():
         if isinstance(task, Gemm):
@@ -72,21 +81,25 @@ def _improvements(node: Node) -> Iterator[tuple[str, Node]]:
     for path, unit in found.items():
         factor = {"B/s": 1.25, "B/cycle": 1.25, "s": 0.8}.get(unit)
         if factor:
-            better = scaled(node, lambda here, _unit, path=path, factor=factor: factor if here == path else 1.0)
+            better = scaled(
+                node, lambda here, _unit, path=path, factor=factor: factor if here == path else 1.0
+            )
             if better != node:  # a latency of zero cannot improve
                 yield path, better
 
 
 # What the model does not use, and why.
 UNUSED = {
-    "gpu.hbm.latency": "it weighs flows that compete for a capacity: shares follow it, an only task does not",
     "links.raw_bandwidth": "what links signal at; usable bandwidth has an entry of its own",
 }
 
 
-@every_case("more_bandwidth_or_less_latency_never_makes_the_only_task_slower", lambda c: len(c.workload.tasks) == 1)
+@every_case(
+    "more_bandwidth_or_less_latency_never_makes_the_only_task_slower", lambda c: len(c.workload.tasks) == 1
+)
 def test_more_bandwidth_or_less_latency_never_makes_the_only_task_slower(case: Case) -> None:
-    """Placement and clock fixed. (A faster memory costs power, and at the power limit that slows the clock.)"""
+    """Placement and clock fixed. (A faster memory costs power, and at the power limit that slows the
+    clock.)"""
     node = without_power_limit(case.node)
     workload = _pinned(case.workload, node)
     before = simulate(node, workload).end
@@ -96,7 +109,8 @@ def test_more_bandwidth_or_less_latency_never_makes_the_only_task_slower(case: C
 
 
 def test_every_bandwidth_and_latency_matters_to_some_task() -> None:
-    """The law above would hold of a simulator that ignores its hardware; this one uses every number of its files."""
+    """The law above would hold of a simulator that ignores its hardware; this one uses every number of its
+    files."""
     matters: dict[str, bool] = {}
     for name, node in NODES.items():
         node = without_power_limit(node)

@@ -10,7 +10,9 @@ from c3sim import library
 from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction
 
 COUNTERS = json.loads(
-    (library.find("gpu", "mi300x").parent.parent / "validation/data/published/mi300x/cache_counters.json").read_text()
+    (
+        library.find("gpu", "mi300x").parent.parent / "validation/data/published/mi300x/cache_counters.json"
+    ).read_text()
 )
 MEASURED = COUNTERS["derived"]["gemm_torch_alone"]
 TILES = 1184  # 8192^3 in tiles of 256x224: 32 x 37
@@ -28,26 +30,23 @@ def _mi300x_8192() -> dict[str, float]:
 
 
 def test_requests_to_l2_are_those_counted() -> None:
-    """74.5 million requests of 128 B = 9.54 GB; the model's 1184 x (256 + 224) x 8192 x 2 B, and C, within 2 %."""
+    """74.5 million requests of 128 B = 9.54 GB; the model's 1184 x (256 + 224) x 8192 x 2 B, and C, within 2
+    %."""
     assert _mi300x_8192()["requested"] == pytest.approx(MEASURED["l2_request_bytes"], rel=0.02)
 
 
 def test_writes_past_l2_are_c() -> None:
-    """Counted: exactly C, 8192^2 x 2 B. The model writes whole tiles; the last column tile is padded: 37 x 224 = 8288
-    columns, 1.2 % more."""
-    assert _mi300x_8192()["written"] == pytest.approx(MEASURED["bytes_written_past_l2"] * 8288 / 8192, rel=1e-9)
+    """Counted: exactly C, 8192^2 x 2 B. The model writes whole tiles; the last column tile is padded: 37 x
+    224 = 8288 columns, 1.2 % more."""
+    assert _mi300x_8192()["written"] == pytest.approx(
+        MEASURED["bytes_written_past_l2"] * 8288 / 8192, rel=1e-9
+    )
 
 
-@pytest.mark.xfail(reason="each die is given a strip of 2 x 19 tiles; the counted traffic is that of squarer blocks", strict=True)
 def test_reads_past_l2_are_those_counted() -> None:
-    """1.78 GB, within 15 %. Each tile needs 4.19 MB of A and 3.67 MB of B; 38 tiles of a die that share nothing would
-    read 9.3 GB in all, 38 in a square of 6 x 6.3 1.5 GB."""
+    """1.78 GB, within 15 %. Each tile needs 4.19 MB of A and 3.67 MB of B; 38 tiles of a die that share
+    nothing would read 9.3 GB in all, 38 in a square of 6 x 6.3 1.5 GB."""
     assert _mi300x_8192()["read past L2"] == pytest.approx(MEASURED["bytes_read_past_l2"], rel=0.15)
-
-
-def test_reads_past_l2_are_of_the_right_size() -> None:
-    """The same with the tolerance that holds today: within 40 %, and far from all requests (9.3 GB)."""
-    assert _mi300x_8192()["read past L2"] == pytest.approx(MEASURED["bytes_read_past_l2"], rel=0.40)
 
 
 def test_operands_are_touched_once() -> None:
@@ -56,14 +55,16 @@ def test_operands_are_touched_once() -> None:
 
 
 def test_one_tile_shares_with_nobody() -> None:
-    """100 x 100 in one tile of 128 x 128, K = 10, 2 B: rows and columns that exist, 2000 B each; C is 20000 B."""
+    """100 x 100 in one tile of 128 x 128, K = 10, 2 B: rows and columns that exist, 2000 B each; C is 20000
+    B."""
     traffic = gemm_traffic(100, 100, 10, 1, (128, 128), 1, 2, 4, 99)
     assert (traffic.l2, traffic.past_l2, traffic.written) == (24000.0, 24000.0, 20000.0)
     assert (traffic.first_touch, traffic.reread) == (4000.0, 0.0)
 
 
 def test_all_tiles_at_once_on_one_die_read_the_operands_once() -> None:
-    """2 x 2 tiles of 64, K = 32, 2 B, one die: each asks for 2 x 4096 B, together the operands are 16384 B, 4096 each."""
+    """2 x 2 tiles of 64, K = 32, 2 B, one die: each asks for 2 x 4096 B, together the operands are 16384 B,
+    4096 each."""
     traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 4)
     assert traffic.l2 - traffic.written == 8192.0
     assert traffic.past_l2 - traffic.written == 4096.0
@@ -71,15 +72,17 @@ def test_all_tiles_at_once_on_one_die_read_the_operands_once() -> None:
 
 
 def test_one_tile_at_a_time_reads_again() -> None:
-    """The same tiles one after another: each reads its row and its column, 8192 B, of which 4096 B are first touches
-    (the operands once, in all 16384 B) and 4096 B somebody has read before."""
+    """The same tiles one after another: each reads its row and its column, 8192 B, of which 4096 B are first
+    touches (the operands once, in all 16384 B) and 4096 B somebody has read before."""
     traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 1)
     assert traffic.past_l2 - traffic.written == 8192.0
     assert (traffic.first_touch, traffic.reread) == (4096.0, 4096.0)
 
 
 def test_more_tiles_in_flight_never_read_more() -> None:
-    reads = [gemm_traffic(8192, 8192, 8192, 1, (256, 256), 1, 2, 8, n).reread for n in (1, 8, 38, 76, 152, 304)]
+    reads = [
+        gemm_traffic(8192, 8192, 8192, 1, (256, 256), 1, 2, 8, n).reread for n in (1, 8, 38, 76, 152, 304)
+    ]
     assert reads == sorted(reads, reverse=True)
     assert reads[0] > 2 * reads[-1]
 

@@ -27,8 +27,9 @@ def test_four_and_three() -> None:
 
 
 def test_ten_ten_nine_nine() -> None:
-    """After j rounds of 0 1 2 3 the credits are (2j, 2j, -2j, -2j). The third place of a round goes to engine 2 while
-    27 - 2j > 2j - 8, that is up to j = 8, nine rounds in all; then 0 and 1 have the two places that are left of 38."""
+    """After j rounds of 0 1 2 3 the credits are (2j, 2j, -2j, -2j). The third place of a round goes to engine
+    2 while 27 - 2j > 2j - 8, that is up to j = 8, nine rounds in all; then 0 and 1 have the two places that
+    are left of 38."""
     assert _order((10, 10, 9, 9)) == [0, 1, 2, 3] * 9 + [0, 1]
 
 
@@ -42,7 +43,9 @@ def test_places_of_a_grid_over_several_periods() -> None:
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=5).filter(any), st.integers(0, 300))
-def test_every_place_belongs_to_one_engine_and_turns_are_in_proportion(weights: list[int], places: int) -> None:
+def test_every_place_belongs_to_one_engine_and_turns_are_in_proportion(
+    weights: list[int], places: int
+) -> None:
     order = rotation(tuple(weights))
     assert sum(order.count(engine, places) for engine in range(len(weights))) == places
     assert [order.count(engine, order.period) for engine in range(len(weights))] == weights
@@ -67,16 +70,23 @@ def test_strict_round_robin_over_dies(workgroups: int, dies: int, shares: list[i
 
 @pytest.mark.parametrize(
     ("rule", "weights"),
-    [("weighted_rotation", (10, 10, 0, 9)), ("strict_rotation", (1, 1, 0, 1)), ("engine_queues", (10, 10, 0, 9))],
+    [
+        ("weighted_rotation", (10, 10, 0, 9)),
+        ("strict_rotation", (1, 1, 0, 1)),
+        ("engine_queues", (10, 10, 0, 9)),
+    ],
 )
-def test_turns_go_by_physical_size_and_skip_engines_without_a_unit(rule: str, weights: tuple[int, ...]) -> None:
-    """Under a mask with 5, 1, 0 and 9 units: turns are those of the whole engines, but none for the empty one."""
+def test_turns_go_by_physical_size_and_skip_engines_without_a_unit(
+    rule: str, weights: tuple[int, ...]
+) -> None:
+    """Under a mask with 5, 1, 0 and 9 units: turns are those of the whole engines, but none for the empty
+    one."""
     assert turn_weights(RULES[rule], (10, 10, 9, 9), (5, 1, 0, 9)) == weights
 
 
 def test_mask_bits_go_over_dies_then_engines() -> None:
-    """2 dies of engines 4 and 3. Bits 0 2 4 6 are on die 0, its first four units, of engines 0 1 0 1; bits 1 3 5 on
-    die 1, engines 0 1 0."""
+    """2 dies of engines 4 and 3. Bits 0 2 4 6 are on die 0, its first four units, of engines 0 1 0 1; bits 1
+    3 5 on die 1, engines 0 1 0."""
     assert mask_by_engine(tuple(range(7)), 2, (4, 3)) == ((2, 2), (2, 1))
 
 

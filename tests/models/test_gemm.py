@@ -46,19 +46,23 @@ def test_every_recorded_tile_of_the_library_is_chosen() -> None:
 
 
 def test_tile_time_by_hand() -> None:
-    """Teaching GPU: 1000 FLOP and 40 operand bytes per cycle, 1 GHz, prologue 1 us. A tile of 128x128 with K = 512:
-    2 x 128 x 128 x 512 / 1000 = 16777 cycles, (128 + 128) x 512 x 2 / 40 = 6554 cycles: 23.33 us, and 1 us."""
+    """Teaching GPU: 1000 FLOP per cycle at 1 GHz, operands at 60 GB/s, prologue 1 us. A tile of 128x128 with
+    K = 512: 2 x 128 x 128 x 512 / 1000 = 16777 cycles of issue; (128 + 128) x 512 x 2 B / 60 GB/s = 4.369 us
+    of operands. The two overlap, but not fully: the root of their squares."""
     plan = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128)))
-    assert plan.tile_time == pytest.approx(24.331e-6, rel=1e-4)
+    assert plan.issue == pytest.approx(16.777e-6, rel=1e-4)
+    assert plan.feed == pytest.approx(4.369e-6, rel=1e-4)
+    assert plan.body == pytest.approx((16.777**2 + 4.369**2) ** 0.5 * 1e-6, rel=1e-4)
+    assert plan.prologue == 1e-6
     assert plan.flops_per_tile == 2 * 128 * 128 * 512
 
 
 def test_element_size_counts_in_the_feed_and_the_rate() -> None:
-    """fp8: 2000 FLOP per cycle, one byte per element: both parts halve. fp32: 100 FLOP per cycle, four bytes."""
+    """fp8: 2000 FLOP per cycle, one byte per element: both halve. fp32: 100 FLOP per cycle, four bytes."""
     fp8 = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128), dtype="fp8"))
     fp32 = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128), dtype="fp32"))
-    assert fp8.tile_time - fp8.prologue == pytest.approx((8388.6 + 3276.8) * 1e-9, rel=1e-4)
-    assert fp32.tile_time - fp32.prologue == pytest.approx((167772 + 13107) * 1e-9, rel=1e-4)
+    assert (fp8.issue, fp8.feed) == pytest.approx((8.3886e-6, 2.1845e-6), rel=1e-4)
+    assert (fp32.issue, fp32.feed) == pytest.approx((167.77e-6, 8.738e-6), rel=1e-4)
 
 
 def test_padding_is_computed_too() -> None:
@@ -70,7 +74,8 @@ def test_padding_is_computed_too() -> None:
 @pytest.mark.parametrize(
     ("tile", "residents"),
     [
-        # LDS: (rows + columns) x 128 B of 64 KiB; registers: 4 waves x (tile / 256 + (rows + columns) / 4 + 64) of 2048
+        # LDS: (rows + columns) x 128 B of 64 KiB; registers: 4 waves x (tile / 256 + (rows + columns) / 4 +
+        # 64) of 2048
         ((256, 256), 1),  # 64 KiB of LDS; 4 x min(512, 256 + 128 + 64) = 1792 registers
         ((128, 128), 2),  # 32 KiB: 2; registers 4 x (64 + 64 + 64) = 768: 2
         ((64, 64), 4),  # 16 KiB: 4; registers 4 x (16 + 32 + 64) = 448: 4
@@ -84,8 +89,8 @@ def test_residents_per_unit(tile: tuple[int, int], residents: int) -> None:
 
 
 def test_few_rows_are_split_along_k() -> None:
-    """16 rows of C make too few tiles for 304 units; the library splits K rather than leave most idle. Sixteen tiles'
-    worth of work is not split on a GPU whose library cannot."""
+    """16 rows of C make too few tiles for 304 units; the library splits K rather than leave most idle.
+    Sixteen tiles' worth of work is not split on a GPU whose library cannot."""
     plan = plan_gemm(GPU, gemm(16, 2048, 16384))
     assert plan.split_k > 1
     assert plan.tiles >= 2 * -(-2048 // plan.tile[1])
@@ -104,9 +109,9 @@ def test_the_task_overrides_the_library() -> None:
 
 
 def test_the_choice_weighs_rounds_against_tile_size() -> None:
-    """Why 256x224 and not the larger 256x256 for 4096^3: 16 x 16 = 256 tiles of the large one leave 48 of 304 units
-    idle in their only round; 304 of the smaller use all, each shorter."""
+    """Why 256x224 and not the larger 256x256 for 4096^3: 16 x 16 = 256 tiles of the large one leave 48 of 304
+    units idle in their only round; 304 of the smaller use all, each shorter."""
     large = plan_gemm(GPU, gemm(4096, 4096, 4096, macro_tile=(256, 256)))
     chosen = plan_gemm(GPU, gemm(4096, 4096, 4096))
     assert (large.tiles, chosen.tiles) == (256, 304)
-    assert chosen.tile_time < large.tile_time
+    assert chosen.body < large.body

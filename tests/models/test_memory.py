@@ -28,7 +28,9 @@ def test_served_share(asked: float, softness: float, share: float) -> None:
 
 
 @given(st.floats(0, 1e3), st.floats(1e-3, 10), st.floats(1, 20))
-def test_who_asks_for_more_gets_more_in_all_and_less_of_what_he_asks(asked: float, more: float, softness: float) -> None:
+def test_who_asks_for_more_gets_more_in_all_and_less_of_what_he_asks(
+    asked: float, more: float, softness: float
+) -> None:
     before, after = served_share(asked, softness), served_share(asked + more, softness)
     assert 0 < after <= before <= 1
     assert before * asked <= after * (asked + more) * (1 + 1e-12)
@@ -37,7 +39,13 @@ def test_who_asks_for_more_gets_more_in_all_and_less_of_what_he_asks(asked: floa
 
 @pytest.mark.parametrize(
     ("write_share", "mix"),
-    [(0.0, 0.0), (1.0, 0.0), (0.5, 1.0), (0.25, 0.5), (1 / 3, 2 / 3)],  # pure; even; one write to 3 reads; triad
+    [
+        (0.0, 0.0),
+        (1.0, 0.0),
+        (0.5, 1.0),
+        (0.25, 0.5),
+        (1 / 3, 2 / 3),
+    ],  # pure; even; one write to 3 reads; triad
 )
 def test_efficiency_lies_between_pure_and_evenly_mixed(write_share: float, mix: float) -> None:
     hbm = GPU.hbm

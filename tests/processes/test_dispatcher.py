@@ -1,4 +1,5 @@
-"""The dispatcher: who gets a compute unit. Counts are derived by hand; time, where it matters, is a round of tiles."""
+"""The dispatcher: who gets a compute unit. Counts are derived by hand; time, where it matters, is a round of
+tiles."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class Bench:
     """A dispatcher and what it has placed. A tile takes one round; ``tick`` ends all that runs."""
 
     def __init__(self, gpu: Gpu, *shapes: GridShape):
-        self.dispatcher = Dispatcher(gpu, shapes)
+        self.dispatcher = Dispatcher(gpu, shapes, lambda call: call())
         self.running: list[tuple[Grid, Batch]] = []
         self.placed: dict[str, int] = {}
 
@@ -36,7 +37,7 @@ class Bench:
         ending = [(grid, batch) for grid, batch in self.running if grid.name in names]
         self.running = [item for item in self.running if item not in ending]
         for grid, batch in ending:
-            self.dispatcher.release(grid, batch.parts, batch.places)
+            self.dispatcher.release(grid, batch.parts)
 
     def rounds(self, name: str) -> int:
         count = 0
@@ -46,12 +47,13 @@ class Bench:
         return count
 
 
-# Where workgroups go --------------------------------------------------------------------------------------------------
+# Where workgroups go ----------------------------------------------------------------------------------------
 
 
 def test_one_round_fills_engines_of_unequal_size_exactly() -> None:
-    """304 workgroups on 8 dies: 38 per die. The rotation of engines of 10, 10, 9, 9 is nine times 0 1 2 3, then 0 1
-    (see tests/models/test_dispatch.py), so 38 places are 10, 10, 9 and 9: one per unit, nobody waits."""
+    """304 workgroups on 8 dies: 38 per die. The rotation of engines of 10, 10, 9, 9 is nine times 0 1 2 3,
+    then 0 1 (see tests/models/test_dispatch.py), so 38 places are 10, 10, 9 and 9: one per unit, nobody
+    waits."""
     shape = GridShape(304, None)
     bench = Bench(gpu_of(*MI300X_LIKE), shape)
     grid = bench.launch("g", shape)
@@ -64,15 +66,17 @@ def test_one_round_fills_engines_of_unequal_size_exactly() -> None:
     assert not bench.dispatcher.waits(grid)
 
 
-@pytest.mark.parametrize(("rule", "alone", "beside"), [("weighted_rotation", 4, 5), ("work_conserving", 4, 4)])
+@pytest.mark.parametrize(
+    ("rule", "alone", "beside"), [("weighted_rotation", 4, 5), ("work_conserving", 4, 4)]
+)
 def test_rounds_of_1184_tiles_alone_and_beside_four_channels(rule: str, alone: int, beside: int) -> None:
     """8192^3 in tiles of 256x224 is 1184 tiles, 148 per die.
 
     Alone: 38 per round and die, 148 / 38 = 3.9: 4 rounds under either rule.
     Four channels go to dies 0 to 3, the first engine each; there 37 units are left.
     work_conserving: any unit will do, 148 / 37 = 4 rounds.
-    weighted_rotation: the first engine's part of 148 is 39 (three periods of 38 give 30, the 34 places left 9 more),
-    and 9 of its units are free: 39 / 9 = 4.3, so 5 rounds.
+    weighted_rotation: the first engine's part of 148 is 39 (three periods of 38 give 30, the 34 places left 9
+    more), and 9 of its units are free: 39 / 9 = 4.3, so 5 rounds.
     """
     shape, channels = GridShape(1184, None), GridShape(4, None)
     bench = Bench(gpu_of(*MI300X_LIKE, rule), shape)
@@ -85,8 +89,8 @@ def test_rounds_of_1184_tiles_alone_and_beside_four_channels(rule: str, alone: i
     assert bench.placed == {"c": 4, "g": 1184}
 
 
-# One die, two engines of 4 units. Mask bits go over the engines in turn, so bits 0, 2, 4 are units of the first
-# engine and bit 1 is one of the second.
+# One die, two engines of 4 units. Mask bits go over the engines in turn, so bits 0, 2, 4 are units of the
+# first engine and bit 1 is one of the second.
 UNEVEN = (0, 1, 2, 4)
 
 
@@ -95,9 +99,10 @@ UNEVEN = (0, 1, 2, 4)
     [("weighted_rotation", 3), ("strict_rotation", 3), ("engine_queues", 3), ("work_conserving", 4)],
 )
 def test_persistent_grid_under_an_uneven_mask_does_not_fill_it(rule: str, resident: int) -> None:
-    """Four workgroups, four units, but turns alternate: 0 to the first engine, 1 to the second, 2 to the first, and 3
-    to the second, which is full while the first has a unit free. It waits until workgroup 1 ends: with workgroups that
-    stay, for the whole kernel. (engine_queues holds up only the full engine's own; here that is the only one left.)"""
+    """Four workgroups, four units, but turns alternate: 0 to the first engine, 1 to the second, 2 to the
+    first, and 3 to the second, which is full while the first has a unit free. It waits until workgroup 1
+    ends: with workgroups that stay, for the whole kernel. (engine_queues holds up only the full engine's own;
+    here that is the only one left.)"""
     shape = GridShape(4, UNEVEN)
     bench = Bench(gpu_of(1, (4, 4), rule), shape)
     grid = bench.launch("g", shape)
@@ -106,8 +111,8 @@ def test_persistent_grid_under_an_uneven_mask_does_not_fill_it(rule: str, reside
 
 
 def test_stall_holds_up_what_is_behind_it_on_other_engines_too() -> None:
-    """Eight workgroups want the uneven mask. In order, 0 1 2 are resident and 3 stalls 4, though 4 would fit on the
-    first engine's third unit. With a queue per engine, 4 does not wait for 3."""
+    """Eight workgroups want the uneven mask. In order, 0 1 2 are resident and 3 stalls 4, though 4 would fit
+    on the first engine's third unit. With a queue per engine, 4 does not wait for 3."""
     shape = GridShape(8, UNEVEN)
     for rule, resident in (("weighted_rotation", 3), ("engine_queues", 4)):
         bench = Bench(gpu_of(1, (4, 4), rule), shape)
@@ -127,7 +132,8 @@ def test_stall_ends_when_the_full_engine_has_room() -> None:
 
 
 def test_disjoint_masks_share_nothing() -> None:
-    """Bits 0 to 3 are units of the engines in turn, 4 to 7 the others: each grid fills its four and waits for its own."""
+    """Bits 0 to 3 are units of the engines in turn, 4 to 7 the others: each grid fills its four and waits for
+    its own."""
     first, second = GridShape(6, (0, 1, 2, 3)), GridShape(6, (4, 5, 6, 7))
     bench = Bench(gpu_of(1, (4, 4)), first, second)
     one, two = bench.launch("one", first), bench.launch("two", second)
@@ -148,7 +154,7 @@ def test_overlapping_masks_share_what_both_include() -> None:
     assert bench.placed["two"] == 4
 
 
-# Room on a unit ---------------------------------------------------------------------------------------------------------
+# Room on a unit ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -178,19 +184,22 @@ def test_different_grids_share_a_unit_as_far_as_both_fit() -> None:
 
 
 def test_workgroups_go_to_the_emptiest_unit() -> None:
-    """Two channels of half a unit each on four units take two units, not one: the third and fourth are whole."""
-    channels, whole = GridShape(2, None), GridShape(9, None)
-    bench = Bench(gpu_of(1, (4,)), channels, whole)
-    bench.launch("channels", channels, CHANNEL)
+    """Two channels of half a unit each, one after the other, take two of four units, not one: two are
+    whole."""
+    first, second, whole = GridShape(1, None), GridShape(1, None), GridShape(9, None)
+    bench = Bench(gpu_of(1, (4,)), first, second, whole)
+    bench.launch("first", first, CHANNEL)
+    bench.launch("second", second, CHANNEL)
     bench.launch("whole", whole, WHOLE)
-    assert bench.placed == {"channels": 2, "whole": 2}
+    assert bench.placed == {"first": 1, "second": 1, "whole": 2}
 
 
-# Who is next -----------------------------------------------------------------------------------------------------------
+# Who is next ------------------------------------------------------------------------------------------------
 
 
 def test_priority_decides_who_gets_free_units_not_who_keeps_them() -> None:
-    """Nothing is pre-empted: the high one waits for a round to end. Then it is served before a longer waiting one."""
+    """Nothing is pre-empted: the high one waits for a round to end. Then it is served before a longer waiting
+    one."""
     shapes = [GridShape(count, None) for count in (8, 6, 4)]
     bench = Bench(gpu_of(1, (4, 4)), *shapes)
     bench.launch("running", shapes[0])

@@ -63,7 +63,9 @@ def value_lines(text: str, collector: Collector) -> Bench:
             collector.warn(f"the log reports: {line.strip()}", number)
     if winners:
         beaten = len(bench.rows) - len(winners)
-        collector.warn(f"{len(winners)} winners are taken; {beaten} lines of solutions that were tried are not")
+        collector.warn(
+            f"{len(winners)} winners are taken; {beaten} lines of solutions that were tried are not"
+        )
         bench.rows = winners
     return bench
 
@@ -72,7 +74,9 @@ def _values(
     text: str, line: int, last: bool, columns: list[str], command: str, collector: Collector
 ) -> Values | None:
     if not columns:
-        collector.broken("values without a line of column names; expected 'transA,transB,...' above them", line)
+        collector.broken(
+            "values without a line of column names; expected 'transA,transB,...' above them", line
+        )
         return None
     fields = [value.strip() for value in next(csv.reader([text]))]
     if len(fields) != len(columns):
@@ -89,5 +93,3 @@ def _facts(line: str, bench: Bench) -> None:
             bench.versions.append(text)
     if match := _DEVICE.search(line):
         bench.device = bench.device or match[1]
-
-

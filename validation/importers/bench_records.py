@@ -8,6 +8,7 @@ from typing import Any
 from .bench_lines import Bench, Values, value_lines
 from .collector import Collector, us
 from .kernel_names import classify
+from .numbers import as_float, as_int
 from .result import Given, ImportResult
 from .words import dtype_of
 
@@ -32,10 +33,15 @@ def read_bench(text: str, given: Given, *, format: str, library: str) -> ImportR
 
 def _add(collector: Collector, bench: Bench, values: Values, library: str) -> None:
     columns = values.columns
+    if foreign := [name for name in columns if name.endswith("-gflops") and not name.startswith(library)]:
+        collector.broken(
+            f"column {foreign[0]}; expected {library}-Gflops: this is the log of another library", values.line
+        )
+        return
     try:
-        m, n, k = (int(columns[key]) for key in "mnk")
-        time = float(columns["us"])
-        batch = int(columns.get("batch_count") or _option(values.command, "--batch_count") or 1)
+        m, n, k = (as_int(columns[key]) for key in "mnk")
+        time = as_float(columns["us"])
+        batch = as_int(columns.get("batch_count") or _option(values.command, "--batch_count") or 1)
     except (KeyError, ValueError) as error:
         what = f"no column {error}" if isinstance(error, KeyError) else str(error)
         collector.broken(f"{what}; expected whole numbers m, n, k and a time in column us", values.line)
@@ -48,14 +54,11 @@ def _add(collector: Collector, bench: Bench, values: Values, library: str) -> No
         collector.leave_out("GEMM", how, values.line)
         return
     if not _agrees(columns, 2.0 * m * n * k * batch, time):
-        collector.broken("the rate (Gflops) does not follow from shape and time; one of them is damaged", values.line)
+        collector.broken(
+            "the rate (Gflops) does not follow from shape and time; one of them is damaged", values.line
+        )
         return
-    task: dict[str, Any] = {"kind": "gemm", "m": m, "n": n, "k": k, "dtype": dtype, "library": library}
-    task |= {"batch": batch} if batch > 1 else {}
-    if tile := classify(values.kernel).macro_tile:
-        task["macro_tile"] = list(tile)
-    rotating = columns.get("rotating_buffer") or _option(values.command, "--rotating") or "0"
-    task["inputs"] = "rotating" if rotating.strip() not in ("0", "") else "warm"
+    task = _task({"kind": "gemm", "m": m, "n": n, "k": k, "dtype": dtype, "library": library}, batch, values)
     shape = f"{m}x{n}x{k}" + (f" x{batch}" if batch > 1 else "")
     layout = columns["transa"] + columns["transb"]
     count = _option(values.command, "--iters") or _option(values.command, "-i")
@@ -65,6 +68,15 @@ def _add(collector: Collector, bench: Bench, values: Values, library: str) -> No
         software=", ".join(bench.versions) or f"{library}-bench, version not in the log", facts=bench.device,
         samples=int(count) if count.isdigit() and int(count) else None, note=how, line=values.line,
     )  # fmt: skip
+
+
+def _task(task: dict[str, Any], batch: int, values: Values) -> dict[str, Any]:
+    """With batch, tile and the state of caches, where the log has them."""
+    task |= {"batch": batch} if batch > 1 else {}
+    if tile := classify(values.kernel).macro_tile:
+        task["macro_tile"] = list(tile)
+    rotating = values.columns.get("rotating_buffer") or _option(values.command, "--rotating") or "0"
+    return {**task, "inputs": "rotating" if rotating.strip() not in ("0", "") else "warm"}
 
 
 def _option(command: str, name: str) -> str:
@@ -83,7 +95,10 @@ def _dtype(values: Values, collector: Collector) -> tuple[str, str]:
         return (assumed, f"data type {assumed} is assumed") if assumed else ("", why)
     types = {dtype_of(text) for text in given}
     if len(types) > 1 or None in types:
-        return "", f"operands of type {' and '.join(given)}; the schema has bf16, fp16, fp8 and fp32, both operands alike"
+        return (
+            "",
+            f"operands of type {' and '.join(given)}; the schema has bf16, fp16, fp8 and fp32, both operands alike",
+        )
     output = values.columns.get("d_type", "")
     return types.pop() or "", f"output {output}" if output and output not in given else ""
 
@@ -93,10 +108,8 @@ def _agrees(columns: dict[str, str], flop: float, time: float) -> bool:
     for name, text in columns.items():
         if name.endswith("gflops"):
             try:
-                rate = float(text)
+                rate = as_float(text)
             except ValueError:
                 return False
             return time > 0 and abs(flop / time / 1e3 - rate) <= 0.03 * rate + 1
     return True
-
-

@@ -52,21 +52,23 @@ class Collector:
         """A record, unless it was *measured* on another number of *gpus* than the node has, or is not valid."""
         given = self.given
         if gpus is not None and given.gpus is not None and gpus != given.gpus:
-            reason = (
-                f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}; name the node it was measured on"
-            )
+            reason = f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}; name the node it was measured on"
             self.leave_out("measurement", reason, line)
             return
         role = given.role
         if role == "calibration" and len(workload["tasks"]) > 1:
-            self.warn("tasks that ran at the same time are never fitted to: these records have the role validation")
+            self.warn(
+                "tasks that ran at the same time are never fitted to: these records have the role validation"
+            )
             role = "validation"
+        assumed = ", ".join(f"{key}={value}" for key, value in given.assume.items())
+        origin = (given.origin, facts, f"assumed by the user: {assumed}" if assumed else "")
         conditions = {"schema": 1, "name": workload["name"], "node": given.node, **workload}
         record: dict[str, Any] = {
             "schema": 1, "id": record_id(given.node, conditions, "as_written", software),
             "suite": given.suite or suite, "node": given.node, "workload": conditions, "strategy": "as_written",
             "measured": dict(measured), **({"samples": samples} if samples else {}),
-            "source": "; ".join(part for part in (given.origin, facts) if part), "software": software,
+            "source": "; ".join(part for part in origin if part), "software": software,
             "role": role, **({"note": note} if note else {}),
         }  # fmt: skip
         try:
@@ -74,7 +76,9 @@ class Collector:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            self.broken(f"{workload['name']}: {where}: got {first.get('input')!r}; {first['msg'].lower()}", line)
+            self.broken(
+                f"{workload['name']}: {where}: got {first.get('input')!r}; {first['msg'].lower()}", line
+            )
         except InputErrors as error:
             self.broken(f"{workload['name']}: {error.errors[0]}", line)
         else:

@@ -78,7 +78,9 @@ def _names(firsts: Sequence[Kernel]) -> list[str]:
     """``gemm``, ``gather``; with numbers where there are several."""
     names: list[str] = []
     for kernel in firsts:
-        plain = "gemm" if kernel.kind == "gemm" else OP_TASKS.get((kernel.task or {}).get("op", ""), "collective")
+        plain = (
+            "gemm" if kernel.kind == "gemm" else OP_TASKS.get((kernel.task or {}).get("op", ""), "collective")
+        )
         count = sum(name == plain or name.startswith(f"{plain}_") for name in names)
         names.append(plain if not count else f"{plain}_{count + 1}")
     return names
@@ -107,7 +109,9 @@ def _workload(
     order = sorted(range(len(runs)), key=lambda i: runs[i][0].launched or runs[i][0].start)
     host: dict[str, Any] = {"order": [names[i] for i in order]}
     if all(launch is not None for launch in launches):
-        host["launch"] = "queued" if all(launch <= release for launch in launches if launch is not None) else "eager"
+        host["launch"] = (
+            "queued" if all(launch <= release for launch in launches if launch is not None) else "eager"
+        )
     by_kind = sorted(range(len(runs)), key=lambda i: runs[i][0].kind != "gemm")
     return {
         "name": " beside ".join([shown[i] for i in by_kind][:3]) + (" and more" if len(runs) > 3 else ""),

@@ -25,8 +25,12 @@ class KernelClass:
     macro_tile: tuple[int, int] | None = None
 
 
-_COLLECTIVE = re.compile(r"(?P<prefix>nccl|rccl)\w*?[Kk]ernel(?:_(?P<op>[A-Z][A-Za-z]+))?|(?P<other>msccl)\w*")
-_OTHER_TRAFFIC = re.compile(r"flash|fmha|attention|softmax|layer_?norm|elementwise|reduce_kernel", re.IGNORECASE)
+_COLLECTIVE = re.compile(
+    r"(?P<prefix>nccl|rccl)\w*?[Kk]ernel(?:_(?P<op>[A-Z][A-Za-z]+))?|(?P<other>msccl)\w*"
+)
+_OTHER_TRAFFIC = re.compile(
+    r"flash|fmha|attention|softmax|layer_?norm|elementwise|reduce_kernel|splitKreduce|PostGSU", re.IGNORECASE
+)
 _TENSILE = re.compile(r"Cijk_")
 _TENSILE_TILE = re.compile(r"_MT(\d+)x(\d+)(?:x\d+)?")
 _TILES = (
@@ -39,11 +43,13 @@ _GEMMS = (
     (re.compile(r"^nvjet_"), "cublas"),
     (re.compile(r"^(?:void )?(?:ampere|turing|volta|maxwell|hopper|blackwell|sm\d+)_\w*gemm\w*"), "cublas"),
     (re.compile(r"cutlass\w*gemm|cutlass\d*x?_sm\d+|cutlass_\d+_\w*gemm|cutlass::(?:Kernel|device_kernel).*[Gg]emm"), "cublas"),
-    (re.compile(r"(?:cublas\w*::)?\b(?:gemmk1|gemmSN|gemv\w*|splitKreduce)_?kernel|cublas\w*::"), "cublas"),
+    (re.compile(r"(?:cublas\w*::)?\b(?:gemmk1|gemmSN|gemv\w*)_?kernel"), "cublas"),
     (re.compile(r"\bck(?:_tile)?::.*[Gg]emm|kernel_gemm_(?:xdl|mul)|^kernel_batched_gemm"), "ck"),
     (re.compile(r"^triton_\w*_(?:mm|bmm|addmm|matmul|gemm)(?:_|\b)"), "triton"),
 )  # fmt: skip
-_PLAIN_NAME = re.compile(r"_?(?:[a-z0-9]+_)*(?:matmul|gemm)(?:_\w+)?")  # a bare Python name: Triton has no others
+_PLAIN_NAME = re.compile(
+    r"_?(?:[a-z0-9]+_)*(?:matmul|gemm)(?:_\w+)?"
+)  # a bare Python name: Triton has no others
 
 
 def classify(name: str) -> KernelClass:
@@ -51,11 +57,11 @@ def classify(name: str) -> KernelClass:
     if match := _COLLECTIVE.match(name.removeprefix("void ")):
         text = match["op"] or ""
         return KernelClass("collective", match["prefix"] or "rccl", collective_of(text) if text else None)
+    if _OTHER_TRAFFIC.search(name):
+        return KernelClass("other")
     if _TENSILE.search(name):
         tile = _TENSILE_TILE.search(name)
         return KernelClass("gemm", "hipblaslt", macro_tile=(int(tile[1]), int(tile[2])) if tile else None)
-    if _OTHER_TRAFFIC.search(name):
-        return KernelClass("other")
     for pattern, library in _GEMMS:
         if pattern.search(name):
             return KernelClass("gemm", library, macro_tile=_tile(name) if library == "cublas" else None)

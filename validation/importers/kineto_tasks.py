@@ -10,11 +10,26 @@ from .kernel_names import KernelClass
 from .kineto_links import Links
 from .words import collective_of, dtype_of
 
-__all__ = ["gemm_shape", "identify"]
+__all__ = ["gemm_shape", "identify", "matrix_operator"]
 
 _ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
-_OPERATORS = ("mm", "matmul", "linear", "addmm", "bmm", "baddbmm", "_scaled_mm", "addmm_", "_addmm_activation")
-_MATRICES = {"addmm": 1, "baddbmm": 1, "addmm_": 1, "_addmm_activation": 1}  # index of the first matrix among inputs
+_OPERATORS = (
+    "mm",
+    "matmul",
+    "linear",
+    "addmm",
+    "bmm",
+    "baddbmm",
+    "_scaled_mm",
+    "addmm_",
+    "_addmm_activation",
+)
+_MATRICES = {
+    "addmm": 1,
+    "baddbmm": 1,
+    "addmm_": 1,
+    "_addmm_activation": 1,
+}  # index of the first matrix among inputs
 Identity = tuple[dict[str, Any] | None, int | None, str]
 
 
@@ -23,23 +38,41 @@ def identify(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identi
     return _gemm(kind, args, links) if kind.kind == "gemm" else _collective(kind, args, links)
 
 
-def _gemm(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
+def matrix_operator(args: Mapping[str, Any], links: Links) -> Mapping[str, Any] | None:
+    """The innermost matrix product that launched the kernel with *args*."""
     operators = links.operators(args)
-    for operator in operators:
-        name = str(operator.get("name", "")).removeprefix("aten::")
-        inputs = operator.get("args")
-        if name not in _OPERATORS or not isinstance(inputs, Mapping):
-            continue
-        first = _MATRICES.get(name, 0)
-        shape = gemm_shape(inputs.get("Input Dims"), first, transposed=name == "linear")
-        types = inputs.get("Input type")
-        dtype = dtype_of(str(types[first])) if isinstance(types, list) and len(types) > first else None
-        if shape is None or dtype is None:
-            return None, None, f"operator {name} has no input shapes or types (record_shapes=True), or of no known kind"
-        tile = {"macro_tile": list(kind.macro_tile)} if kind.macro_tile else {}
-        return {"kind": "gemm", **shape, "dtype": dtype, "library": kind.library, **tile}, None, ""
-    seen = f"; it belongs to {operators[0].get('name')}" if operators else ""
-    return None, None, f"no matrix product operator is linked to it, so its shape is not known{seen}"
+    return next(
+        (op for op in operators if _plain(op) in _OPERATORS and isinstance(op.get("args"), Mapping)), None
+    )
+
+
+def _plain(operator: Mapping[str, Any]) -> str:
+    return str(operator.get("name", "")).removeprefix("aten::")
+
+
+def _gemm(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
+    operator = matrix_operator(args, links)
+    if operator is None:
+        return None, None, "no matrix product operator is linked to it, so its shape is not known"
+    if links.claims(operator) > 1:
+        return (
+            None,
+            None,
+            f"its operator launched {links.claims(operator)} GEMM kernels; the shape is that of all together",
+        )
+    name, inputs = _plain(operator), operator["args"]
+    first = _MATRICES.get(name, 0)
+    shape = gemm_shape(inputs.get("Input Dims"), first, transposed=name == "linear")
+    types = inputs.get("Input type")
+    dtype = dtype_of(str(types[first])) if isinstance(types, list) and len(types) > first else None
+    if shape is None or dtype is None:
+        return (
+            None,
+            None,
+            f"operator {name} has no input shapes and types that make a GEMM (record_shapes=True?)",
+        )
+    tile = {"macro_tile": list(kind.macro_tile)} if kind.macro_tile else {}
+    return {"kind": "gemm", **shape, "dtype": dtype, "library": kind.library, **tile}, None, ""
 
 
 def gemm_shape(dims: Any, first: int, *, transposed: bool) -> dict[str, int] | None:
@@ -58,13 +91,19 @@ def gemm_shape(dims: Any, first: int, *, transposed: bool) -> dict[str, int] | N
     if a[-1] != b[-2]:
         return None
     batch = math.prod(b[:-2])
+    if batch > 1 and math.prod(a[:-2]) != batch:
+        return None
     rows = math.prod(a[:-1]) // batch
     shape = {"m": rows, "n": b[-1], "k": a[-1]}
     return {**shape, "batch": batch} if batch > 1 else shape
 
 
 def _is_shape(shape: Any) -> bool:
-    return isinstance(shape, list) and bool(shape) and all(isinstance(extent, int) and extent > 0 for extent in shape)
+    return (
+        isinstance(shape, list)
+        and bool(shape)
+        and all(isinstance(extent, int) and extent > 0 for extent in shape)
+    )
 
 
 def _collective(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
@@ -84,8 +123,12 @@ def _collective(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Ide
         return None, gpus, "no metadata with its size (In msg nelems, Out msg nelems) is linked to it"
     if dtype is None:
         return None, gpus, f"data type {data.get('dtype', 'not given')!r} is not in the workload schema"
-    task: dict[str, Any] = {"kind": "collective", "op": op, "size": elements * _ELEMENT_BYTES[dtype], "dtype": dtype}
-    task["backend"] = kind.library
+    task: dict[str, Any] = {
+        "kind": "collective",
+        "op": op,
+        "size": elements * _ELEMENT_BYTES[dtype],
+        "dtype": dtype,
+    }
     channels = _workgroups(args.get("grid"))
     return {**task, **({"channels": channels} if channels else {})}, gpus, ""
 

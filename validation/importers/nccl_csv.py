@@ -7,7 +7,7 @@ import re
 
 from .collector import Collector
 from .nccl_header import read_header
-from .nccl_rows import Run
+from .nccl_run import Run
 from .nccl_table import column_name, read_table
 from .result import Given, ImportResult
 
@@ -43,7 +43,9 @@ def read(text: str, given: Given) -> ImportResult:
         cells = next(csv.reader([line]))
         if len(cells) != len(columns):
             cut = "; the line is cut off" if number == len(lines) else ""
-            collector.broken(f"got {len(cells)} columns; expected {len(columns)}: {','.join(columns)}{cut}", number)
+            collector.broken(
+                f"got {len(cells)} columns; expected {len(columns)}: {','.join(columns)}{cut}", number
+            )
             continue
         rows.append(dict(zip(columns, (cell.strip() for cell in cells), strict=True)))
         numbers.append(number)

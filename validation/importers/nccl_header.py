@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .collector import Collector
-from .nccl_rows import Run
+from .nccl_run import Run
 from .result import Given
 from .words import collective_of, version_of
 
@@ -15,7 +15,9 @@ _START = re.compile(r"#\s*(nccl-tests|rccl-tests)\b.*?version:?\s+(\S+)", re.IGN
 _CODES = re.compile(r"(?:nccl|rccl)-library=(\d+)")
 _COLLECTIVE = re.compile(r"Collective test starting:\s*(\w+)")
 _EXECUTABLE = re.compile(r"(?:^|[\s/])(\w+_perf)\b")
-_SETTING = re.compile(r"(nThreads?|nGpus|minBytes|maxBytes|graph|iters|warmup iters|agg iters|validation)[: ]+(\d+)")
+_SETTING = re.compile(
+    r"(nThreads?|nGpus|minBytes|maxBytes|graph|iters|warmup iters|agg iters|validation)[: ]+(\d+)"
+)
 _RANK = re.compile(
     r"#\s*Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+(\d+)\s+on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(.*\S)"
 )
@@ -41,7 +43,9 @@ def read_header(line: str, number: int, run: Run) -> Run:
         run.executable = match[1]
     if line.startswith("#"):
         for key, value in _SETTING.findall(line):
-            run.settings[{"nThreads": "nThread", "warmup iters": "warmup", "agg iters": "agg"}.get(key, key)] = value
+            run.settings[
+                {"nThreads": "nThread", "warmup iters": "warmup", "agg iters": "agg"}.get(key, key)
+            ] = value
     if match := _RANK.search(line):
         run.ranks[int(match[1])] = f"{match[3]}:{match[2]}"
         run.gpus, run.device = max(run.ranks) + 1, match[4]
@@ -63,10 +67,14 @@ def name_collective(run: Run, collector: Collector, given: Given, line: int) -> 
     named = re.search(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all", given.file.lower())
     run.executable = named[0] if named else "unknown"
     if named:
-        collector.warn(f"the log does not name its collective; {named[0]!r} is taken from the file name", line)
+        collector.warn(
+            f"the log does not name its collective; {named[0]!r} is taken from the file name", line
+        )
     else:
         expected = "a line '# Collective test starting: all_gather_perf' or the command with its executable"
-        collector.broken(f"the log does not name its collective; expected {expected}; or give it: --assume op=", line)
+        collector.broken(
+            f"the log does not name its collective; expected {expected}; or give it: --assume op=", line
+        )
 
 
 def check_ranks(run: Run, algbw: float | None, busbw: float | None, collector: Collector, line: int) -> None:

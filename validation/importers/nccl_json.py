@@ -9,8 +9,10 @@ from typing import Any
 
 from .collector import Collector
 from .nccl_header import check_ranks, name_collective
-from .nccl_rows import Row, Run, Timing, add_row
+from .nccl_rows import add_row
+from .nccl_run import Row, Run, Timing
 from .nccl_table import read_table
+from .numbers import as_float, as_int
 from .partial_json import read_members
 from .result import Given, ImportResult
 from .words import version_of
@@ -40,7 +42,9 @@ def read(text: str, given: Given) -> ImportResult:
             row = _row(result, line)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            collector.broken(f"{where}: {what}; expected size, type, out_of_place and in_place with time and alg_bw", line)
+            collector.broken(
+                f"{where}: {what}; expected size, type, out_of_place and in_place with time and alg_bw", line
+            )
             continue
         if row.timings:
             check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, line)
@@ -94,13 +98,13 @@ def _row(result: Mapping[str, Any], line: int) -> Row:
             continue
         wrong = figures.get("nwrong")
         timings.append(Timing(
-            float(figures["time"]), float(figures["alg_bw"]), float(figures["bus_bw"]),
-            "N/A" if wrong is None or wrong == "N/A" else str(float(wrong)), in_place,
+            as_float(figures["time"]), as_float(figures["alg_bw"]), as_float(figures["bus_bw"]),
+            "N/A" if wrong is None or wrong == "N/A" else str(as_float(wrong)), in_place,
         ))  # fmt: skip
     if not timings:
         raise ValueError("neither out_of_place nor in_place")
     return Row(
-        size=int(result["size"]), dtype=str(result["type"]), redop=str(result.get("redop", "")), line=line,
+        size=as_int(result["size"]), dtype=str(result["type"]), redop=str(result.get("redop", "")), line=line,
         timings=tuple(timings), algorithm=str(result.get("algo", "")), protocol=str(result.get("proto", "")),
         channels=int(result["nchannels"]) if str(result.get("nchannels", "")).isdigit() else None,
     )  # fmt: skip

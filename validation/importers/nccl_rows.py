@@ -1,74 +1,19 @@
-"""What text, JSON and CSV output of nccl-tests and rccl-tests share: one run, its rows, and records from them.
+"""Records from the rows of nccl-tests and rccl-tests, whatever form the output has.
 
 ``size`` is the nccl-tests size, the full buffer per GPU, which is the size of the workload schema as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from .collector import Collector, us
+from .nccl_run import Row, Run, Timing
 from .words import DTYPES, OP_TASKS, OP_WORDS, OPS, collective_of, dtype_of, size_text
 
-__all__ = ["Row", "Run", "Timing", "add_row"]
+__all__ = ["add_row"]
 
-ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
 RATE_TOLERANCE, RATE_ROUNDING = 0.02, 0.006  # algbw [GB/s] has two decimals, time as many
-
-
-@dataclass(kw_only=True)
-class Run:
-    """One start of the executable: what its header says."""
-
-    line: int = 0
-    executable: str = ""  # all_gather_perf, or AllGather in CSV output
-    ranks: dict[int, str] = field(default_factory=dict)  # rank -> process, where the header lists them
-    gpus: int | None = None
-    device: str = ""
-    library: str = ""  # nccl or rccl
-    versions: list[str] = field(default_factory=list)
-    settings: dict[str, str] = field(default_factory=dict)  # nThread, nGpus, iters, graph, ...
-    channels: int | None = None  # limit set by the environment
-    rows: int = 0
-    finished: bool = False
-
-    @property
-    def backend(self) -> str:
-        """The library; told by the vendor of the devices where the log does not name it."""
-        return self.library or ("nccl" if "nvidia" in self.device.lower() else "rccl")
-
-    @property
-    def one_thread(self) -> bool:
-        """One host thread drives all GPUs."""
-        processes = len(set(self.ranks.values())) if self.ranks else 1
-        threads, gpus = self.settings.get("nThread", "1"), self.settings.get("nGpus", "1")
-        return threads == "1" and gpus not in ("0", "1") and processes == 1
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Out-of-place or in-place: the figures of one row, *wrong* as printed."""
-
-    time: float
-    algbw: float | None
-    busbw: float | None
-    wrong: str
-    in_place: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One size."""
-
-    size: int
-    dtype: str
-    timings: tuple[Timing, ...]
-    line: int = 0
-    redop: str = ""
-    algorithm: str = ""
-    protocol: str = ""
-    channels: int | None = None
 
 
 def add_row(collector: Collector, run: Run, row: Row) -> None:
@@ -118,7 +63,13 @@ def _add_timing(collector: Collector, run: Run, row: Row, timing: Timing, op: st
 
 
 def _task(run: Run, row: Row, op: str, dtype: str) -> dict[str, Any]:
-    task: dict[str, Any] = {"kind": "collective", "op": op, "size": row.size, "dtype": dtype, "backend": run.backend}
+    task: dict[str, Any] = {
+        "kind": "collective",
+        "op": op,
+        "size": row.size,
+        "dtype": dtype,
+        "backend": run.backend,
+    }
     channels = row.channels or run.channels
     if channels:
         task["channels"] = channels
@@ -140,6 +91,11 @@ def _note(row: Row) -> str:
 
 def _facts(run: Run) -> str:
     devices = f"{run.gpus} x {run.device or 'GPU'}" if run.gpus else run.device
-    keys = {"nThread": "threads", "nGpus": "GPUs per thread", "warmup": "warm-up iterations", "iters": "iterations"}
+    keys = {
+        "nThread": "threads",
+        "nGpus": "GPUs per thread",
+        "warmup": "warm-up iterations",
+        "iters": "iterations",
+    }
     settings = [f"{run.settings[key]} {text}" for key, text in keys.items() if key in run.settings]
     return ", ".join([*([devices] if devices else []), *settings])

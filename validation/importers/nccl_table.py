@@ -11,7 +11,9 @@ from typing import Any
 
 from .collector import Collector
 from .nccl_header import check_ranks, name_collective
-from .nccl_rows import Row, Run, Timing, add_row
+from .nccl_rows import add_row
+from .nccl_run import Row, Run, Timing
+from .numbers import as_float, as_int
 from .result import Given
 
 __all__ = ["column_name", "read_table"]
@@ -43,7 +45,9 @@ def read_table(
     run, numbers = run or Run(), list(lines)
     for index, raw in enumerate(rows):
         line = numbers[index] if index < len(numbers) else index + 1
-        values = {column_name(str(key)): value for key, value in raw.items()} if isinstance(raw, Mapping) else {}
+        values = (
+            {column_name(str(key)): value for key, value in raw.items()} if isinstance(raw, Mapping) else {}
+        )
         try:
             row = _row(values, line)
         except (KeyError, ValueError, TypeError) as error:
@@ -60,7 +64,7 @@ def read_table(
 
 def _take_over(values: Mapping[str, Any], run: Run, given: Given, collector: Collector, line: int) -> None:
     if str(values.get("ranks", "")).strip().isdigit():
-        run.gpus = int(values["ranks"])
+        run.gpus = as_int(values["ranks"])
     run.gpus = run.gpus or (int(given.assume["gpus"]) if "gpus" in given.assume else None)
     if str(values.get("nodes", "1")).strip() not in ("", "1"):
         collector.warn(f"measured on {values['nodes']} nodes; the record says it is one node", line)
@@ -81,7 +85,7 @@ def _row(values: Mapping[str, Any], line: int) -> Row:
         timings.append(_timing(values, "", flag in ("1", "true", "yes", "in-place")))
     channels = str(values.get("channels", "")).strip()
     return Row(
-        size=int(values["size"]), dtype=str(values["type"]).strip(), timings=tuple(timings), line=line,
+        size=as_int(values["size"]), dtype=str(values["type"]).strip(), timings=tuple(timings), line=line,
         redop=str(values.get("redop", "")).strip(), algorithm=str(values.get("algo", "")).strip(),
         protocol=str(values.get("proto", "")).strip(),
         channels=int(channels) if channels.isdigit() and int(channels) else None,
@@ -91,7 +95,7 @@ def _row(values: Mapping[str, Any], line: int) -> Row:
 def _timing(values: Mapping[str, Any], suffix: str, in_place: bool) -> Timing:
     wrong = str(values.get(f"wrong{suffix}", "N/A")).strip()
     if wrong.upper() not in ("N/A", ""):
-        float(wrong)
+        as_float(wrong)
     rates = [values.get(f"{key}{suffix}") for key in ("algbw", "busbw")]
-    algbw, busbw = (float(rate) if rate not in (None, "") else None for rate in rates)
-    return Timing(float(values[f"time{suffix}"]), algbw, busbw, wrong, in_place)
+    algbw, busbw = (as_float(rate) if rate not in (None, "") else None for rate in rates)
+    return Timing(as_float(values[f"time{suffix}"]), algbw, busbw, wrong, in_place)

@@ -51,8 +51,14 @@ def _partly(text: str, key: str, error: Exception) -> tuple[dict[str, Any] | Non
     position = getattr(error, "pos", end)
     line = text.count("\n", 0, position) + 1
     cut = position >= len(text.rstrip()) - 1 or "Unterminated" in str(error)
-    what = "the file is cut off" if cut else f"not valid JSON: {getattr(error, 'msg', 'nested too deeply').lower()}"
-    fault = Fault(f"{what}; {len(members)} entries before it were read, expected the rest of a JSON document", line)
+    what = (
+        "the file is cut off"
+        if cut
+        else f"not valid JSON: {getattr(error, 'msg', 'nested too deeply').lower()}"
+    )
+    fault = Fault(
+        f"{what}; {len(members)} entries before it were read, expected the rest of a JSON document", line
+    )
     return (_before(text, start.start()) if start else None), members, fault
 
 

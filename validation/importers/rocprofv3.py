@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from .collector import Collector
 from .intervals import Kernel
 from .kernel_names import classify
+from .numbers import as_int
 from .result import Given, ImportResult
 from .trace_records import Origin, add_trace
 from .trace_sizes import Sizes
@@ -43,13 +44,16 @@ def read(text: str, given: Given) -> ImportResult:
                 continue
             rows.append((number, dict(zip(columns, fields, strict=True))))
     queue = _queue_column([row for _, row in rows])
+    base = next((as_int(row["Start_Timestamp"]) for _, row in rows if row["Start_Timestamp"].isdigit()), 0)
     for number, row in rows:
         if row.get("Kind", "KERNEL_DISPATCH") not in ("KERNEL_DISPATCH", ""):
             continue
         try:
-            kernels.append(_kernel(row, queue, sizes))
+            kernels.append(_kernel(row, queue, base, sizes))
         except (ValueError, KeyError) as error:
-            collector.broken(f"{error}; expected start and end in whole nanoseconds, the end after the start", number)
+            collector.broken(
+                f"{error}; expected start and end in whole nanoseconds, the end after the start", number
+            )
     if not kernels:
         collector.broken("no kernel below the line of column names", start + 1)
         return collector.result()
@@ -63,15 +67,25 @@ def _queue_column(rows: Sequence[Mapping[str, str]]) -> str:
     return "Stream_Id" if len(streams) > 1 else "Queue_Id"
 
 
-def _kernel(row: Mapping[str, str], queue: str, sizes: Sizes) -> Kernel:
+def _kernel(row: Mapping[str, str], queue: str, base: int, sizes: Sizes) -> Kernel:
     name = row["Kernel_Name"]
-    start, end = int(row["Start_Timestamp"]), int(row["End_Timestamp"])
+    start, end = as_int(row["Start_Timestamp"]), as_int(row["End_Timestamp"])
     if end <= start:
         raise ValueError(f"start {start} and end {end}")
     kind = classify(name)
     if kind.kind != "other":
-        sizes.missing(name, kind.kind, "a kernel trace has no sizes")
+        seen = _channels(row) if kind.kind == "collective" else {}
+        sizes.missing(name, kind.kind, "a kernel trace has no sizes", **seen)
     return Kernel(
-        name=name, kind=kind.kind, start=start / 1e3, duration=(end - start) / 1e3, device=row.get("Agent_Id", "0"),
+        name=name, kind=kind.kind, start=(start - base) / 1e3, duration=(end - start) / 1e3, device=row.get("Agent_Id", "0"),
         stream=row.get(queue, "0"), key=sizes.key(name, None),
     )  # fmt: skip
+
+
+def _channels(row: Mapping[str, str]) -> dict[str, object]:
+    """Library and workgroups of a collective; RCCL's kernels have the names of NCCL's."""
+    grid, group = row.get("Grid_Size_X", ""), row.get("Workgroup_Size_X", "")
+    known: dict[str, object] = {"backend": "rccl"}
+    if grid.isdigit() and group.isdigit() and int(group) and int(grid) >= int(group):
+        known["channels"] = int(grid) // int(group)
+    return known

@@ -44,9 +44,7 @@ def add_trace(collector: Collector, kernels: Sequence[Kernel], origin: Origin) -
         here = sorted((k for k in kernels if k.device == device), key=lambda k: k.start)
         for kernel, beside in zip(here, overlaps(here), strict=True):
             times.setdefault(kernel.key, []).append((kernel, beside))
-        found += [
-            describe(group) for group in episodes(here) if len({kernel.stream for kernel in group}) > 1
-        ]
+        found += [describe(group) for group in episodes(here) if len({kernel.stream for kernel in group}) > 1]
         collector.overlaps.append(_overlap(device, here))
     collector.kernels += [_kernel_times(group) for group in times.values()]
     isolated = {key: _isolated(group) for key, group in times.items()}
@@ -85,10 +83,8 @@ def _kernel_times(group: Sequence[tuple[Kernel, float]]) -> KernelTimes:
 
 
 def _add_isolated(collector: Collector, kernel: Kernel, durations: Sequence[float], origin: Origin) -> None:
-    if kernel.kind == "other" or not durations:
+    if kernel.task is None or not durations:
         return
-    if kernel.task is None:
-        return  # told by the importer, which knows what it looked for
     name = "gemm" if kernel.kind == "gemm" else "collective"
     collector.add(
         suite=f"{origin.suite}_isolated", workload={"name": what(kernel.task), "tasks": {name: dict(kernel.task)}},
@@ -117,9 +113,13 @@ def _add_episodes(
         notes.append(f"{' and '.join(late)} began late, for a reason the trace does not tell")
     missing = [name for name, task in episode.tasks.items() if not isolated[task.key]]
     if missing:
-        shown = ", ".join(episode.tasks[name].what for name in missing)
+        shown = ", ".join(sorted({episode.tasks[name].what for name in missing}))
         collector.warn(f"no instance of {shown} runs alone in this trace: its slowdown is not known")
-    alone = {name: us(task.count * median(isolated[task.key])) for name, task in episode.tasks.items() if name not in missing}
+    alone = {
+        name: us(task.count * median(isolated[task.key]))
+        for name, task in episode.tasks.items()
+        if name not in missing
+    }
     if any(other := [e.others for e in alike]):
         notes.append(f"{us(median(other))} us of kernels that are neither GEMM nor collective left out")
     notes.append("a collective's time includes waiting for other ranks; caches as the run left them")

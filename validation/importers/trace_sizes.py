@@ -22,9 +22,12 @@ class Sizes:
 
     def __init__(self, collector: Collector):
         self._collector = collector
+        self._seen: dict[str, Mapping[str, Any]] = {}
         self._reasons: dict[tuple[str, str], list[str]] = {}
 
-    def missing(self, name: str, kind: str, reason: str) -> None:
+    def missing(self, name: str, kind: str, reason: str, **seen: object) -> None:
+        """*seen* is what the trace does tell, as a part of the task."""
+        self._seen.setdefault(name, seen)
         self._reasons.setdefault((kind, name), []).append(reason)
 
     @staticmethod
@@ -52,9 +55,13 @@ class Sizes:
         if kind == "gemm":
             shape = assumed_gemm(assume)
             tile = {"macro_tile": list(known.macro_tile)} if known.macro_tile else {}
-            return {"kind": "gemm", **shape, "library": known.library, **tile} if shape else None
+            return (
+                {"kind": "gemm", **shape, "library": known.library, **tile, **self._seen[name]}
+                if shape
+                else None
+            )
         size = assumed_collective(assume, known.op)
-        return {"kind": "collective", **size, "backend": known.library} if size else None
+        return {"kind": "collective", **size, "backend": known.library, **self._seen[name]} if size else None
 
     def _tell(self, kind: str, name: str, several: bool) -> None:
         reasons = self._reasons[kind, name]
@@ -69,4 +76,6 @@ class Sizes:
             return kernel
         task = filled[kernel.name]
         gpus = self._collector.given.assume.get("gpus")
-        return replace(kernel, task=task, key=self.key(kernel.name, task), gpus=int(gpus) if gpus else kernel.gpus)
+        return replace(
+            kernel, task=task, key=self.key(kernel.name, task), gpus=int(gpus) if gpus else kernel.gpus
+        )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .collector import Collector, us
+from .numbers import as_float
 
 __all__ = ["DEVICE", "Log", "cells", "copy_task", "rate"]
 
@@ -63,14 +64,21 @@ def rate(text: str) -> float | None:
     """GB/s as a number, None for N/A. Raises ValueError."""
     if text.upper() == "N/A":
         return None
-    value = float(text)
+    value = as_float(text)
     if not 0 < value < 1e6:
         raise ValueError(f"got {text!r}; expected a rate in GB/s above 0")
     return value
 
 
 def copy_task(
-    *, size: int, source: str, destination: str, peer: int | None, dma: bool, workgroups: int | None, gpus: str = ""
+    *,
+    size: int,
+    source: str,
+    destination: str,
+    peer: int | None,
+    dma: bool,
+    workgroups: int | None,
+    gpus: str = "",
 ) -> dict[str, Any]:
     """A copy of the workload schema; a DMA engine takes no workgroups."""
     task: dict[str, Any] = {"kind": "copy", "bytes": size, "source": source, "destination": destination}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from .collector import Collector
+from .transferbench_copies import Transfer, add_test
 from .transferbench_log import DEVICE, Log, cells, rate
-from .transferbench_tests import Transfer, add_test
 
 __all__ = ["read_matrix"]
 
@@ -26,28 +26,37 @@ def read_matrix(log: Log, collector: Collector) -> int:
         collector.broken("expected '- Copying N bytes between ... using K CUs' above the matrix", start + 1)
         return 1
     columns = [int(index) for _, index in DEVICE.findall(log.lines[start])]
-    transfers, rows = list[Transfer](), set[int]()
+    rows = _rows(log, collector, start, columns)
+    transfers = [
+        Transfer(
+            value, int(copied[1]), f"G{i}", title[1].replace("GFX", "GPU"), i, int(copied[2]), f"G{j}", line
+        )
+        for i, (line, rates) in rows.items()
+        for j, value in zip(columns, rates, strict=True)
+        if value is not None
+    ]
+    if missing := sorted(set(columns) - set(rows)):
+        collector.broken(f"the matrix lacks the rows of GPU {', '.join(map(str, missing))}", start + 1)
+    elif transfers:
+        add_test(log, collector, "all to all", "a2a", transfers, {})
+    return 1
+
+
+def _rows(
+    log: Log, collector: Collector, start: int, columns: list[int]
+) -> dict[int, tuple[int, list[float | None]]]:
+    """GPU -> line and rates."""
+    rows: dict[int, tuple[int, list[float | None]]] = {}
     for number, line in enumerate(log.lines[start + 1 :], start + 2):
         if not (match := _ROW.match(line)):
             continue
-        source, values = int(match[1]), cells(match[2])
         try:
-            rates = [rate(value) for value in values[: len(columns)]]
+            rates = [rate(value) for value in cells(match[2])[: len(columns)]]
         except ValueError as error:
             collector.broken(f"{error}; expected {len(columns)} rates, or N/A", number)
             continue
         if len(rates) != len(columns):
             collector.broken(f"got {len(rates)} rates; expected {len(columns)}, one per GPU", number)
             continue
-        rows.add(source)
-        dma = "DMA" if title[1] == "DMA" else "GPU"
-        transfers += [
-            Transfer(float(value), int(copied[1]), f"G{source}", dma, source, int(copied[2]), f"G{destination}", number)
-            for destination, value in zip(columns, rates, strict=True)
-            if value is not None
-        ]
-    if missing := sorted(set(columns) - rows):
-        collector.broken(f"the matrix lacks the rows of GPU {', '.join(map(str, missing))}", start + 1)
-    else:
-        add_test(log, collector, "all to all", "a2a", transfers, {})
-    return 1
+        rows[int(match[1])] = number, rates
+    return rows

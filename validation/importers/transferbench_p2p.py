@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 from .collector import Collector
 from .transferbench_log import DEVICE, Log, cells, copy_task, rate
@@ -11,7 +12,9 @@ from .transferbench_log import DEVICE, Log, cells, copy_task, rate
 __all__ = ["read_p2p"]
 
 _BYTES = re.compile(r"Bytes Per Direction[\s,]+(\d+)")
-_TITLE = re.compile(r"(Unidirectional|Bidirectional) copy peak bandwidth.*\[(Local|Remote) read.*Executor:\s*(\w+)")
+_TITLE = re.compile(
+    r"(Unidirectional|Bidirectional) copy peak bandwidth.*\[(Local|Remote) read.*Executor:\s*(\w+)"
+)
 _ROW = re.compile(r"\s*(CPU|GPU)\s*(\d+)\s+(->|<->|<-)\s*,?(.*)$")
 _HOST = "the schema has no copy run by the CPU"
 _PAIR = "both directions of one pair are a workload only where every GPU has such a partner (offset of half the GPUs)"
@@ -27,7 +30,8 @@ class _Table:
     dma: bool
     line: int
     columns: list[str] = field(default_factory=list)
-    rows: dict[tuple[str, str], tuple[int, list[float | None]]] = field(default_factory=dict)  # (device, arrow)
+    #: Device and arrow -> line and rates.
+    rows: dict[tuple[str, str], tuple[int, list[float | None]]] = field(default_factory=dict)
 
     @property
     def gpus(self) -> list[str]:
@@ -41,7 +45,9 @@ def read_p2p(log: Log, collector: Collector) -> int:
         if match := _BYTES.search(line):
             size = int(match[1])
         elif match := _TITLE.search(line):
-            tables.append(_Table(match[1] == "Bidirectional", match[2] == "Remote", match[3] == "DMA", number))
+            tables.append(
+                _Table(match[1] == "Bidirectional", match[2] == "Remote", match[3] == "DMA", number)
+            )
         elif tables and not tables[-1].columns and r"\DST" in line:
             tables[-1].columns = [f"{kind} {int(index):02d}" for kind, index in DEVICE.findall(line)]
         elif tables and (match := _ROW.match(line)):
@@ -66,7 +72,9 @@ def _read_row(match: re.Match[str], line: int, table: _Table, log: Log, collecto
         collector.broken(f"{error}; expected {wanted} rates, or N/A", line)
         return
     if len(rates) != wanted or (line == len(log.lines) and not log.ended):
-        collector.broken(f"got {len(rates)} rates; expected {wanted}, one per device; the line may be cut off", line)
+        collector.broken(
+            f"got {len(rates)} rates; expected {wanted}, one per device; the line may be cut off", line
+        )
         return
     table.rows[f"{match[1]} {int(match[2]):02d}", match[3]] = line, rates
 
@@ -78,7 +86,7 @@ def _check_whole(table: _Table, log: Log, collector: Collector) -> None:
     if missing:
         collector.broken(f"the {which} table lacks the rows of {', '.join(missing)}", table.line)
     elif not table.columns:
-        collector.broken(f"the {which} table has no line of column names", table.line)
+        collector.broken(f"the {which} table has no names of columns", table.line)
 
 
 def _add_one_way(table: _Table, size: int, log: Log, collector: Collector) -> None:
@@ -89,18 +97,29 @@ def _add_one_way(table: _Table, size: int, log: Log, collector: Collector) -> No
                 continue
             executor = destination if table.remote_read else source
             if not executor.startswith("GPU"):
-                collector.leave_out(f"{source} to {destination}", _HOST, line)
+                collector.leave_out("copy from CPU", _HOST, line)
                 continue
             other = source if table.remote_read else destination
-            peer = (int(other[4:]) - int(executor[4:])) % count if other.startswith("GPU") and other != executor else None
+            peer = _offset(executor, other, count) if other.startswith("GPU") and other != executor else None
             side = "host" if other.startswith("CPU") else "gpu" if other == executor else "peer"
-            ends = {"source": side, "destination": "gpu"} if table.remote_read else {"source": "gpu", "destination": side}
+            ends = (side, "gpu") if table.remote_read else ("gpu", side)
             name = f"local copy on {executor}" if other == executor else f"copy {source} to {destination}"
             log.add_copy(
                 collector, preset="p2p_uni", name=f"{name.replace(' 0', '').replace('GPU ', 'GPU')}{_by(table)}",
-                task=copy_task(size=size, peer=peer, dma=table.dma, workgroups=log.settings.get("NUM_GPU_SE"), **ends),
+                task=_task(table, size, ends, peer, log),
                 time=size / value / 1e3, line=line,
             )  # fmt: skip
+
+
+def _offset(executor: str, other: str, count: int) -> int:
+    return (int(other[4:]) - int(executor[4:])) % count
+
+
+def _task(table: _Table, size: int, ends: tuple[str, str], peer: int | None, log: Log) -> dict[str, Any]:
+    workgroups = log.settings.get("NUM_GPU_SE")
+    return copy_task(
+        size=size, source=ends[0], destination=ends[1], peer=peer, dma=table.dma, workgroups=workgroups
+    )
 
 
 def _by(table: _Table) -> str:
@@ -113,21 +132,17 @@ def _add_both_ways(table: _Table, size: int, log: Log, collector: Collector) -> 
         for destination, value in zip(table.columns, rates, strict=True):
             if value is None or arrow != "<->":
                 continue
-            pair = f"{source} and {destination}"
             if not (source.startswith("GPU") and destination.startswith("GPU")):
-                collector.leave_out(f"both directions of {pair}", _HOST, line)
+                collector.leave_out("both directions of a CPU and a GPU", _HOST, line)
                 continue
-            peer = (int(destination[4:]) - int(source[4:])) % count
+            peer = _offset(source, destination, count)
             if 2 * peer != count:
-                collector.leave_out(f"both directions of {pair}", _PAIR, line)
+                collector.leave_out("both directions of a pair of GPUs", _PAIR, line)
                 continue
             ends = ("peer", "gpu") if table.remote_read else ("gpu", "peer")
-            task = copy_task(
-                size=size, source=ends[0], destination=ends[1], peer=peer, dma=table.dma,
-                workgroups=log.settings.get("NUM_GPU_SE"), gpus="all",
-            )  # fmt: skip
+            task = {**_task(table, size, ends, peer, log), "gpus": "all"}
             name = f"p2p GPU{int(source[4:])} to GPU{int(destination[4:])} and back{_by(table)}"
             note = f"{value:g} GB/s summed over both directions; {_ALL.format(peer)}"
             log.add_copy(
                 collector, preset="p2p_bidir", name=name, task=task, time=2 * size / value / 1e3, line=line, note=note
-            )
+            )  # fmt: skip

@@ -33,14 +33,21 @@ def read_scaling(log: Log, collector: Collector) -> int:
             _read_row(match, number, columns, (size, origin, dma, whole), log, collector)
         best = best or line.strip().startswith("Best")
     if not size or not columns:
-        collector.broken("expected '- Copying N bytes from GPU 0' and a line 'NumCUs CPU00 GPU00 ...'", begin + 1)
+        collector.broken(
+            "expected '- Copying N bytes from GPU 0' and a line 'NumCUs CPU00 GPU00 ...'", begin + 1
+        )
     elif not best:
         collector.broken("the scaling table has no last line 'Best'; the file is cut", len(log.lines))
     return 1
 
 
 def _read_row(
-    match: re.Match[str], line: int, columns: list[str], head: tuple[int, int, bool, bool], log: Log, collector: Collector
+    match: re.Match[str],
+    line: int,
+    columns: list[str],
+    head: tuple[int, int, bool, bool],
+    log: Log,
+    collector: Collector,
 ) -> None:
     size, origin, dma, whole = head
     values, workgroups = cells(match[2]), int(match[1])
@@ -60,7 +67,9 @@ def _read_row(
         side = "host" if host else "gpu" if index == origin else "peer"
         where = f"host memory {column}" if host else f"GPU{index}"
         if side == "peer" and log.gpus is None and origin:
-            collector.leave_out("copy to a peer", "the log does not tell how many GPUs there are (--assume gpus=)", line)
+            collector.leave_out(
+                "copy to a peer", "the log does not tell how many GPUs there are (--assume gpus=)", line
+            )
             continue
         peer = (index - origin) % (log.gpus or index + 1) if side == "peer" else None
         name = f"local copy on GPU{origin}" if side == "gpu" else f"copy GPU{origin} to {where}"

@@ -11,7 +11,12 @@ __all__ = ["DTYPES", "OPS", "OP_TASKS", "OP_WORDS", "collective_of", "dtype_of",
 OPS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 OP_WORDS = {op: op.replace("_", "-") for op in OPS}
 #: Name of the task in a record.
-OP_TASKS = {"all_reduce": "reduce", "all_gather": "gather", "reduce_scatter": "scatter", "all_to_all": "exchange"}
+OP_TASKS = {
+    "all_reduce": "reduce",
+    "all_gather": "gather",
+    "reduce_scatter": "scatter",
+    "all_to_all": "exchange",
+}
 
 #: Letters and digits only, lower case -> data type of the schema.
 DTYPES = {

@@ -1,0 +1,133 @@
+"""How long scenarios and the study take, how many events and how much memory they need, beside the bounds asked of them.
+
+    python benchmarks/bench_scenarios.py [--json] [--quick]
+
+Times belong to the computer they were taken on. A scenario is one GEMM beside one all-gather on eight GPUs, folded; its
+result is computed anew each time (runs are otherwise remembered). The study runs in a process of its own, start-up
+included, without its band.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from c3sim import runs
+from c3sim.api import prepare, run_prepared
+from c3sim.loading import load_study
+from c3sim.simulation import simulate
+from c3sim.strategies import apply
+from c3sim.studies.cases import study_cases
+
+COMMAND = (sys.executable, "-c", "from c3sim.cli import main; main()", "study", "conccl", "--no-band")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One figure; *bound* is what it has to keep, *aim* what would be good."""
+
+    name: str
+    value: float
+    unit: str
+    bound: float | None = None
+    aim: float | None = None
+
+
+def typical(call: Callable[[], object], repeats: int) -> float:
+    """Median seconds of one *call*, the first one left out."""
+    call()
+    taken = []
+    for _ in range(repeats):
+        begin = perf_counter()
+        call()
+        taken.append(perf_counter() - begin)
+    return median(taken)
+
+
+def scenario_rows(repeats: int) -> list[Row]:
+    """One scenario: simulated once, and as ``c3sim.run`` gives it, with isolated times, yardstick and energy."""
+    rows = []
+    workload, node = prepare("gemm-beside-all-gather", None)
+    for strategy in ("base", "conccl"):
+        (candidate,) = apply(strategy, workload, node)
+        once = typical(lambda only=candidate.workload: simulate(node, only), repeats)  # type: ignore[misc]
+
+        def whole(name: str = strategy) -> None:
+            runs._runs.clear()
+            run_prepared(workload, node, name)
+
+        rows.append(Row(name=f"scenario, {strategy}: simulated once", value=1e3 * once, unit="ms"))
+        name = f"scenario, {strategy}: whole result"
+        rows.append(Row(name=name, value=1e3 * typical(whole, repeats), unit="ms", bound=30, aim=5))
+    return rows
+
+
+def event_rows() -> list[Row]:
+    """Events of every scenario of the study under every candidate of every strategy."""
+    events = [
+        simulate(case.node, candidate.workload).events
+        for case in study_cases(load_study("conccl"))
+        for strategy in ("base", "sp", "rp", "sp_rp", "conccl", "conccl_rp")
+        for candidate in apply(strategy, case.workload, case.node)
+    ]
+    return [
+        Row(name=f"events per scenario, median of {len(events)}", value=median(events), unit="events"),
+        Row(name="events per scenario, most", value=max(events), unit="events", bound=500),
+    ]
+
+
+def study_rows(repeats: int) -> list[Row]:
+    """The study as a command: seconds, and the most memory that was resident."""
+    with TemporaryDirectory() as folder:
+        plain = [_child([*COMMAND], folder) for _ in range(repeats)]
+        drawn = _child([*COMMAND, "--plot", "study.png"], folder)
+    return [
+        Row(name="study without its band", value=median(s for s, _ in plain), unit="s", bound=20, aim=5),
+        Row(name="the same with its picture", value=drawn[0], unit="s"),
+        Row(name="peak memory of the study", value=max(mb for _, mb in plain), unit="MB", bound=300),
+        Row(name="peak memory with its picture", value=drawn[1], unit="MB", bound=300),
+    ]
+
+
+def _child(command: list[str], folder: str) -> tuple[float, float]:
+    """Seconds and peak resident memory [MB] of a process."""
+    begin = perf_counter()
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"the study ended with exit code {process.returncode}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return perf_counter() - begin, usage.ru_maxrss * unit / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Speed and size of scenarios and of the study.")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument(
+        "--quick", action="store_true", help="few repeats: does it run, and what order of magnitude?"
+    )
+    args = parser.parse_args()
+    repeats = 3 if args.quick else 50
+    rows = [*scenario_rows(repeats), *event_rows(), *study_rows(1 if args.quick else 3)]
+    if args.json:
+        document = {"benchmark": "scenarios", "cores": os.cpu_count(), "rows": [asdict(row) for row in rows]}
+        print(json.dumps(document, indent=2))
+        return
+    print(f"{'':42} {'measured':>10} {'bound':>8} {'aim':>6}  unit   ({os.cpu_count()} cores)")
+    for row in rows:
+        bound, aim = ("-" if limit is None else f"{limit:g}" for limit in (row.bound, row.aim))
+        late = "" if row.bound is None or row.value <= row.bound else "  over its bound"
+        print(f"{row.name:42} {row.value:10.2f} {bound:>8} {aim:>6}  {row.unit}{late}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""``c3sim import``: logs of benchmarks and profilers become measurement records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from c3sim.cli.emit import emit_json, say
+from c3sim.errors import C3simError, InputError, InputErrors
+
+__all__ = ["import_logs", "register"]
+
+Results = list[tuple[Path, Any]]  # ImportResult, of a package that is imported only when it is needed
+
+COMPLETE, PARTIAL, NOTHING = 0, 1, 2
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    app.command("import")(import_logs)
+
+
+def import_logs(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Logs; .gz is unpacked.")],
+    node: Annotated[
+        str, typer.Option("--node", metavar="NODE", help="The node they were measured on; never guessed.")
+    ],
+    format: Annotated[str, typer.Option("--format", help="auto, or one of those below.")] = "auto",
+    role: Annotated[
+        str, typer.Option("--role", help="validation, or calibration (may be fitted to).")
+    ] = "validation",
+    suite: Annotated[
+        str, typer.Option("--suite", help="Name of the suite. Left out: after format and test.")
+    ] = "",
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--assume", metavar="KEY=VALUE", help="What a log lacks: op, size, dtype, m, n, k, gpus."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the records (replaces it). Else: printed."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of lines.")
+    ] = False,
+) -> None:
+    """Turn logs of benchmarks and profilers into measurement records, one JSON line each.
+
+    \b
+    Formats (found by content):
+      nccl-tests        nccl-tests and rccl-tests, text, also with -A 1
+      nccl-tests-json   their JSON output
+      nccl-tests-csv    their CSV output
+      transferbench     TransferBench p2p, scaling, a2a and test files, text and CSV
+      hipblaslt-bench   hipblaslt-bench log
+      rocblas-bench     rocblas-bench log
+      kineto            PyTorch profiler trace, with overlap and slowdowns
+      rocprofv3         kernel-trace CSV of rocprofv3, with overlap
+
+    \b
+    Exit code:
+      0  everything in the logs was read (what is no record is named in a warning)
+      1  a log is damaged or cut off, or gave kernel times but no record; what could be read is written
+      2  no log gave a record or a kernel time, or a file could not be opened; nothing is written
+
+    \b
+    Examples:
+      c3sim import all_gather.txt --node mi300x-8 --out runs.jsonl
+      c3sim import trace_rank0.json.gz --node mi300x-8 --json
+      c3sim import rocblas.log --node mi300x-8 --assume dtype=bf16
+    """
+    from c3sim.validation.importers import find_target, import_file
+    from c3sim.validation.importers.assumed import parse_assumptions
+
+    target, doubt = find_target(node, role, suite, parse_assumptions(assume or ()))
+    results: Results = []
+    errors: list[InputError] = []
+    for file in files:
+        try:
+            results.append((file, import_file(file, format, target)))
+        except C3simError as error:
+            errors += getattr(error, "errors", [error])
+    if errors:
+        raise InputErrors(errors)
+    if doubt:
+        say(f"warning: {doubt}")
+    _tell(results)
+    code = _code(results)
+    _deliver(results, out if code != NOTHING else None, as_json, code)
+    raise typer.Exit(code)
+
+
+def _code(results: Results) -> int:
+    if not any(result.records or result.kernels for _, result in results):
+        return NOTHING
+    whole = all(result.records and not result.partial for _, result in results)
+    return COMPLETE if whole else PARTIAL
+
+
+def _tell(results: Results) -> None:
+    """Standard error: what is wrong or worth knowing, then a line per file."""
+    for file, result in results:
+        for remark in result.remarks:
+            place = f"{file}:{remark.line}" if remark.line else str(file)
+            say(f"{place}: {'not read' if remark.lost else 'warning'}: {remark.message}")
+        partial = ", partial: not everything could be read" if result.partial else ""
+        say(f"{file}: {result.format}, {len(result.records)} records{partial}")
+
+
+def _deliver(results: Results, out: Path | None, as_json: bool, code: int) -> None:
+    import json
+
+    records = [record for _, result in results for record in result.records]
+    lines = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
+    if out is not None and records:
+        from c3sim.output.files import write_text
+
+        write_text(out, lines)
+    if as_json:
+        shown = [_summary(file, result) for file, result in results]
+        emit_json({"files": shown, "records": records, "out": str(out) if out else None, "exit_code": code})
+    elif out is None:
+        typer.echo(lines, nl=False)
+    if not as_json:
+        from c3sim.validation.importers.summary import kernel_lines
+
+        for _, result in results:
+            for line in kernel_lines(result):
+                say(line)
+
+
+def _summary(file: Path, result: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    kernels = [{**asdict(kernel), "slowdown": kernel.slowdown} for kernel in result.kernels]
+    return {
+        "file": str(file), "format": result.format, "records": len(result.records), "partial": result.partial,
+        "warnings": list(result.warnings), "kernels": kernels, "overlaps": [asdict(each) for each in result.overlaps],
+    }  # fmt: skip

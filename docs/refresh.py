@@ -1,0 +1,137 @@
+"""Regenerates what the documents show of results: the pictures, and the table of errors in README.md.
+
+    python docs/refresh.py [--check]
+
+With --check nothing is written; the exit code is 1 if the table in README.md is not what the models give now.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+import c3sim
+from c3sim.loading import load_hardware
+from c3sim.output.plot import plot_timeline
+from c3sim.output.plot_study import plot_study
+from c3sim.output.study_tables import published_fractions
+from c3sim.records import load_records
+from c3sim.validation.compare import Case, compare
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+BEGIN, END = "<!-- trust:begin -->", "<!-- trust:end -->"
+PICTURES = "docs/img"
+STUDY = """The means of the study above, beside those of its source (arXiv 2412.14335), to which nothing was fitted. All-gather and
+all-to-all on compute units beside a GEMM are checked against these means only: every open measured run of a GEMM beside
+a collective on this machine is an all-reduce."""
+
+#: What is predicted -> its metrics in the comparison, bounds on median and 90th percentile (design targets).
+KINDS = {
+    "a GEMM alone": (("isolated_gemm",), (6, 15)),
+    "a collective alone": (("isolated_collective", "isolated_commands"), (6, 15)),
+    "a copy or stream kernel alone": (("isolated_copy", "isolated_stream"), (6, 15)),
+    "a GEMM beside other work: wall time": (("wall",), (8, 20)),
+    "a GEMM beside other work: slowdown of the GEMM": (("gemm_slowdown",), (8, 20)),
+    "a GEMM beside other work: slowdown of the collective": (("collective_slowdown",), (15, 40)),
+}
+
+
+def predictions() -> list[Case]:
+    """Every packaged MI300X record beside its prediction."""
+    folder = Path(str(files("c3sim.validation"))) / "data" / "published" / "mi300x"
+    return compare(load_hardware("mi300x-8").node, load_records(*sorted(folder.glob("*.jsonl"))))
+
+
+def trust(cases: Sequence[Case]) -> str:
+    """The table by kind, over held-out rows only, and the one by suite."""
+    lines = [
+        "| held out, never fitted to | figures | median error | p90 | bounds |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, (metrics, (median, p90)) in KINDS.items():
+        suites = (
+            {case.suite for case in cases if case.metric == "gemm_slowdown"} if "beside" in name else None
+        )
+        found = [
+            case
+            for case in cases
+            if case.metric in metrics
+            and case.role == "validation"
+            and (suites is None or case.suite in suites)
+        ]
+        if found:
+            lines.append(f"| {name} | {len(found)} | {_errors(found)} | {median} %, {p90} % |")
+    rows = _by_suite(cases)
+    head = ["| suite | what | rows | figures | median error | p90 |", "|---|---|---|---:|---:|---:|"]
+    summary = f"<details><summary>Every suite of measurements ({len(cases)} figures)</summary>"
+    return "\n".join([*lines, "", summary, "", *head, *rows, "", "</details>"])
+
+
+def means() -> str:
+    """The study's mean fraction of ideal beside the published one, per strategy."""
+    study = c3sim.study("conccl", band=False)
+    lines = ["| strategy | simulated | published | off by |", "|---|---:|---:|---:|"]
+    for name, theirs in published_fractions(study).items():
+        ours = study["strategies"][name]["mean_fraction_of_ideal"]
+        lines.append(
+            f"| {name} | {100 * ours:.0f} % | {100 * theirs:.0f} % | {100 * (ours - theirs):+.0f} points |"
+        )
+    return "\n".join(lines)
+
+
+def _by_suite(cases: Sequence[Case]) -> list[str]:
+    groups: dict[tuple[str, str, str], list[Case]] = {}
+    for case in cases:
+        groups.setdefault((case.suite, case.metric, case.role), []).append(case)
+    roles = {"calibration": "fitted to", "validation": "held out"}
+    return [
+        f"| {suite} | {metric.replace('_', ' ')} | {roles[role]} | {len(found)} | {_errors(found)} |"
+        for (suite, metric, role), found in sorted(groups.items())
+    ]
+
+
+def _errors(cases: Iterable[Case]) -> str:
+    """Median and 90th percentile of the absolute relative error, as two cells."""
+    errors = np.array([abs(case.error) for case in cases])
+    return f"{100 * np.median(errors):.1f} % | {100 * np.quantile(errors, 0.9):.1f} %"
+
+
+def with_block(text: str, block: str) -> str:
+    """README *text* with *block* between the markers."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{block}\n{END}{rest.split(END)[1]}"
+
+
+def draw() -> None:
+    """The pictures that README.md shows, as the commands beside them make them."""
+    folder = ROOT / PICTURES
+    folder.mkdir(parents=True, exist_ok=True)
+    plot_study(c3sim.study("conccl"), folder / "study-conccl.png")
+    plot_timeline(c3sim.run("gemm-beside-all-gather", strategy="sp", trace=True), folder / "timeline.png")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Regenerate pictures and the table of errors.")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit code 1 if the table is out of date"
+    )
+    args = parser.parse_args()
+    text = README.read_text(encoding="utf-8")
+    now = with_block(text, f"{trust(predictions())}\n\n{STUDY}\n\n{means()}")
+    if args.check:
+        sys.exit(
+            0 if now == text else "README.md: the table of errors is out of date; run python docs/refresh.py"
+        )
+    draw()
+    README.write_text(now, encoding="utf-8")
+    print(f"wrote README.md and {PICTURES}")
+
+
+if __name__ == "__main__":
+    main()

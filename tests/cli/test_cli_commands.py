@@ -1,0 +1,177 @@
+"""Every command once: what it prints, and that ``--json`` holds what is promised."""
+
+import json
+
+import pytest
+
+from c3sim import __version__
+from c3sim.strategies import STRATEGIES
+
+#: The promise of design.md: ``run --json`` has at least these.
+RUN = {
+    "workload", "node", "strategy", "wall_s", "serial_s", "ideal_speedup", "speedup", "fraction_of_ideal", "own_fraction",
+    "energy_j", "tasks",
+}  # fmt: skip
+TASK = {"isolated_s", "start_s", "end_s", "time_s", "slowdown"}
+COMMANDS = ("list", "show", "run", "compare", "explain", "study", "schema")
+
+
+def data_of(result):
+    """The JSON document on standard output, nothing else beside it."""
+    assert (result.exit_code, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def test_version(cli):
+    assert cli("--version").stdout == f"c3sim {__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(cli, command):
+    result = cli(command, "--help")
+    assert result.exit_code == 0
+    assert "Examples:\n" in result.stdout and f"    c3sim {command} " in result.stdout
+    assert "--json" in result.stdout
+
+
+def test_help_names_every_command(cli):
+    text = cli("--help").stdout
+    assert all(f"\n  {command} " in text for command in COMMANDS)
+
+
+def test_no_command_shows_help(cli):
+    assert "Usage: " in (result := cli()).output and result.exit_code == 2
+
+
+# list and show ---------------------------------------------------------------------------------------------------
+
+
+def test_list_names_everything(cli):
+    found = data_of(cli("list", "--json"))
+    assert list(found) == ["nodes", "workloads", "studies", "strategies"]
+    assert {"mi300x-8", "teaching-4"} <= {entry["name"] for entry in found["nodes"]}
+    assert [entry["name"] for entry in found["strategies"]] == list(STRATEGIES)
+    assert all(entry["description"] for entries in found.values() for entry in entries)
+    assert not any("does not load" in entry["description"] for entries in found.values() for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [("nodes", "mi300x-8"), ("workloads", "gemm-alone"), ("studies", "conccl"), ("strategies", "conccl_rp")],
+)
+def test_list_of_one_kind(cli, what, name):
+    assert name in cli("list", what).stdout
+    assert list(data_of(cli("list", what, "--json"))) == [what]
+
+
+def test_show_a_node_with_sources_and_intervals(cli):
+    found = data_of(cli("show", "mi300x-8", "--json"))
+    rows = {row["path"]: row for row in found["values"]}
+    assert found["kind"] == "node"
+    links = rows["links.bandwidth"]
+    assert links["unit"] == "B/s" and links["source"]
+    assert links["interval"][0] <= links["value"] <= links["interval"][1]
+    assert rows["gpu.hbm.capacity"]["value"] == 192 * 2**30
+    text = cli("show", "mi300x-8").stdout
+    assert "links.bandwidth" in text and links["text"] in text and "interval" in text
+
+
+def test_every_number_of_a_node_has_a_source(cli):
+    for node in ("mi300x-8", "teaching-4"):
+        rows = data_of(cli("show", node, "--json"))["values"]
+        numbers = [row for row in rows if isinstance(row["value"], float)]
+        assert numbers and all(row["source"] for row in numbers)
+
+
+def test_show_a_workload_with_its_defaults(cli, pair):
+    rows = {row["path"]: row for row in data_of(cli("show", pair, "--json"))["values"]}
+    assert (rows["task.gemm.m"]["value"], rows["task.gemm.m"]["source"]) == (4096, "line 4")
+    assert (rows["task.gemm.library"]["value"], rows["task.gemm.library"]["source"]) == (
+        "hipblaslt",
+        "default",
+    )
+    assert (rows["task.gather.size"]["text"], rows["task.gather.size"]["unit"]) == ("64 MiB", "B")
+    assert "task.gather.size" in cli("show", pair).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("conccl", "study"), ("gemm-alone", "workload"), ("rp", "strategy")]
+)
+def test_show_other_kinds(cli, name, kind):
+    found = data_of(cli("show", name, "--json"))
+    assert (found["kind"], found["name"]) == (kind, name)
+    assert cli("show", name).stdout.startswith(f"{kind} {name}\n")
+
+
+# run, compare, explain -------------------------------------------------------------------------------------------
+
+
+def test_run_has_what_is_promised(cli, pair):
+    found = data_of(cli("run", pair, "--json"))
+    assert set(found) >= RUN
+    assert set(found["tasks"]) == {"gemm", "gather"}
+    assert all(set(task) >= TASK for task in found["tasks"].values())
+    assert found["wall_s"] == max(task["end_s"] for task in found["tasks"].values())
+
+
+def test_run_prints_a_table(cli, pair):
+    lines = cli("run", pair, "--strategy", "sp").stdout.splitlines()
+    assert lines[0] == "pair on mi300x-8, strategy sp"
+    assert lines[1].startswith("wall ") and any(line.startswith("gather") for line in lines)
+
+
+def test_run_takes_node_strategy_and_settings(cli, pair):
+    slow = data_of(
+        cli(
+            "run",
+            pair,
+            "--json",
+            "--node",
+            "teaching-4",
+            "--strategy",
+            "sp",
+            "--set",
+            "links.bandwidth=1 GB/s",
+        )
+    )
+    fast = data_of(cli("run", pair, "--json", "--node", "teaching-4", "--strategy", "sp"))
+    assert (slow["node"], slow["strategy"]) == ("teaching-4", "sp")
+    assert slow["tasks"]["gather"]["isolated_s"] > 2 * fast["tasks"]["gather"]["isolated_s"]
+
+
+def test_run_writes_trace_and_picture(cli, pair, empty):
+    result = cli("run", pair, "--trace", "run.pftrace", "--plot", "run.png", "--json")
+    assert json.loads(result.stdout)["workload"] == "pair"
+    assert result.stderr.splitlines() == [
+        "wrote run.pftrace; open it at https://ui.perfetto.dev",
+        "wrote run.png",
+    ]
+    assert (empty / "run.png").read_bytes().startswith(b"\x89PNG")
+    assert (empty / "run.pftrace").stat().st_size > 1000
+
+
+def test_compare_all_that_apply(cli, pair):
+    found = data_of(cli("compare", pair, "--json"))
+    assert list(found["strategies"]) == list(STRATEGIES)
+    assert all(set(entry) >= RUN for entry in found["strategies"].values())
+    assert "fastest: " in cli("compare", pair).stdout
+
+
+def test_compare_a_list(cli, pair):
+    assert list(data_of(cli("compare", pair, "--strategies", "sp,rp:16", "--json"))["strategies"]) == [
+        "sp",
+        "rp:16",
+    ]
+
+
+def test_explain_adds_up(cli, pair):
+    found = data_of(cli("explain", pair, "--json"))
+    for task in found["tasks"].values():
+        assert task["slowdown"] == pytest.approx(1 + sum(task["causes"].values()) + task["left_over"])
+    assert "where the time went" in cli("explain", pair, "--strategy", "conccl").stdout
+
+
+@pytest.mark.parametrize("kind", ["node", "gpu", "workload", "study", "record"])
+def test_schema(cli, kind):
+    found = data_of(cli("schema", kind))
+    assert found["title"] == f"c3sim {kind}" and found["$schema"].endswith("2020-12/schema")

@@ -1,0 +1,112 @@
+"""The command as a process of its own, in an empty folder: start-up, pipes, interrupts, completion."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from cli_case import COMMAND, files
+
+HEAVY = {
+    "pydantic",
+    "numpy",
+    "pandas",
+    "scipy",
+    "pint",
+    "simpy",
+    "yaml",
+    "rich",
+    "matplotlib",
+    "perfetto",
+    "joblib",
+}
+
+
+def test_a_result_from_an_empty_folder(shell, empty):
+    run = shell("run", "gemm-alone", "--json")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert json.loads(run.stdout)["tasks"]["gemm"]["slowdown"] == 1.0
+    assert files(empty) == []
+
+
+def test_an_error_is_one_line_and_no_traceback(shell, empty):
+    run = shell("run", "gemm-alone", "--set", "task.gemm.m=0", "--plot", "x.png")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == "task.gemm.m: got 0; must be greater than 0\n"
+    assert files(empty) == []
+
+
+def test_the_same_input_gives_the_same_bytes(shell):
+    first, second = (shell("compare", "gemm-beside-all-gather", "--json").stdout for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("script", ["import c3sim", "import c3sim.cli.app", "from c3sim.cli import main"])
+def test_nothing_heavy_is_imported_before_a_command_needs_it(script, empty):
+    """Half a second for --help is a bound on what is imported; times would depend on the computer."""
+    code = f"{script}; import sys; print(*{{name.split('.')[0] for name in sys.modules}})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not HEAVY & set(loaded.split())
+
+
+def test_a_reader_that_goes_away_is_no_error_to_talk_about(empty):
+    read, write = os.pipe()
+    os.close(read)
+    run = subprocess.run(
+        [*COMMAND, "schema", "node"], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    os.close(write)
+    assert run.stderr == "" and run.returncode != 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_one_line(empty):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [*COMMAND, "schema", "node"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert (run.returncode, run.stderr) == (1, "c3sim: no space left on device\n")
+
+
+#: The command, which interrupts itself as Ctrl-C would when its first scenario begins.
+INTERRUPTED = """
+import os, signal
+from c3sim.cli import main
+from c3sim.studies import rows
+begun = rows.rows_of
+rows.rows_of = lambda *arguments: os.kill(os.getpid(), signal.SIGINT) or begun(*arguments)
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
+    command = [sys.executable, "-c", INTERRUPTED, "study", "conccl", "--jobs", "1", "--out", "results"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout) == (130, "")
+    assert run.stderr == "c3sim: interrupted; nothing more was written\n"
+    assert files(empty) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("c3sim stu", ["study"]),
+        ("c3sim run gemm-al", ["gemm-alone"]),
+        ("c3sim run gemm-alone --strategy conccl_", ["conccl_rp"]),
+        ("c3sim run gemm-alone --node teach", ["teaching-4"]),
+        ("c3sim compare gemm-alone --strategies base,sp_", ["base,sp_rp"]),
+        ("c3sim study conccl-", ["conccl-pool"]),
+        ("c3sim show teach", ["teaching-4"]),
+        ("c3sim schema wo", ["workload"]),
+    ],
+)
+def test_completion(shell, words, expected):
+    given = {"_C3SIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert shell(env={**os.environ, **given}).stdout.split() == expected
+
+
+def test_completion_of_files(shell, pair):
+    given = {"_C3SIM_COMPLETE": "complete_bash", "COMP_WORDS": "c3sim run ./pa", "COMP_CWORD": "2"}
+    assert shell(env={**os.environ, **given}).stdout.split() == ["./pair.yaml"]

@@ -1,0 +1,132 @@
+"""``c3sim study``: tables, files, and the shape of ``--json``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+SWEEP = """\
+schema: 1
+name: sweep
+node: teaching-4
+workload: gemm-beside-all-gather
+strategies: [base, sp]
+outputs: [wall_s, speedup]
+axes: {task.gather.size: [16 MiB, 64 MiB]}
+"""
+C3 = """\
+schema: 1
+name: two
+workload: c3-pair
+strategies: [base, conccl]
+outputs: [speedup, c3]
+scenarios: [{name: one, set: {task.gemm.m: 1024}}, {name: other, set: {task.gemm.m: 2048}}]
+published: {source: nobody, mean_fraction_of_ideal: {base: 0.25}, note: checked against nothing}
+"""
+MEANS = {"mean_fraction_of_ideal", "ratio_of_means", "mean_own_fraction", "mean_speedup", "max_speedup"}
+
+
+@pytest.fixture
+def sweep(empty):
+    Path("sweep.yaml").write_text(SWEEP, encoding="utf-8")
+    return "sweep.yaml"
+
+
+@pytest.fixture
+def two(empty):
+    Path("two.yaml").write_text(C3, encoding="utf-8")
+    return "two.yaml"
+
+
+def test_conccl_has_what_is_promised(cli):
+    result = cli("study", "conccl", "--no-band", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    names = ["base", "sp", "rp", "sp_rp", "conccl", "conccl_rp", "auto"]
+    assert list(found["strategies"]) == names and len(found["scenarios"]) == 30
+    assert all(set(row) >= MEANS for row in found["strategies"].values())
+    for scenario in found["scenarios"]:
+        assert set(scenario) >= {
+            "name", "class", "collective", "bytes", "gemm", "gemm_isolated_s", "comm_isolated_s", "strategies",
+        }  # fmt: skip
+        assert set(scenario["gemm"]) == {"m", "n", "k", "dtype"}
+        for run in scenario["strategies"].values():
+            assert set(run) >= {"wall_s", "speedup", "fraction_of_ideal"}
+    assert set(found["published"]["mean_fraction_of_ideal"]) == set(names) - {"auto"}
+
+
+def test_conccl_says_how_far_it_is_off_and_what_it_is_checked_against(cli):
+    text = cli("study", "conccl", "--no-band").stdout
+    rows = {
+        line.split()[0]: line.split()
+        for line in text.splitlines()
+        if line.startswith(("base ", "conccl_rp "))
+    }
+    assert rows["base"][-2] == "21.0" and rows["conccl_rp"][-2] == "72.0"
+    for row in rows.values():  # columns: name, fraction, ..., published, difference
+        assert float(row[-1]) == pytest.approx(float(row[1]) - float(row[-2]), abs=0.11)
+    assert "largest speedup, conccl_rp: " in text and "published 1.67x" in text
+    last = " ".join(text.splitlines()[-2:])
+    assert "checked against these published means only" in last and "all-reduce" in last
+
+
+@pytest.mark.slow
+def test_the_band_is_in_the_json(cli):
+    found = json.loads(cli("study", "conccl", "--json").stdout)
+    for row in found["strategies"].values():
+        low, high = row["band"]
+        assert low <= high
+
+
+def test_a_sweep_is_a_table_of_rows(cli, sweep):
+    lines = cli("study", sweep).stdout.splitlines()
+    assert lines[0] == "sweep on teaching-4"
+    assert sum("16 MiB" in line for line in lines) == 2
+    assert len(json.loads(cli("study", sweep, "--json").stdout)["rows"]) == 4
+
+
+def test_out_leaves_table_data_and_picture(cli, two, empty):
+    result = cli("study", two, "--out", "deep/results")
+    folder = Path("deep/results")
+    assert sorted(path.name for path in folder.iterdir()) == ["two.json", "two.png", "two.txt"]
+    text = (folder / "two.txt").read_text(encoding="utf-8")
+    assert "checked against nothing" in text and "\x1b" not in text
+    assert set(json.loads((folder / "two.json").read_text(encoding="utf-8"))["strategies"]) == {
+        "base",
+        "conccl",
+    }
+    assert (folder / "two.png").read_bytes().startswith(b"\x89PNG")
+    assert result.stderr.splitlines() == [
+        f"wrote {folder / name}" for name in ("two.txt", "two.json", "two.png")
+    ]
+
+
+def test_plot(cli, two, empty):
+    assert cli("study", two, "--plot", "two.svg", "--jobs", "1").exit_code == 0
+    assert "</svg>" in Path("two.svg").read_text(encoding="utf-8")
+
+
+def test_a_sweep_leaves_no_picture(cli, sweep, empty):
+    cli("study", sweep, "--out", ".")
+    assert sorted(path.name for path in empty.iterdir()) == ["sweep.json", "sweep.txt", "sweep.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["sweep.yaml", "--plot", "a.png"],
+            "--plot: study 'sweep' has nothing to draw; pictures need the output 'c3'",
+        ),
+        (["sweep.yaml", "--out", "sweep.yaml"], "sweep.yaml: --out: is not a folder; allowed: a folder"),
+        (["sweep.yaml", "--out", "sweep.yaml/x"], "cannot write"),
+        (["sweep.yaml", "--node", "techaing-4"], "unknown node 'techaing-4'; did you mean 'teaching-4'?"),
+        (["conclc"], "unknown study 'conclc'; did you mean 'conccl'?"),
+        (["conccl", "--plot", "a.jpg"], "a.jpg: unknown suffix '.jpg'; allowed: .png, .svg, .pdf"),
+    ],
+)
+def test_wrong_studies(cli, sweep, empty, arguments, message):
+    result = cli("study", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert [path.name for path in empty.iterdir()] == ["sweep.yaml"]

@@ -1,0 +1,47 @@
+"""The picture of a study: what is drawn, and what cannot be."""
+
+import pytest
+
+from c3sim.errors import InputError
+from c3sim.output.plot_study import plot_study
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def test_a_bar_per_strategy_and_how_far_it_is_off(study):
+    means, _ = plot_study(study).axes
+    assert [label.get_text() for label in means.get_xticklabels()] == list(study["strategies"])
+    assert [bar.get_height() for bar in means.patches] == pytest.approx([20, 40, 38, 43, 65, 70, 72])
+    assert texts(means)[:2] == ["20.0  (-1.0)", "40.0  (-2.0)"]  # published: 21 and 42 %
+    assert texts(means)[3] == "43.0"  # nothing published
+
+
+def test_a_cell_per_scenario_and_strategy(study):
+    _, every = plot_study(study).axes
+    assert len(every.texts) == len(study["strategies"]) * len(study["scenarios"])
+    assert texts(every)[0] == "6"  # base of pair0: 0.2 - 0.03 * 4.5 = 0.065, halves to even
+
+
+def test_what_is_undefined_is_left_out(study):
+    del study["published"]
+    study["scenarios"][0]["strategies"]["base"]["fraction_of_ideal"] = None
+    study["strategies"]["base"] |= {"mean_fraction_of_ideal": None, "band": None}
+    means, every = plot_study(study).axes
+    assert texts(means)[0] == "-"
+    assert len(every.texts) == len(study["strategies"]) * len(study["scenarios"]) - 1
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_the_same_study_gives_the_same_bytes(study, tmp_path, suffix):
+    paths = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
+    for path in paths:
+        plot_study(study, path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_a_study_without_strategies_cannot_be_drawn(tmp_path):
+    with pytest.raises(InputError, match="no strategies to draw"):
+        plot_study({"name": "sweep", "rows": []}, tmp_path / "a.png")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,78 @@
+"""A calibration as YAML, and put into the files of a node."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+import yaml
+
+from c3sim.loading import load_hardware
+from c3sim.validation.calibrate import calibrate
+from c3sim.validation.calibration_text import in_file_units, to_dict, to_yaml
+from c3sim.validation.calibration_write import write_calibration
+from c3sim.validation.record_files import load
+
+
+def copy_of_the_node(folder: Path) -> Path:
+    """The node's two files, to be changed."""
+    root = Path(str(files("c3sim.hwmodels")))
+    shutil.copy(root / "mi300x.yaml", folder / "gpu.yaml")
+    text = (root / "nodes" / "mi300x-8.yaml").read_text(encoding="utf-8")
+    node = folder / "node.yaml"
+    node.write_text(text.replace("\ngpu: mi300x\n", "\ngpu: gpu.yaml\n"), encoding="utf-8")
+    return node
+
+
+def test_writing_changes_value_and_source_and_nothing_else(tmp_path):
+    node = copy_of_the_node(tmp_path)
+    before = {name: (tmp_path / name).read_text(encoding="utf-8") for name in ("gpu.yaml", "node.yaml")}
+    found = calibrate(node, [each for each in load() if each.suite == "gemm_fp8"][::5], "gemm_fp8")
+    assert {
+        name: (tmp_path / name).read_text(encoding="utf-8") for name in before
+    } == before  # only when told
+    write_calibration(found, node, "2030-01-02")
+    path = "gpu.gemm_libraries.ck_blockscale.operand_feed"
+    loaded, old = load_hardware(node), load_hardware("mi300x-8")
+    fitted = found.groups[0].fit.parameters[0]
+    assert loaded.provenance[path].value == pytest.approx(fitted.value, rel=5e-3)
+    assert loaded.provenance[path].source.startswith("calibrated 2030-01-02 on ")
+    assert loaded.provenance[path].interval == old.provenance[path].interval
+    changed = [
+        key
+        for key, leaf in loaded.provenance.items()
+        if (leaf.value, leaf.note) != (old.provenance[key].value, old.provenance[key].note)
+    ]
+    assert changed in ([], [path])
+    assert (tmp_path / "node.yaml").read_text(encoding="utf-8") == before["node.yaml"]
+    write_calibration(calibrate(node, list(found.groups[0].records), "gemm_fp8"), node, "2030-01-03")
+    assert load_hardware(node).provenance[path].source.count("calibrated") <= 1 + old.provenance[
+        path
+    ].source.count("calibrated 20", 1)
+
+
+def test_the_yaml_has_provenance():
+    found = calibrate("mi300x-8", [each for each in load() if each.suite == "gemm_fp8"][::5], "gemm_fp8")
+    data = yaml.safe_load(to_yaml(found, "2030-01-02"))
+    assert data == to_dict(found, "2030-01-02")
+    (group,) = data["groups"]
+    assert group["records"] == len(found.groups[0].records) and len(group["data"]) == 16
+    assert {"residual_median", "residual_p90", "fitted"} <= set(group)
+    assert data["date"] == "2030-01-02" and data["validation_records_left_out"] > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "text"),
+    [
+        ("gpu.hbm.bandwidth", 5.2967e12, "5.3 TB/s"),
+        ("gpu.energy.flop.bf16", 1.12345e-12, "1.12 pJ/flop"),
+        ("gpu.hbm.read_efficiency", 0.92949, "0.929"),
+        ("collective_libraries.rccl.slice_bytes", 28571.3, "28600 B"),
+        ("collective_libraries.rccl.launch_latency", 0.0, "0 us"),
+    ],
+)
+def test_values_are_written_with_three_digits_in_the_unit_of_the_file(path, value, text):
+    leaf = load_hardware("mi300x-8").provenance[path]
+    assert in_file_units(leaf, value) == text
