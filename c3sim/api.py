@@ -93,7 +93,9 @@ def study(
     return run_study(load_study(_pathlike(name_or_path)), node=on, **options)
 
 
-def prepare(workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None) -> tuple[Workload, Node]:
+def prepare(
+    workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None
+) -> tuple[Workload, Node]:
     """Models of both, with the settings made and checked against each other."""
     loaded = open_workload(_pathlike(workload)) if isinstance(workload, str | PathLike) else workload
     plain = loaded.workload if isinstance(loaded, LoadedWorkload) else loaded

@@ -41,7 +41,7 @@ def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
 
 
 def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tuple[str, Any]]:
-    """pydantic's errors by path. Of a union, which fails once per branch, only the branch of the right type is told."""
+    """Pydantic's errors by path. Of a union, which fails once per branch, only the branch of the right type is told."""
     found: dict[str, list[Any]] = {}
     for entry in error.errors(include_url=False):
         found.setdefault(_path(entry["loc"], places), []).append(entry)

@@ -50,4 +50,6 @@ class DeadlockError(C3simError):
         self.waiting = waiting
 
     def __str__(self) -> str:
-        return "deadlock: " + "; ".join(f"task {name!r} waits for {what}" for name, what in self.waiting.items())
+        return "deadlock: " + "; ".join(
+            f"task {name!r} waits for {what}" for name, what in self.waiting.items()
+        )

@@ -24,7 +24,8 @@ SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 
 class GpuState(NamedTuple):
     """What every flow of a GPU feels: *clock* as a share of the maximum, *load* asked of memory (1 = all it can give),
-    and the share of what a compute unit asks that it gets from *memory*, through an L2 that is loaded as well."""
+    and the share of what a compute unit asks that it gets from *memory*, through an L2 that is loaded as well.
+    """
 
     clock: float
     memory: float
@@ -136,7 +137,10 @@ class Machine:
             + 2 * links * energy.link_byte
         )
         load = Load(
-            core=nominal * core, held=compute_units * energy.compute_unit, uncore=nominal * uncore, clocked=clocked
+            core=nominal * core,
+            held=compute_units * energy.compute_unit,
+            uncore=nominal * uncore,
+            clocked=clocked,
         )
         tags = FlowTags(
             task=task, gpu=gpu, load=load, reads=nominal * traffic.hbm_read, writes=nominal * traffic.hbm_write,
@@ -156,7 +160,9 @@ class Machine:
         """Bytes per second that other tasks insert into the memory-side cache of *gpu* now (static)."""
         if "cache" in self.private:
             return 0.0
-        return sum(f.tags.inserts for f in self.fluid.flows if f.tags.gpu == gpu and f.tags.task != task)
+        return float(
+            sum(f.tags.inserts for f in self.fluid.flows if f.tags.gpu == gpu and f.tags.task != task)
+        )
 
     # -- private ------------------------------------------------------------------------------------------------
 

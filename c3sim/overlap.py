@@ -30,4 +30,6 @@ def overlap(isolated: Sequence[float], wall: float) -> Overlap:
     """From the *isolated* times of the tasks and the *wall* time of them together [s]."""
     serial = sum(isolated)
     ideal, speedup = serial / max(isolated), serial / wall
-    return Overlap(serial, ideal, speedup, (speedup - 1) / (ideal - 1) if ideal - 1 > NOTHING_TO_GAIN else None)
+    return Overlap(
+        serial, ideal, speedup, (speedup - 1) / (ideal - 1) if ideal - 1 > NOTHING_TO_GAIN else None
+    )

@@ -92,7 +92,8 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
     if task.algorithm is not None and task.algorithm not in ALGORITHMS[task.op]:
         errors.append(
             InputError(
-                unknown(f"algorithm of {task.op}", task.algorithm, ALGORITHMS[task.op]), join(path, "algorithm")
+                unknown(f"algorithm of {task.op}", task.algorithm, ALGORITHMS[task.op]),
+                join(path, "algorithm"),
             )
         )
     if task.protocol is not None and task.protocol not in library.protocols:

@@ -53,7 +53,9 @@ class TaskResult:
     slowdown: float  # time_s / isolated_s
     kind: str
     energy_j: float
-    detail: Mapping[str, Any] = field(default_factory=dict)  # macro-tile, rounds, channels, protocol, bytes moved ...
+    detail: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # macro-tile, rounds, channels, protocol, bytes moved ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

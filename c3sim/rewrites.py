@@ -73,7 +73,9 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
         task = workload.tasks[name]
         assert isinstance(task, Collective)
         if task.backend == "dma":
-            having = [key for key, library in node.collective_libraries.items() if task.op in library.algorithms]
+            having = [
+                key for key, library in node.collective_libraries.items() if task.op in library.algorithms
+            ]
             if not having:
                 message = f"no collective library of {node.name} has {task.op!r}"
                 raise InputError(message, f"tasks.{name}.op")
@@ -116,7 +118,11 @@ def prioritised(workload: Workload, node: Node) -> Workload:
     late = len(members) > 1 or any(task.after or task.repeat > 1 for task in members)
     highest = max((s.priority for name, s in ordered.streams.items() if name != first), default=0)
     stream = ordered.streams.get(first, Stream())
-    return with_streams(ordered, {first: stream.model_copy(update={"priority": highest + 1})}) if late else ordered
+    return (
+        with_streams(ordered, {first: stream.model_copy(update={"priority": highest + 1})})
+        if late
+        else ordered
+    )
 
 
 def streams_of(workload: Workload, tasks: Iterable[str]) -> set[str]:

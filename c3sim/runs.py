@@ -46,7 +46,9 @@ class Run:
 
 
 _runs: dict[tuple[str, str, frozenset[str]], Run] = {}
-_nodes: dict[int, tuple[Node, str]] = {}  # id -> the node, kept alive so that the id stays its own, and its text
+_nodes: dict[
+    int, tuple[Node, str]
+] = {}  # id -> the node, kept alive so that the id stays its own, and its text
 
 
 def alone(workload: Workload, task: str) -> Workload:

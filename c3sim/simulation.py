@@ -46,7 +46,9 @@ def can_fold(workload: Workload, node: Node) -> bool:
     if workload.host.threads == "per_gpu":
         return True
     by_dma = any(
-        task.kind == "commands" or (isinstance(task, Collective) and task.backend == "dma") or task.kind == "host"
+        task.kind == "commands"
+        or (isinstance(task, Collective) and task.backend == "dma")
+        or task.kind == "host"
         for task in workload.tasks.values()
     )
     return workload.host.launch == "queued" and not by_dma

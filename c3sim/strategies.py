@@ -74,7 +74,8 @@ def _sp_rp(workload: Workload, node: Node, number: int | None) -> tuple[Candidat
     base = yardstick(workload, node)
     counts = splits(node) if number is None else (number,)
     return tuple(
-        Candidate(f"sp_rp:{count}", prioritised(_reserved("sp_rp", base, node, count), node)) for count in counts
+        Candidate(f"sp_rp:{count}", prioritised(_reserved("sp_rp", base, node, count), node))
+        for count in counts
     )
 
 
@@ -122,7 +123,9 @@ def apply(name: str, workload: Workload, node: Node) -> tuple[Candidate, ...]:
         if not strategy.numbered:
             raise InputError(f"strategy {name!r}: {word} takes no number; write {word!r}")
         if not (text.isascii() and text.isdigit() and 1 <= int(text) <= limit):
-            raise InputError(f"strategy {name!r}: {text!r} compute units; must be 1 to {limit}, as in '{word}:32'")
+            raise InputError(
+                f"strategy {name!r}: {text!r} compute units; must be 1 to {limit}, as in '{word}:32'"
+            )
         number = int(text)
     return strategy(workload, node, number)
 

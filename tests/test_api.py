@@ -107,8 +107,12 @@ def test_auto_reports_its_loss():
     best, loss = auto_loss(chosen, NODE, exhaustive(PAIR, NODE))
     assert loss >= 0
     walls = {c.name: run_once(NODE, c.workload).wall for c in exhaustive(PAIR, NODE)}
-    assert loss == pytest.approx(chosen.run.wall / min(walls.values()) - 1) and walls[best] == min(walls.values())
-    assert any("slower than the best choice" in note for note in c3sim.run(PAIR, node=NODE, strategy="auto").notes)
+    assert loss == pytest.approx(chosen.run.wall / min(walls.values()) - 1) and walls[best] == min(
+        walls.values()
+    )
+    assert any(
+        "slower than the best choice" in note for note in c3sim.run(PAIR, node=NODE, strategy="auto").notes
+    )
 
 
 # Input ---------------------------------------------------------------------------------------------------------
@@ -186,7 +190,9 @@ def test_importing_c3sim_imports_nothing_else():
     code = "import sys, c3sim; print([m for m in ('pydantic', 'pint', 'simpy', 'yaml', 'numpy') if m in sys.modules])"
     path = str(Path(c3sim.__file__).absolute().parents[1])
     environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 

@@ -52,7 +52,10 @@ def two_flows():
     env, recorder = simpy.Environment(), Recorder()
     fluid = Fluid(env, (recorder,))
     fluid.capacity("gpu0.x", 10.0)
-    flows = [Flow(name, work, amounts=[("gpu0.x", 1.0)], tags=tags(name)) for name, work in (("a", 20.0), ("b", 10.0))]
+    flows = [
+        Flow(name, work, amounts=[("gpu0.x", 1.0)], tags=tags(name))
+        for name, work in (("a", 20.0), ("b", 10.0))
+    ]
     for flow in flows:
         fluid.start(flow, lambda _flow: None)
     return env, fluid, flows, recorder
@@ -139,7 +142,9 @@ def test_the_parts_by_task_add_up(run):
         base = NODE.gpu.clock.idle_power if counter.name == "gpu0.power" else 0.0
         for i, value in enumerate(counter.values):
             if counter.by_task:
-                assert base + sum(part[i] for part in counter.by_task.values()) == pytest.approx(value, rel=1e-12)
+                assert base + sum(part[i] for part in counter.by_task.values()) == pytest.approx(
+                    value, rel=1e-12
+                )
 
 
 def test_the_integral_of_power_is_the_energy(run):
@@ -163,5 +168,7 @@ def test_folded_and_unfolded_runs_take_the_same_energy():
     for fold in (True, False):
         outcome, recorder = recorded(fold=fold)
         copies = NODE.gpus if outcome.folded else 1
-        used.append({task: copies * joules for task, joules in task_energies(NODE.gpu, recorder.segments()).items()})
+        used.append(
+            {task: copies * joules for task, joules in task_energies(NODE.gpu, recorder.segments()).items()}
+        )
     assert used[0] == pytest.approx(used[1], rel=1e-9)

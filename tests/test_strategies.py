@@ -105,7 +105,11 @@ def test_sp_launches_the_kernel_with_fewer_workgroups_first():
 
 def test_sp_needs_priority_only_where_order_cannot_act():
     assert one("sp", workload()).streams == {}
-    tasks = {"gemm": GEMM, "first": {**GEMM, "m": 256}, "gather": {**GATHER, "stream": "c", "after": ["first"]}}
+    tasks = {
+        "gemm": GEMM,
+        "first": {**GEMM, "m": 256},
+        "gather": {**GATHER, "stream": "c", "after": ["first"]},
+    }
     late = Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
     assert one("sp", late).streams["c"].priority == 1
 
@@ -118,7 +122,9 @@ def test_rp_reserves_the_same_number_of_cus_on_every_die():
     assert task_order(out) == ("gemm", "gather")
 
 
-@pytest.mark.parametrize(("strategy", "asked", "channels"), [("rp:8", None, 8), ("rp:128", 16, 16), ("rp:32", 40, 32)])
+@pytest.mark.parametrize(
+    ("strategy", "asked", "channels"), [("rp:8", None, 8), ("rp:128", 16, 16), ("rp:32", 40, 32)]
+)
 def test_rp_limits_the_channels_to_the_cus_reserved(strategy, asked, channels):
     assert one(strategy, workload(gather={**GATHER, "channels": asked})).tasks["gather"].channels == channels
 
@@ -149,7 +155,10 @@ def test_conccl_moves_the_collective_to_dma_engines():
 @pytest.mark.parametrize("name", ["conccl", "conccl_rp"])
 def test_dma_engines_cannot_reduce(name, op):
     message = wrong(name, workload(gather={**GATHER, "op": op}))
-    assert message == f"tasks.gather.op: DMA engines copy and cannot reduce, so not {op!r}; allowed: all_gather, all_to_all"
+    assert (
+        message
+        == f"tasks.gather.op: DMA engines copy and cannot reduce, so not {op!r}; allowed: all_gather, all_to_all"
+    )
 
 
 def test_conccl_rp_withholds_one_cu_per_die_from_memory_bound_gemms_only():
@@ -183,7 +192,9 @@ def test_a_name_that_is_no_strategy(name, message):
 @pytest.mark.parametrize("name", ["rp:8", "sp_rp:8", "conccl", "conccl_rp"])
 def test_strategies_about_the_collective_need_one(name):
     alone = Workload.model_validate({"schema": 1, "name": "w", "tasks": {"gemm": GEMM}})
-    assert wrong(name, alone) == f"strategy {name.partition(':')[0]!r} needs a collective; workload 'w' has none"
+    assert (
+        wrong(name, alone) == f"strategy {name.partition(':')[0]!r} needs a collective; workload 'w' has none"
+    )
 
 
 def test_one_stream_for_both_is_the_programs_order():

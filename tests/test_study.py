@@ -85,7 +85,11 @@ def test_other_processes_find_the_same(tmp_path):
     ("old", "new", "message"),
     [
         ("outputs: [wall_s", "outputs: [wal_s", "outputs[0]: unknown output 'wal_s'; did you mean 'wall_s'?"),
-        ("strategies: [base", "strategies: [bse", "strategies[0]: unknown strategy 'bse'; did you mean 'base'?"),
+        (
+            "strategies: [base",
+            "strategies: [bse",
+            "strategies[0]: unknown strategy 'bse'; did you mean 'base'?",
+        ),
         ("task.gemm.m: 1024", "task.gem.m: 1024", "study 'small', scenario 'one'"),
     ],
 )

@@ -52,7 +52,15 @@ def _blocks(flying: float, rows: int, columns: int, dies: int) -> Iterator[_Bloc
 
 @lru_cache(maxsize=4096)
 def gemm_traffic(
-    m: int, n: int, k: int, batch: int, tile: tuple[int, int], split_k: int, element: int, dies: int, in_flight: int
+    m: int,
+    n: int,
+    k: int,
+    batch: int,
+    tile: tuple[int, int],
+    split_k: int,
+    element: int,
+    dies: int,
+    in_flight: int,
 ) -> GemmTraffic:
     """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round robin over *dies*.
 
@@ -67,7 +75,10 @@ def gemm_traffic(
     flying = min(float(rows * columns), in_flight / max(1, min(split_k * batch, in_flight)))
     block = min(
         _blocks(flying, rows, columns, dies),
-        key=lambda b: (b.die_height * row_bytes + b.die_width * column_bytes, b.height * row_bytes + b.width * column_bytes),
+        key=lambda b: (
+            b.die_height * row_bytes + b.die_width * column_bytes,
+            b.height * row_bytes + b.width * column_bytes,
+        ),
     )
     per_die = max(1.0, flying / dies)
     l2_unique = (block.die_height * row_bytes + block.die_width * column_bytes) / per_die
@@ -82,7 +93,8 @@ def gemm_traffic(
         first_touch=compulsory,
         reread=max(0.0, unique - compulsory),
         written=written,
-        reuse_footprint=min(float(m * k), height * tile_m * k) * element + min(float(k * n), k * width * tile_n) * element,
+        reuse_footprint=min(float(m * k), height * tile_m * k) * element
+        + min(float(k * n), k * width * tile_n) * element,
     )
 
 

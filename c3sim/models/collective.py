@@ -103,7 +103,13 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
     draw, lanes = _paths(node, algorithm, wire.efficiency)
     per_link = ceil(channels / lanes)
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
-    link = node.links.bandwidth * node.links.per_peer * library.channels.link_efficiency * wire.efficiency / hop_load
+    link = (
+        node.links.bandwidth
+        * node.links.per_peer
+        * library.channels.link_efficiency
+        * wire.efficiency
+        / hop_load
+    )
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
     piece = min(library.slice_bytes, sent * unit / (steps * channels))
     flight = steps * node.links.latency

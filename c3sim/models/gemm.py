@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from math import ceil, hypot
 
 from c3sim.specs.hardware import GemmLibrary, Gpu
@@ -46,7 +47,7 @@ class GemmPlan:
 
     @property
     def body(self) -> float:
-        """s per tile beside the prologue, at the maximum clock."""
+        """S per tile beside the prologue, at the maximum clock."""
         return hypot(self.issue, self.feed)
 
 
@@ -87,17 +88,27 @@ def _tile_plan(
 
 
 _GPUS: dict[int, Gpu] = {}  # key -> spec, so that plans can be cached by a hashable key
+_KEYS: dict[int, int] = {}  # id of a spec -> its key; keys are never used twice
+_REMEMBERED = 256
+_numbers = count()
 
 
 def _key(gpu: Gpu) -> int:
-    key = id(gpu)
-    _GPUS[key] = gpu  # keeps the spec alive, so the id stays its own
+    """A key of *gpu* for the caches below; the oldest specs are forgotten, so that sweeps do not pile them up."""
+    key = _KEYS.get(id(gpu))
+    if key is None:
+        if len(_GPUS) >= _REMEMBERED:
+            oldest = next(iter(_GPUS))
+            del _KEYS[id(_GPUS.pop(oldest))]
+        key = _KEYS[id(gpu)] = next(_numbers)
+        _GPUS[key] = gpu  # keeps the spec alive, so that its id stays its own
     return key
 
 
 def _estimate(gpu: Gpu, plan: GemmPlan, memory_time: float, missing: float) -> float:
     """What the library's tuning would have measured: rounds on all CUs and memory, which overlap as far as several
-    workgroups share a CU. *missing*: share of the operand bytes that come from memory, not through the caches."""
+    workgroups share a CU. *missing*: share of the operand bytes that come from memory, not through the caches.
+    """
     slots = gpu.compute_unit_count * plan.residents
     rounds, rest = divmod(plan.tiles, slots)
     body = hypot(plan.issue, plan.feed * (1.0 - missing))
@@ -114,7 +125,15 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
     Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule* override.
     """
     return _plan(
-        _key(gpu), task.library, task.m, task.n, task.k, task.batch, task.dtype, task.macro_tile, task.schedule
+        _key(gpu),
+        task.library,
+        task.m,
+        task.n,
+        task.k,
+        task.batch,
+        task.dtype,
+        task.macro_tile,
+        task.schedule,
     )
 
 
@@ -139,7 +158,9 @@ def _plan(
         for split in sorted(splits):
             plan = _tile_plan(gpu_key, library, m, n, k, batch, dtype, tile, split, style)
             traffic = operands + (2.0 * m * n * 4 * split * batch if split > 1 else 0.0)
-            readers = min(plan.tiles, gpu.compute_unit_count) * gpu.compute_units.read_bandwidth * gpu.clock.maximum
+            readers = (
+                min(plan.tiles, gpu.compute_unit_count) * gpu.compute_units.read_bandwidth * gpu.clock.maximum
+            )
             requested = plan.feed * lib.operand_feed * plan.tiles
             missing = min(1.0, (m * k + k * n) * element * batch / requested)
             time = _estimate(gpu, plan, traffic / min(memory_rate, readers), missing)

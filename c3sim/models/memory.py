@@ -20,7 +20,8 @@ ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}  # p
 
 def memory_given(gpu: Gpu, write_share: float) -> float:
     """What the stacks give [B/s] when *write_share* of the bytes are writes: the data sheet peak times an efficiency
-    between that of pure reads (or writes) and that of an even mix."""
+    between that of pure reads (or writes) and that of an even mix.
+    """
     mixed = 2 * min(write_share, 1 - write_share)
     hbm = gpu.hbm
     return hbm.bandwidth * (hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed)

@@ -45,14 +45,18 @@ def power(factor: float, idle: float, exponent: float, loads: Iterable[Load]) ->
 
 
 @lru_cache(maxsize=65536)
-def clock_factor(limit: float, idle: float, exponent: float, minimum: float, loads: tuple[Load, ...]) -> float:
+def clock_factor(
+    limit: float, idle: float, exponent: float, minimum: float, loads: tuple[Load, ...]
+) -> float:
     """Largest clock factor in [*minimum*, 1] at which the power stays within *limit* [W]."""
     if power(1.0, idle, exponent, loads) <= limit:
         return 1.0
     if power(minimum, idle, exponent, loads) >= limit:
         return minimum
     low, high = minimum, 1.0
-    for _ in range(60):  # regula falsi, Illinois variant would save steps; bisection is enough and cannot fail
+    for _ in range(
+        60
+    ):  # regula falsi, Illinois variant would save steps; bisection is enough and cannot fail
         middle = 0.5 * (low + high)
         if power(middle, idle, exponent, loads) > limit:
             high = middle

@@ -22,7 +22,8 @@ Held = dict[int, list[tuple[Group, int]]]  # per rank: the groups and workgroups
 
 class ChannelCollective:
     """One run of a collective over all ranks; calls *started(rank)* when its channels get room, *chunk_done(i)*
-    as chunks arrive everywhere, and *done(rank)*."""
+    as chunks arrive everywhere, and *done(rank)*.
+    """
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ class Context:
     def after(self, delay: float, call: Callable[[], None]) -> None:
         """Call *call* in *delay* s."""
         timeout = self.env.timeout(delay)
-        timeout.callbacks.append(lambda _event: call())  # type: ignore[union-attr]
+        timeout.callbacks.append(lambda _event: call())
 
     def dispatcher(self, gpu: int, task: str) -> Dispatcher:
         key = (gpu, task if "compute_units" in self.machine.private else "")
@@ -79,5 +79,12 @@ class Context:
         """Log that *track* of *gpu* was occupied from *start* until now."""
         if self.spans is not None:
             self.spans.append(
-                Span(track=f"gpu{gpu}.{track}", name=name, task=task, start=start, end=self.env.now, detail=detail)
+                Span(
+                    track=f"gpu{gpu}.{track}",
+                    name=name,
+                    task=task,
+                    start=start,
+                    end=self.env.now,
+                    detail=detail,
+                )
             )

@@ -25,7 +25,8 @@ HOST = -1  # as source or destination: host memory
 @dataclass(frozen=True, slots=True)
 class Step:
     """One command: *fetch* s from doorbell to ready; *run(proceed, completed)* calls proceed() when the engine is free
-    for its next command and completed() when the host sees the end."""
+    for its next command and completed() when the host sees the end.
+    """
 
     fetch: float
     run: Callable[[Callable[[], None], Callable[[], None]], None]
@@ -134,11 +135,19 @@ class DmaQueues:
         if copy.destination == copy.source:
             return Traffic(cache=2.0, hbm_read=1.0, hbm_write=1.0, inserted=2.0, engine=engine)
         node = self.context.node
-        ports = tuple((hop, 1.0) for hop in route(node.links.topology, node.gpus, copy.source, copy.destination))
+        ports = tuple(
+            (hop, 1.0) for hop in route(node.links.topology, node.gpus, copy.source, copy.destination)
+        )
         if copy.mirrored:
             return Traffic(cache=2.0, hbm_read=1.0, hbm_write=1.0, inserted=2.0, ports=ports, engine=engine)
         remote = ((copy.destination, 0.0, 1.0),) if copy.gpu == copy.source else ((copy.source, 1.0, 0.0),)
         read = float(copy.gpu == copy.source)
         return Traffic(
-            cache=1.0, hbm_read=read, hbm_write=1.0 - read, inserted=1.0, ports=ports, remote=remote, engine=engine
+            cache=1.0,
+            hbm_read=read,
+            hbm_write=1.0 - read,
+            inserted=1.0,
+            ports=ports,
+            remote=remote,
+            engine=engine,
         )

@@ -84,7 +84,7 @@ def _turns(
     if not usable:
         raise ValueError("the mask leaves no compute unit")
     totals = dict(zip(usable, die_shares(workgroups, len(usable)), strict=True))
-    turns = []
+    turns: list[tuple[Turn, ...]] = []
     for die in range(dies):
         if rule.merged:
             turns.append((Turn(rotation((1,)), 0, totals.get(die, 0)),))

@@ -98,7 +98,13 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
 
 
 def _misses(
-    context: Context, name: str, gpu: int, traffic: object, tiles_per_second: float, warm: float, operands: float
+    context: Context,
+    name: str,
+    gpu: int,
+    traffic: object,
+    tiles_per_second: float,
+    warm: float,
+    operands: float,
 ) -> tuple[float, float]:
     """HBM bytes per tile: operands touched for the first time, operands read again."""
     from c3sim.models.caches import GemmTraffic
@@ -110,5 +116,11 @@ def _misses(
     own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
     others = context.machine.other_insertion(name, gpu)
     share = cache_share(cache.capacity, own, own + others)
-    kept = min(warm, cache.capacity) / operands * resident_fraction(min(warm, cache.capacity), share) if warm else 0.0
-    return traffic.first_touch * (1 - kept), traffic.reread * (1 - resident_fraction(traffic.reuse_footprint, share))
+    kept = (
+        min(warm, cache.capacity) / operands * resident_fraction(min(warm, cache.capacity), share)
+        if warm
+        else 0.0
+    )
+    return traffic.first_touch * (1 - kept), traffic.reread * (
+        1 - resident_fraction(traffic.reuse_footprint, share)
+    )

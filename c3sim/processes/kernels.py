@@ -38,7 +38,8 @@ class TileCost:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelSpec:
     """A kernel as the dispatcher sees it. *cost(crowd, together)*: a tile's cost with *crowd* workgroups of the
-    kernel on its CU and *together* on the GPU."""
+    kernel on its CU and *together* on the GPU.
+    """
 
     tiles: int
     schedule: str
@@ -61,7 +62,8 @@ class _Cohort:
 
 class Kernel:
     """One launch of a kernel on one GPU; calls *started()* when workgroups get room, *progressed(tiles)* as
-    tiles finish, *done()* after the last workgroup."""
+    tiles finish, *done()* after the last workgroup.
+    """
 
     def __init__(
         self,
@@ -78,7 +80,9 @@ class Kernel:
         self.started, self.progressed, self.done = started, progressed, done
         self.shape = context.shapes[task]
         self.pool = spec.tiles  # work stealing: tiles nobody has taken
-        self.longer = spec.tiles % self.shape.workgroups  # persistent: workgroups to start whose list is longer
+        self.longer = (
+            spec.tiles % self.shape.workgroups
+        )  # persistent: workgroups to start whose list is longer
         self.active: dict[_Cohort, None] = {}
         self.finished = False
         self.dispatcher = context.dispatcher(gpu, task)
@@ -108,7 +112,11 @@ class Kernel:
     def _cut(self) -> None:
         """Somebody waits: keep only the round in progress of each multi-round segment."""
         for cohort in self.active:
-            if cohort.rounds > 1 and cohort.flow is not None and self.spec.schedule in ("one_per_tile", "work_stealing"):
+            if (
+                cohort.rounds > 1
+                and cohort.flow is not None
+                and self.spec.schedule in ("one_per_tile", "work_stealing")
+            ):
                 done = self.context.fluid.progress(cohort.flow)
                 keep = max(1, ceil(done - WHOLE * cohort.rounds))
                 back = int(cohort.rounds) - keep

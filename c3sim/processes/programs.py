@@ -30,7 +30,11 @@ def program_steps(
             proceed()
 
         def wait(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
-            signals.when([key], lambda: (completed(), proceed())[1])
+            def happened() -> None:
+                completed()
+                proceed()
+
+            signals.when([key], happened)
 
         return Step(context.node.gpu.dma_engines.latency / 2, signal if command.op == "signal" else wait)
 

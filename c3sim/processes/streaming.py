@@ -47,9 +47,12 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
     return KernelSpec(tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=8, cost=cost)
 
 
-def _hit_share(context: Context, name: str, gpu: int, task: StreamKernel, asked: float, footprint: float) -> float:
+def _hit_share(
+    context: Context, name: str, gpu: int, task: StreamKernel, asked: float, footprint: float
+) -> float:
     """Part of the arrays that the memory-side cache serves: all of what is warm and still there, or nothing, since a
-    sweep over more than fits evicts each line before it is needed."""
+    sweep over more than fits evicts each line before it is needed.
+    """
     cache = context.node.gpu.memory_cache
     if cache is None or task.inputs != "warm":
         return 0.0
@@ -81,7 +84,8 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
         if "host" in ends:
             direction = "out" if task.destination == "host" else "in"
             return TileCost(
-                rate, Traffic(l2=part, cache=part, hbm_read=reads, hbm_write=writes, host=((direction, part),))
+                rate,
+                Traffic(l2=part, cache=part, hbm_read=reads, hbm_write=writes, host=((direction, part),)),
             )
         source, destination = (gpu, peer) if task.source == "gpu" else (peer, gpu)
         hops = tuple((hop, part) for hop in route(node.links.topology, node.gpus, source, destination))
@@ -90,7 +94,10 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
         if mirrored:
             reads = writes = part
         return TileCost(
-            rate, Traffic(l2=part, cache=reads + writes, hbm_read=reads, hbm_write=writes, ports=hops, remote=remote)
+            rate,
+            Traffic(
+                l2=part, cache=reads + writes, hbm_read=reads, hbm_write=writes, ports=hops, remote=remote
+            ),
         )
 
     return KernelSpec(tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=1, cost=cost)

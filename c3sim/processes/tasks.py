@@ -104,7 +104,11 @@ class TaskRuns:
             if times is None:
                 found.setdefault(name, "after " + ", ".join(self.signals.missing(needs)))
             elif times.end is None:
-                what = "a compute unit with room for its workgroups" if times.start is None else "its peers or progress"
+                what = (
+                    "a compute unit with room for its workgroups"
+                    if times.start is None
+                    else "its peers or progress"
+                )
                 found.setdefault(name, what)
         return found
 
@@ -185,7 +189,10 @@ class TaskRuns:
         if isinstance(task, Gemm):
             plan = plan_gemm(self.context.node.gpu, task)
             times.detail.update(
-                macro_tile=f"{plan.tile[0]}x{plan.tile[1]}", tiles=plan.tiles, split_k=plan.split_k, schedule=plan.schedule
+                macro_tile=f"{plan.tile[0]}x{plan.tile[1]}",
+                tiles=plan.tiles,
+                split_k=plan.split_k,
+                schedule=plan.schedule,
             )
             return gemm_kernel(self.context, name, gpu, task, fold_rounds=name not in self._awaited)
         if isinstance(task, StreamKernel):

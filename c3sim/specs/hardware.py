@@ -27,8 +27,23 @@ from c3sim.specs.quantities import (
 )
 
 __all__ = [
-    "Channels", "Clock", "CollectiveLibrary", "ComputeUnits", "Dies", "DmaEngines", "Energies", "GemmLibrary", "Gpu",
-    "Hbm", "Host", "Kernels", "L2", "Links", "MemoryCache", "Node", "Protocol",
+    "L2",
+    "Channels",
+    "Clock",
+    "CollectiveLibrary",
+    "ComputeUnits",
+    "Dies",
+    "DmaEngines",
+    "Energies",
+    "GemmLibrary",
+    "Gpu",
+    "Hbm",
+    "Host",
+    "Kernels",
+    "Links",
+    "MemoryCache",
+    "Node",
+    "Protocol",
 ]  # fmt: skip
 
 
@@ -58,7 +73,9 @@ class ComputeUnits(Spec):
         description="matrix FLOP per cycle and CU, by data type"
     )
     read_bandwidth: BytesPerCycle = Field(description="memory bytes one CU can read per cycle")
-    copy_bandwidth: BytesPerCycle = Field(description="bytes one CU can read and write in a local copy, per cycle")
+    copy_bandwidth: BytesPerCycle = Field(
+        description="bytes one CU can read and write in a local copy, per cycle"
+    )
     remote_bandwidth: BytesPerCycle = Field(description="bytes one CU can copy to or from a peer, per cycle")
 
 
@@ -86,7 +103,9 @@ class Hbm(Spec):
         description="exponent p of the soft minimum of what compute units ask for and what the stacks give"
     )
     read_efficiency: Fraction = Field(description="share of the peak that a pure read stream reaches")
-    mixed_efficiency: Fraction = Field(description="share of the peak that an even mix of reads and writes reaches")
+    mixed_efficiency: Fraction = Field(
+        description="share of the peak that an even mix of reads and writes reaches"
+    )
 
 
 class DmaEngines(Spec):
@@ -95,13 +114,17 @@ class DmaEngines(Spec):
     count: Count = Field(description="engines that can serve peers")
     bandwidth: Bandwidth = Field(description="payload one engine moves at most")
     in_flight: Bytes = Field(description="bytes one engine keeps in flight")
-    latency: Time = Field(description="doorbell to first byte plus last byte to completion signal, of one command")
+    latency: Time = Field(
+        description="doorbell to first byte plus last byte to completion signal, of one command"
+    )
 
 
 class Energies(Spec):
     """Energy of each action. Core terms scale with voltage squared, the others do not."""
 
-    flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop] = Field(description="at the maximum clock")
+    flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop] = Field(
+        description="at the maximum clock"
+    )
     compute_unit: Power = Field(description="a CU that holds waves, at the maximum clock, beside its FLOPs")
     l2_byte: EnergyPerByte = Field(description="at the maximum clock")
     cache_byte: EnergyPerByte
@@ -122,7 +145,9 @@ class Clock(Spec):
 class Kernels(Spec):
     """What every kernel pays."""
 
-    dispatch_latency: Time = Field(description="release of a queue to the first workgroup's first instruction")
+    dispatch_latency: Time = Field(
+        description="release of a queue to the first workgroup's first instruction"
+    )
     completion_latency: Time = Field(description="last workgroup's end to the signal that dependants see")
     die_clock_spread: Fraction = Field(description="slowest against fastest die, share of the clock")
 
@@ -131,14 +156,20 @@ class GemmLibrary(Spec):
     """What is known of a GEMM library: its tiles, schedule, and efficiency inside a tile."""
 
     schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"]
-    tiles: tuple[tuple[Count, Count], ...] = Field(description="macro-tiles (rows, columns) it can choose from")
+    tiles: tuple[tuple[Count, Count], ...] = Field(
+        description="macro-tiles (rows, columns) it can choose from"
+    )
     operand_feed: Bandwidth = Field(
         description="operand bytes per second and CU, as time that does not hide behind matrix instructions"
     )
-    setup: Time = Field(description="per call, before the kernel: small kernels that reset counters, fill workspaces")
+    setup: Time = Field(
+        description="per call, before the kernel: small kernels that reset counters, fill workspaces"
+    )
     prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
     split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
-    memory_efficiency: Fraction = Field(description="share of a CU's streaming rate that a tile's loads reach")
+    memory_efficiency: Fraction = Field(
+        description="share of a CU's streaming rate that a tile's loads reach"
+    )
     lds: Bytes = Field(description="LDS of the largest tile's workgroup")
     registers: Count = Field(description="vector registers per lane of a wave times waves per workgroup")
     waves: Count

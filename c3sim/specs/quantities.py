@@ -13,8 +13,20 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 __all__ = [
-    "Bandwidth", "BytesPerCycle", "Bytes", "Count", "Energy", "EnergyPerByte", "EnergyPerFlop", "Factor", "Fraction",
-    "Frequency", "Positive", "Power", "Time", "Unit",
+    "Bandwidth",
+    "Bytes",
+    "BytesPerCycle",
+    "Count",
+    "Energy",
+    "EnergyPerByte",
+    "EnergyPerFlop",
+    "Factor",
+    "Fraction",
+    "Frequency",
+    "Positive",
+    "Power",
+    "Time",
+    "Unit",
 ]  # fmt: skip
 
 
@@ -34,7 +46,9 @@ def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError(f"must be a finite number, got {value}")
     if value and not SMALLEST <= abs(value) <= LARGEST:
-        raise ValueError(f"got {value:g} in SI units; must be 0, or of a size between {SMALLEST:g} and {LARGEST:g}")
+        raise ValueError(
+            f"got {value:g} in SI units; must be 0, or of a size between {SMALLEST:g} and {LARGEST:g}"
+        )
     return value
 
 

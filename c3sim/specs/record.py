@@ -33,7 +33,9 @@ class TaskTime(Spec):
 class Measured(Spec):
     wall_us: Microseconds | None = None
     tasks: dict[str, TaskTime] = {}
-    isolated: dict[str, Microseconds] = Field({}, description="each task alone, as the same source measured it")
+    isolated: dict[str, Microseconds] = Field(
+        {}, description="each task alone, as the same source measured it"
+    )
 
 
 class Record(Spec):
@@ -44,7 +46,9 @@ class Record(Spec):
     workload: Workload
     strategy: str = "as_written"
     measured: Measured
-    samples: Annotated[int, Field(gt=0)] | None = Field(None, description="how many runs stand behind the figures")
+    samples: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="how many runs stand behind the figures"
+    )
     source: str
     software: str
     role: Literal["calibration", "validation"]
@@ -54,5 +58,7 @@ class Record(Spec):
 
 def record_id(node: str, workload: dict[str, object], strategy: str, software: str) -> str:
     """First 16 hex digits of the SHA-256 of the conditions as canonical JSON (sorted keys, no spaces)."""
-    text = json.dumps([node, workload, strategy, software], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    text = json.dumps(
+        [node, workload, strategy, software], sort_keys=True, separators=(",", ":"), ensure_ascii=True
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -30,10 +30,14 @@ class Study(Spec):
     node: str = "mi300x-8"
     workload: str | None = Field(None, description="default workload of the scenarios")
     scenarios: tuple[Scenario, ...] = ()
-    axes: dict[str, tuple[Any, ...]] = Field({}, description="path -> values; crossed with each other and the scenarios")
+    axes: dict[str, tuple[Any, ...]] = Field(
+        {}, description="path -> values; crossed with each other and the scenarios"
+    )
     strategies: tuple[str, ...] = ("base",)
     outputs: tuple[str, ...] = ("wall_s", "speedup", "fraction_of_ideal", "own_fraction")
-    published: dict[str, Any] = Field({}, description="figures to show beside, with their source; never inputs")
+    published: dict[str, Any] = Field(
+        {}, description="figures to show beside, with their source; never inputs"
+    )
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     @model_validator(mode="after")

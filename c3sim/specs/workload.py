@@ -14,8 +14,19 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from c3sim.specs.quantities import Bytes, Count, Time
 
 __all__ = [
-    "Buffer", "Collective", "Commands", "Copy", "Dtype", "Gemm", "HostTask", "HostThreads", "Stream", "StreamKernel",
-    "Task", "Workload", "DTYPE_BYTES",
+    "DTYPE_BYTES",
+    "Buffer",
+    "Collective",
+    "Commands",
+    "Copy",
+    "Dtype",
+    "Gemm",
+    "HostTask",
+    "HostThreads",
+    "Stream",
+    "StreamKernel",
+    "Task",
+    "Workload",
 ]  # fmt: skip
 
 Dtype = Literal["bf16", "fp16", "fp8", "fp32"]
@@ -34,7 +45,8 @@ class Buffer(Spec):
     dtype: Dtype | None = None
     home: Literal["gpu", "host", "sharded"] = "gpu"
     state: Literal["cold", "warm", "rotating"] = Field(
-        "cold", description="in the memory-side cache at the start: not (cold), as left by the last turn of a loop (warm); rotating = cold"
+        "cold",
+        description="in the memory-side cache at the start: not (cold), as left by the last turn of a loop (warm); rotating = cold",
     )
 
     @model_validator(mode="after")
@@ -75,7 +87,9 @@ class Gemm(_Task):
     batch: Count = 1
     dtype: Dtype = "bf16"
     library: str = "hipblaslt"
-    macro_tile: tuple[Count, Count] | None = Field(None, description="rows, columns; left out: the library's choice")
+    macro_tile: tuple[Count, Count] | None = Field(
+        None, description="rows, columns; left out: the library's choice"
+    )
     schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"] | None = None
     workgroups: Count | None = Field(None, description="grid of a persistent schedule; left out: one per CU")
     inputs: Literal["cold", "warm", "rotating"] = Field("cold", description="state of private operands")

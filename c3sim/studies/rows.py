@@ -26,7 +26,12 @@ def rows_of(case: Case, strategies: Sequence[str]) -> list[Row]:
     for strategy in strategies:
         result = run_prepared(case.workload, case.node, strategy)
         chosen = choose(strategy, case.workload, case.node)
-        row = {"scenario": case.name, "strategy": strategy, "chosen": chosen.candidate.name, **_fields(result)}
+        row = {
+            "scenario": case.name,
+            "strategy": strategy,
+            "chosen": chosen.candidate.name,
+            **_fields(result),
+        }
         if strategy == "auto":
             rivals = exhaustive(case.workload, case.node)
             row["best"], row["loss"] = auto_loss(chosen, case.node, rivals)

@@ -24,18 +24,43 @@ def make_timeline() -> Timeline:
     ]
     return Timeline(
         spans=[
-            Span(track="gpu0.stream.compute", name="gemm", task="gemm", start=0.0, end=3 * MS, detail={"tiles": 1184}),
+            Span(
+                track="gpu0.stream.compute",
+                name="gemm",
+                task="gemm",
+                start=0.0,
+                end=3 * MS,
+                detail={"tiles": 1184},
+            ),
             Span(track="gpu0.stream.comm", name="all_gather", task="gather", start=0.5 * MS, end=2 * MS),
-            Span(track="gpu0.dma[0]", name="copy", task="gather", start=0.5 * MS, end=1.5 * MS, detail={"peer": 1}),
-            Span(track="gpu0.dma[0]", name="copy", task="other", start=1.0 * MS, end=2.0 * MS, detail={"peer": 2}),
+            Span(
+                track="gpu0.dma[0]",
+                name="copy",
+                task="gather",
+                start=0.5 * MS,
+                end=1.5 * MS,
+                detail={"peer": 1},
+            ),
+            Span(
+                track="gpu0.dma[0]",
+                name="copy",
+                task="other",
+                start=1.0 * MS,
+                end=2.0 * MS,
+                detail={"peer": 2},
+            ),
             Span(track="host", name="launch", task="gemm", start=0.0, end=5e-6),
         ],
         counters=[
             counter("gpu0.compute_units", "1", 304, gemm=[304, 272, 304, 0], gather=[0, 32, 0, 0]),
             counter("gpu0.hbm", "B/s", 5.3e12, gemm=[1.5e12, 1e12, 1.5e12, 0], gather=[0, 0.9e12, 0, 0]),
             *links,
-            Counter(name="gpu0.clock", unit="Hz", times=TIMES, values=[2.1e9, 1.8e9, 2.0e9, 2.1e9], maximum=2.1e9),
-            Counter(name="gpu0.power", unit="W", times=TIMES, values=[650.0, 750.0, 700.0, 140.0], maximum=750.0),
+            Counter(
+                name="gpu0.clock", unit="Hz", times=TIMES, values=[2.1e9, 1.8e9, 2.0e9, 2.1e9], maximum=2.1e9
+            ),
+            Counter(
+                name="gpu0.power", unit="W", times=TIMES, values=[650.0, 750.0, 700.0, 140.0], maximum=750.0
+            ),
         ],
         end=3 * MS,
     )
@@ -43,7 +68,13 @@ def make_timeline() -> Timeline:
 
 def make_task(kind: str, isolated: float, start: float, end: float) -> TaskResult:
     return TaskResult(
-        isolated_s=isolated, start_s=start, end_s=end, time_s=end, slowdown=end / isolated, kind=kind, energy_j=1.5
+        isolated_s=isolated,
+        start_s=start,
+        end_s=end,
+        time_s=end,
+        slowdown=end / isolated,
+        kind=kind,
+        energy_j=1.5,
     )
 
 
@@ -103,7 +134,11 @@ def make_study() -> dict[str, Any]:
         kind = ("G-long", "C-long", "GC-equal")[index % 3]
         shares = {name: mean + 0.03 * (index - 4.5) for name, mean in MEANS.items()}
         runs = {
-            name: {"wall_s": 9 * MS / (1 + 0.6 * share), "speedup": 1 + 0.6 * share, "fraction_of_ideal": share}
+            name: {
+                "wall_s": 9 * MS / (1 + 0.6 * share),
+                "speedup": 1 + 0.6 * share,
+                "fraction_of_ideal": share,
+            }
             for name, share in shares.items()
         }
         scenarios.append(
@@ -134,7 +169,13 @@ def make_study() -> dict[str, Any]:
         },
         "scenarios": scenarios,
         "published": {
-            "mean_fraction_of_ideal": {"base": 0.21, "sp": 0.42, "rp": 0.41, "conccl": 0.66, "conccl_rp": 0.72},
+            "mean_fraction_of_ideal": {
+                "base": 0.21,
+                "sp": 0.42,
+                "rp": 0.41,
+                "conccl": 0.66,
+                "conccl_rp": 0.72,
+            },
             "source": "arXiv 2412.14335",
         },
     }

@@ -45,5 +45,3 @@ def written(tmp_path: Path) -> Callable[[ImportResult], list]:
         return load_records(path)
 
     return round_trip
-
-

@@ -9,7 +9,9 @@ from c3sim.validation.importers import hipblaslt_bench, rocblas_bench
 
 def test_hipblaslt_bench(text, given, written):
     """The macro-tile comes from the kernel name below the values."""
-    result = hipblaslt_bench.read(text("hipblaslt_bench_from_documentation.log"), given(node="mi300x-8", gpus=8))
+    result = hipblaslt_bench.read(
+        text("hipblaslt_bench_from_documentation.log"), given(node="mi300x-8", gpus=8)
+    )
     (record,) = written(result)
     task = record.workload.tasks["gemm"]
     assert (task.m, task.n, task.k, task.dtype) == (4096, 4864, 32896, "bf16")
@@ -37,7 +39,9 @@ def test_rocblas_bench_takes_the_data_type_from_the_command(text, given, written
 
 
 def test_rocblas_bench_never_invents_a_data_type(text, given):
-    log = "\n".join(line for line in text("rocblas_bench_from_documentation.log").split("\n") if "./" not in line)
+    log = "\n".join(
+        line for line in text("rocblas_bench_from_documentation.log").split("\n") if "./" not in line
+    )
     result = rocblas_bench.read(log, given())
     assert not result.records and "does not tell the data type" in result.warnings[0]
     (record,) = rocblas_bench.read(log, given(assume={"dtype": "fp32"})).records
@@ -49,7 +53,12 @@ def test_rocblas_bench_never_invents_a_data_type(text, given):
     [
         (",1280\n", "\n", "line 4: got 11 values; expected 12: transa,transb,m,n,k", True),
         (",4000,4000,4000,1,", ",4000,4000,x,1,", "line 4: 'x' is not a whole number", True),
-        (",100000,1280", ",200000,1280", "line 4: the rate (Gflops) does not follow from shape and time", True),
+        (
+            ",100000,1280",
+            ",200000,1280",
+            "line 4: the rate (Gflops) does not follow from shape and time",
+            True,
+        ),
         ("-r f32_r", "-r i8_r", "line 4: GEMM left out: operands of type i8_r", False),
         ("N,N,4000,4000,4000,1,4000,0,4000,4000,100000,1280\n", "", "line 1: no values; expected", True),
     ],

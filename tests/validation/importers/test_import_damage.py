@@ -35,7 +35,7 @@ def test_damaged_logs_never_raise_and_give_valid_records(name, data, given):
         if kind == 0:
             damaged = whole[:place]
         elif kind == 1:
-            damaged = whole[:place] + dice.choice("x-,|\n 0:{}\"") + whole[place + 1 :]
+            damaged = whole[:place] + dice.choice('x-,|\n 0:{}"') + whole[place + 1 :]
         else:
             damaged = whole[:place] + whole[place + dice.randrange(1, 200) :]
         try:

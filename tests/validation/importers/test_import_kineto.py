@@ -17,7 +17,9 @@ def trace(data) -> str:
 
 
 def kernels(document: dict, part: str) -> list[dict]:
-    return [event for event in document["traceEvents"] if event.get("cat") == "kernel" and part in event["name"]]
+    return [
+        event for event in document["traceEvents"] if event.get("cat") == "kernel" and part in event["name"]
+    ]
 
 
 def with_isolated(trace: str) -> dict:
@@ -77,7 +79,9 @@ def test_without_isolated_kernels_no_slowdown_is_made_up(trace, given):
     result = kineto.read(trace, given())
     assert all(kernel.slowdown is None for kernel in result.kernels if kernel.kind != "other")
     assert all("isolated" not in record["measured"] for record in result.records)
-    assert any("runs alone in this trace: its slowdown is not known" in warning for warning in result.warnings)
+    assert any(
+        "runs alone in this trace: its slowdown is not known" in warning for warning in result.warnings
+    )
 
 
 def test_isolated_kernels_give_slowdowns_and_records_of_their_own(trace, given, written):

@@ -16,7 +16,9 @@ def trace(data) -> str:
 
 
 def kernels(document: dict, part: str) -> list[dict]:
-    return [event for event in document["traceEvents"] if event.get("cat") == "kernel" and part in event["name"]]
+    return [
+        event for event in document["traceEvents"] if event.get("cat") == "kernel" and part in event["name"]
+    ]
 
 
 def test_a_trace_without_shapes_and_metadata_says_what_is_missing(trace, given):
@@ -36,7 +38,14 @@ def test_a_trace_without_shapes_and_metadata_says_what_is_missing(trace, given):
 def test_sizes_are_found_by_the_launch_when_kernels_have_no_external_id(trace, given):
     document = json.loads(trace)
     for event in kernels(document, ""):
-        for key in ("External id", "Collective name", "In msg nelems", "Out msg nelems", "dtype", "Group size"):
+        for key in (
+            "External id",
+            "Collective name",
+            "In msg nelems",
+            "Out msg nelems",
+            "dtype",
+            "Group size",
+        ):
             event["args"].pop(key, None)
     result = kineto.read(json.dumps(document), given(gpus=4))
     assert len(result.records) == 2 and "gather" in result.records[1]["workload"]["tasks"]

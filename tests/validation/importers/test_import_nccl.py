@@ -125,7 +125,9 @@ def test_json_with_a_missing_figure_names_the_entry(text, given):
 
 @pytest.mark.parametrize(("importer", "suffix"), [(nccl_json, "json"), (nccl_csv, "csv")])
 def test_json_and_csv_of_rccl_tests(importer, suffix, text, given, written):
-    result = importer.read(text(f"rccl_all_reduce_from_documentation.{suffix}"), given(node="mi300x-8", gpus=8))
+    result = importer.read(
+        text(f"rccl_all_reduce_from_documentation.{suffix}"), given(node="mi300x-8", gpus=8)
+    )
     assert names(result) == ["all-reduce 8 MiB", "all-reduce 8 MiB, in place"]
     assert [record.measured.isolated["reduce"] for record in written(result)] == [91.1, 94.94]
 

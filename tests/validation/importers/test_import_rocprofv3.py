@@ -20,11 +20,16 @@ def test_overlap_and_slowdowns_need_no_sizes(text, given):
 
 
 def test_with_sizes_from_the_user_it_gives_records(text, given, written):
-    result = rocprofv3.read(text("rocprofv3_kernel_trace_from_documentation.csv"), given(node="mi300x-8", assume=SIZES))
+    result = rocprofv3.read(
+        text("rocprofv3_kernel_trace_from_documentation.csv"), given(node="mi300x-8", assume=SIZES)
+    )
     records = {record.suite: record for record in written(result)}
     together = records["rocprofv3_concurrent"]
     assert together.measured.isolated == {"reduce": 3600.0, "gemm": 1650.0}
-    assert together.measured.tasks["gemm"].time_us == 2300.0 and together.measured.tasks["gemm"].start_us == 100.0
+    assert (
+        together.measured.tasks["gemm"].time_us == 2300.0
+        and together.measured.tasks["gemm"].start_us == 100.0
+    )
     reduce, gemm = together.workload.tasks["reduce"], together.workload.tasks["gemm"]
     assert (reduce.backend, reduce.channels, gemm.macro_tile) == ("rccl", 56, (256, 224))
     assert "assumed by the user: m=8192" in together.source
