@@ -19,7 +19,7 @@ def time_unit(longest: float) -> tuple[str, float]:
 
 def percent(fraction: float | None, digits: int = 1) -> str:
     """0.4213 as "42.1"; the per cent sign belongs to the header or the sentence around it."""
-    return MISSING if fraction is None else f"{100 * fraction:.{digits}f}"
+    return MISSING if fraction is None else f"{100 * fraction:z.{digits}f}"
 
 
 def times(ratio: float | None) -> str:
