@@ -7,8 +7,18 @@ import re
 from c3sim.errors import InputError, InputErrors
 from c3sim.hints import unknown
 from c3sim.models.collective import ALGORITHMS
+from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Workload
+from c3sim.specs.workload import (
+    DTYPE_BYTES,
+    Collective,
+    Commands,
+    Copy,
+    Gemm,
+    StreamKernel,
+    Task,
+    Workload,
+)
 from c3sim.yaml_nodes import join
 
 __all__ = ["check_on_node", "parse_cu_mask"]
@@ -50,6 +60,7 @@ def check_on_node(workload: Workload, node: Node) -> None:
     errors: list[InputError] = []
     for name, task in workload.tasks.items():
         path = join("tasks", name)
+        errors += _size_errors(task, node, path)
         if isinstance(task, Collective):
             errors += _collective_errors(task, node, path)
         elif isinstance(task, Gemm):
@@ -65,6 +76,26 @@ def check_on_node(workload: Workload, node: Node) -> None:
             errors.append(InputError(error.message, f"{join('streams', name)}.compute_units"))
     if errors:
         raise InputErrors(errors)
+
+
+def _size_errors(task: Task, node: Node, path: str) -> list[InputError]:
+    """What one task works on must fit into the memory of a GPU."""
+    if isinstance(task, Gemm):
+        elements = task.m * task.k + task.k * task.n + task.m * task.n
+        size, field = float(elements * DTYPE_BYTES[task.dtype] * task.batch), ""
+    elif isinstance(task, StreamKernel):
+        size, field = sum(ARRAYS[task.pattern]) * task.bytes, "bytes"
+    elif isinstance(task, Collective):
+        size, field = task.size, "size"
+    elif isinstance(task, Copy):
+        size, field = task.bytes, "bytes"
+    else:
+        return []
+    capacity = node.gpu.hbm.capacity
+    if size <= capacity:
+        return []
+    message = f"needs {size / 2**30:.4g} GiB; a GPU of {node.name} has {capacity / 2**30:.4g} GiB of memory"
+    return [InputError(message, join(path, field) if field else path)]
 
 
 def _collective_errors(task: Collective, node: Node, path: str) -> list[InputError]:

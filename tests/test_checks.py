@@ -162,3 +162,14 @@ def test_a_collective_needs_two_gpus(node):
 def test_every_mistake_is_told_at_once(node):
     both = workload({"a": {**GATHER, "backend": "x"}, "b": {**GEMM, "library": "y"}})
     assert wrong(check_on_node, both, node).count("\n") == 1
+
+
+def test_what_a_task_works_on_fits_into_a_gpu():
+    """192 GiB of HBM. 10^6 x 10^6 in 16 bit is 2 * 10^12 B = 1863 GiB, the operands 2 * 2 * 10^6 * 8192 B = 31 GiB."""
+    large = workload(
+        {"g": {"kind": "gemm", "m": 10**6, "n": 10**6, "k": 8192}, "s": {**GATHER, "size": 300 * 2**30}}
+    )
+    assert wrong(check_on_node, large, load_hardware("mi300x-8").node) == (
+        "tasks.g: needs 1893 GiB; a GPU of mi300x-8 has 192 GiB of memory\n"
+        "tasks.s.size: needs 300 GiB; a GPU of mi300x-8 has 192 GiB of memory"
+    )

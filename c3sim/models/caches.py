@@ -13,9 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 
-__all__ = ["GemmTraffic", "cache_share", "gemm_traffic", "resident_fraction"]
+__all__ = ["SLICE_BYTES", "GemmTraffic", "cache_share", "gemm_traffic", "resident_fraction"]
+
+
+SLICE_BYTES = 128  # of K per row or column that a tile stages at a time: depthU 64 in 16 bit, 128 in 8 bit
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,13 @@ def gemm_traffic(
     element: int,
     dies: int,
     in_flight: int,
+    l2_capacity: float = inf,
 ) -> GemmTraffic:
     """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round robin over *dies*.
 
     Tuned libraries order tiles for their L2s: the order with the least traffic past them, then the least past all dies.
+    Tiles of a die walk K in step; they share as far as one of its L2s, *l2_capacity* bytes, holds two slices of all
+    their rows and columns, the one in use and the one that arrives.
     """
     tile_m, tile_n = min(tile[0], m), min(tile[1], n)
     rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
@@ -84,6 +90,8 @@ def gemm_traffic(
     l2_unique = (block.die_height * row_bytes + block.die_width * column_bytes) / per_die
     height, width = block.height, block.width
     requested = row_bytes + column_bytes
+    slices = 2 * SLICE_BYTES * (block.die_height * tile_m + block.die_width * tile_n)
+    l2_unique += (requested - l2_unique) * (1.0 - min(1.0, l2_capacity / slices))
     written = float(tile_m * tile_n * (element if split_k == 1 else 4))
     unique = (height * row_bytes + width * column_bytes) / flying  # past the dies, per tile
     compulsory = (m * k + k * n) * element * batch / tiles

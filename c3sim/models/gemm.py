@@ -19,12 +19,12 @@ from functools import lru_cache
 from itertools import count
 from math import ceil, hypot
 
+from c3sim.models.caches import SLICE_BYTES
 from c3sim.specs.hardware import GemmLibrary, Gpu
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
 
 __all__ = ["GemmPlan", "plan_gemm"]
 
-DEPTH_BYTES = 128  # bytes of K per row that a workgroup stages in LDS (depthU 64 in 16 bit, 128 in 8 bit)
 THREADS = 256
 
 
@@ -68,7 +68,7 @@ def _tile_plan(
     flops = 2.0 * tile[0] * tile[1] * depth
     issue = flops / cu.flops_per_cycle[dtype] / clock  # type: ignore[index]
     feed = (tile[0] + tile[1]) * depth * element / lib.operand_feed
-    lds = float(min(cu.lds, (tile[0] + tile[1]) * DEPTH_BYTES))
+    lds = float(min(cu.lds, (tile[0] + tile[1]) * SLICE_BYTES))
     registers = 4 * min(512, ceil(tile[0] * tile[1] / THREADS) + 2 * ceil((tile[0] + tile[1]) / 8) + 64)
     tiles = ceil(m / tile[0]) * ceil(n / tile[1]) * split * batch
     return GemmPlan(

@@ -68,6 +68,7 @@ def panel(axes: Axes, title: str, unit: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
+    axes.locator_params(axis="y", nbins=5)
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

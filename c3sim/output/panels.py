@@ -53,7 +53,7 @@ def draw_lanes(axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str
         colour = colours[name]
         start, end, alone = (t / length for t in (task.start_s, task.end_s, task.isolated_s))
         waited = f"waited {start:.3f} {unit}, " if start >= 0.0005 else ""
-        text = f"{waited}ran {end - start:.3f} {unit}; {times(task.slowdown)} its {alone:.3f} {unit} alone"
+        text = f"{waited}ran {end - start:.3f} {unit}: in all {times(task.slowdown)} its {alone:.3f} {unit} alone"
         label = axes.annotate(name, (0, lane + 0.25), (3, 0), textcoords="offset points", fontweight="bold")
         axes.annotate(text, (1, 0), (8, 0), xycoords=label, textcoords="offset points", va="bottom")
         if start > 0:
@@ -71,19 +71,20 @@ def draw_panel(axes: Axes, panel: Panel, counter: Counter, colours: Mapping[str,
     """One counter over time, its capacity as a dashed line, its mean in the title."""
     named = "" if panel.counter != "link" else f", {counter.name}"
     look.panel(axes, panel.title + named, panel.unit)
-    total = extended(counter.times, counter.values, scale.end)
-    instants = [time / scale.length for time in total[0]]
-    values = [value / panel.size for value in total[1]]
+    start = min(counter.times, default=0.0) if panel.line else 0.0  # there is no clock before anything runs
+    since, totals = extended(counter.times, counter.values, scale.end, min(start, scale.end))
+    instants = [time / scale.length for time in since]
+    values = [value / panel.size for value in totals]
+    mean = average(instants, values)
     if panel.line:
         axes.plot(instants, values, color=look.INK, linewidth=1.6, drawstyle="steps-post")
     else:
         _areas(axes, instants, values, panel, counter, colours, scale)
-    top, note = max(values), f"mean {figures(average(counter, scale.end) / panel.size)} {panel.unit}"
+    top, note = max(values), f"mean {figures(mean)} {panel.unit}"
     if counter.maximum is not None:
         limit = counter.maximum / panel.size
         top = max(top, limit)
-        share = average(counter, scale.end) / counter.maximum if counter.maximum else 0.0
-        note += f" = {percent(share, 0)} % of {panel.limit}"
+        note += f", {percent(mean / limit if limit else 0.0, 0)} % of {panel.limit}"
         axes.axhline(limit, color=look.INK, linestyle="--", linewidth=1.2)
         where: dict[str, Any] = {
             "xycoords": ("axes fraction", "data"),
@@ -109,10 +110,13 @@ def _areas(
 ) -> None:
     """The parts of the tasks stacked on each other in their order; what no task accounts for is grey."""
     floor = [0.0] * len(instants)
-    for name in sorted(counter.by_task, key=list(colours).index):
+    order = {name: number for number, name in enumerate(colours)}
+    for name in sorted(counter.by_task, key=lambda name: order.get(name, len(order))):
         part = extended(counter.times, counter.by_task[name], scale.end)[1]
         top = [low + value / panel.size for low, value in zip(floor, part, strict=True)]
-        axes.fill_between(instants, floor, top, step="post", color=colours[name], linewidth=0, alpha=0.9)
+        axes.fill_between(
+            instants, floor, top, step="post", color=colours.get(name, look.GREY), linewidth=0, alpha=0.9
+        )
         floor = top
     axes.fill_between(instants, floor, values, step="post", color="#bbbbbb", linewidth=0)
     axes.plot(instants, values, color=look.INK, linewidth=0.7, drawstyle="steps-post")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["plot_timeline"]
 
 LANES = 16  # tasks shown; a picture with more is not read
-WIDTH, HEADER, FOOTER, GAP = 11.0, 1.15, 0.6, 0.42  # inches
-LANE, PANEL = 0.62, 1.05
+WIDTH, HEADER, FOOTER, GAP = 11.0, 0.9, 0.6, 0.42  # inches
+LANE, PANEL, KEYS = 0.62, 1.05, 0.24  # KEYS: a row of the legend
 
 
 def plot_timeline(result: Result, path: str | os.PathLike[str] | None = None, gpu: str = "gpu0") -> Figure:
@@ -47,9 +48,12 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     panels = [(panel, counter) for panel, counter in found if counter is not None and any(counter.values)]
     tasks = dict(list(result.tasks.items())[:LANES])
     heights = [LANE * len(tasks), *([PANEL] * len(panels))]
-    height = HEADER + sum(heights) + GAP * len(panels) + FOOTER
+    keys = _keys(look.colours(result.tasks))
+    columns = _columns([key.get_label() for key in keys])
+    header = HEADER + KEYS * -(-len(keys) // columns)
+    height = header + sum(heights) + GAP * len(panels) + FOOTER
     figure = Figure(figsize=(WIDTH, height))
-    grid = {"top": 1 - HEADER / height, "bottom": FOOTER / height, "left": 0.075, "right": 0.985}
+    grid = {"top": 1 - header / height, "bottom": FOOTER / height, "left": 0.075, "right": 0.985}
     grid |= {"hspace": GAP * len(heights) / sum(heights)}  # in units of the mean height
     column = figure.subplots(
         len(heights), sharex=True, height_ratios=heights, squeeze=False, gridspec_kw=grid
@@ -63,15 +67,18 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
         draw_panel(axes, panel, counter, colours, scale)
     column[-1].set_xlim(0, longest / length or 1.0)
     column[-1].set_xlabel(f"time since all streams were released ({unit})")
-    _header(figure, result, colours, height)
+    _header(figure, result, height)
+    where: dict[str, Any] = {
+        "loc": "upper left",
+        "bbox_to_anchor": (0.012, 1 - 0.64 / height),
+        "borderaxespad": 0.0,
+    }
+    figure.legend(handles=keys, ncols=columns, frameon=False, fontsize=9.5, columnspacing=1.4, **where)
     return figure
 
 
-def _header(figure: Figure, result: Result, colours: dict[str, str], height: float) -> None:
-    """Title, subtitle and the one legend, placed in inches from the top."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
+def _header(figure: Figure, result: Result, height: float) -> None:
+    """Title and subtitle, placed in inches from the top."""
     unit, length = time_unit(result.wall_s)
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     subtitle = (
@@ -84,18 +91,25 @@ def _header(figure: Figure, result: Result, colours: dict[str, str], height: flo
         subtitle += f" (first {LANES} of {len(result.tasks)} tasks)"
     figure.text(0.02, 1 - 0.3 / height, title, fontsize=14, fontweight="bold")
     figure.text(0.02, 1 - 0.56 / height, subtitle, fontsize=10.5)
-    keys: list[Any] = [Patch(facecolor=colours[name], label=name) for name in list(colours)[:7]]
-    keys += [
+
+
+def _keys(colours: Mapping[str, str]) -> list[Any]:
+    """The one legend: the tasks (until colours repeat), then what is common to all."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    return [
+        *(Patch(facecolor=colours[name], label=name) for name in list(colours)[: len(look.PALETTE)]),
         Patch(facecolor="white", edgecolor=look.GREY, hatch="////", label="waiting to start"),
         Patch(facecolor="#cccccc", label="thin bar: the task alone"),
         Line2D([], [], color=look.INK, linestyle="--", linewidth=1.2, label="capacity or limit"),
     ]
-    where: dict[str, Any] = {
-        "loc": "upper left",
-        "bbox_to_anchor": (0.012, 1 - 0.64 / height),
-        "borderaxespad": 0.0,
-    }
-    figure.legend(handles=keys, ncols=len(keys), frameon=False, fontsize=9.5, columnspacing=1.4, **where)
+
+
+def _columns(labels: Sequence[str]) -> int:
+    """How many keys of the legend go in one row of the picture, by the width of their letters."""
+    widths = [0.62 + 0.085 * len(label) for label in labels]  # inches
+    return len(labels) if sum(widths) < WIDTH - 0.3 else max(1, int((WIDTH - 0.3) // max(widths)))
 
 
 def _counter(timeline: Timeline, gpu: str, name: str) -> Counter | None:
@@ -104,4 +118,4 @@ def _counter(timeline: Timeline, gpu: str, name: str) -> Counter | None:
         return next((counter for counter in timeline.counters if counter.name == f"{gpu}.{name}"), None)
     pattern = re.compile(re.escape(gpu) + r"\.link\[\d+\]\.out")
     links = [counter for counter in timeline.counters if pattern.fullmatch(counter.name)]
-    return mean(links, f"mean of {len(links)} links") if links else None
+    return mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link") if links else None

@@ -40,16 +40,15 @@ def mean(counters: Sequence[Counter], name: str) -> Counter:
     )
 
 
-def extended(times: Sequence[float], values: Sequence[float], end: float) -> tuple[list[float], list[float]]:
-    """A step function from 0 to *end* for drawing: zero before its first step, its last value held until *end*."""
-    instants = sorted({0.0, end, *(time for time in times if 0 <= time <= end)})
+def extended(
+    times: Sequence[float], values: Sequence[float], end: float, start: float = 0.0
+) -> tuple[list[float], list[float]]:
+    """A step function from *start* to *end* for drawing: zero before its first step, its last value held to *end*."""
+    instants = sorted({start, end, *(time for time in times if start <= time <= end)})
     return instants, at(times, values, instants)
 
 
-def average(counter: Counter, end: float) -> float:
-    """The mean of *counter* over the time from 0 to *end*."""
-    instants, values = extended(counter.times, counter.values, end)
-    pieces = (
-        value * (until - since) for value, (since, until) in zip(values, pairwise(instants), strict=False)
-    )
-    return sum(pieces) / end if end > 0 else 0.0
+def average(times: Sequence[float], values: Sequence[float]) -> float:
+    """The mean of a step function over the time from its first to its last instant."""
+    pieces = (value * (until - since) for value, (since, until) in zip(values, pairwise(times), strict=False))
+    return sum(pieces) / (times[-1] - times[0]) if times[-1] > times[0] else float(values[0])

@@ -57,8 +57,9 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
 
     def cost(crowd: int, together: int) -> TileCost:
         traffic = gemm_traffic(
-            task.m, task.n, task.k, task.batch, plan.tile, plan.split_k, element, spec.dies.count, together
-        )
+            task.m, task.n, task.k, task.batch, plan.tile, plan.split_k, element, spec.dies.count, together,
+            spec.l2.capacity,
+        )  # fmt: skip
         compute = crowd * plan.body + plan.prologue
         first, again = _misses(context, name, gpu, traffic, together / compute, warm, operands)
         from_hbm = first + again

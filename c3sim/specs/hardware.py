@@ -149,7 +149,6 @@ class Kernels(Spec):
         description="release of a queue to the first workgroup's first instruction"
     )
     completion_latency: Time = Field(description="last workgroup's end to the signal that dependants see")
-    die_clock_spread: Fraction = Field(description="slowest against fastest die, share of the clock")
 
 
 class GemmLibrary(Spec):
@@ -170,8 +169,6 @@ class GemmLibrary(Spec):
     memory_efficiency: Fraction = Field(
         description="share of a CU's streaming rate that a tile's loads reach"
     )
-    lds: Bytes = Field(description="LDS of the largest tile's workgroup")
-    registers: Count = Field(description="vector registers per lane of a wave times waves per workgroup")
     waves: Count
 
 

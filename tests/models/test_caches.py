@@ -105,3 +105,18 @@ def test_cache_is_shared_by_what_each_inserts(own: float, everybody: float, shar
 def test_what_fits_stays() -> None:
     assert resident_fraction(100.0, 256.0) == 1.0
     assert resident_fraction(512.0, 256.0) == 0.5
+
+
+def test_tiles_of_a_die_share_as_far_as_its_l2_holds_their_slices() -> None:
+    """One die, 2 x 2 tiles of 64 x 64 in flight: two slices of 128 B of 2 x 64 rows and 2 x 64 columns are 64 KiB. An L2
+    that holds them lets each tile read half of what it asks for (2 rows and 2 columns for 4 tiles); one that holds half of
+    them lets half of that sharing happen; one that holds nothing, none."""
+
+    def past_l2(capacity: float) -> float:
+        traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 4, capacity)
+        return traffic.past_l2 - traffic.written
+
+    asked = (64 + 64) * 32 * 2
+    assert past_l2(64 * 1024) == pytest.approx(asked / 2)
+    assert past_l2(32 * 1024) == pytest.approx(asked * 3 / 4)
+    assert past_l2(1) == pytest.approx(asked, rel=1e-3)
