@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.errors import InputError
 from c3sim.output import look
 from c3sim.output.study_tables import published_fractions
-from c3sim.output.text import percent
+from c3sim.output.text import percent, times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_study"]
 
-WIDTH, MEANS, ROW, HEADER, FOOTER, GAP = 13.0, 3.3, 0.3, 0.95, 1.45, 0.6  # inches
+WIDTH, MEANS, ROW, HEADER, FOOTER, GAP = 13.0, 3.3, 0.3, 0.95, 1.45, 0.85  # inches
 BAR = 0.6
 Study = Mapping[str, Any]
 
@@ -88,10 +88,19 @@ def _means(axes: Axes, study: Study, names: Sequence[str]) -> None:
             text, (place, max([0.0, *ends])), (0, 5), textcoords="offset points", ha="center", fontsize=9.5
         )
         top = max([top, *ends])
+    for place, name in enumerate(names):
+        fastest = f"best {times(study['strategies'][name].get('max_speedup'))}"
+        below: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+        axes.annotate(fastest, (place, 0), (0, -30), ha="center", fontsize=9, color="#555555", **below)
     axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.18 * top or 1.0)
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.set_xticks(range(len(names)), names)
-    axes.set_title("in brackets: points off the published mean", loc="right", fontsize=9.5, pad=5)
+    axes.set_title(
+        "in brackets: points off the published mean; best: highest speedup of a scenario",
+        loc="right",
+        fontsize=9.5,
+        pad=5,
+    )
     axes.legend(loc="upper left", frameon=False, fontsize=9.5, ncols=3)
 
 
@@ -117,21 +126,13 @@ def _scenarios(axes: Axes, study: Study, names: Sequence[str]) -> None:
         max((share for share in column if share is not None), default=None)
         for column in zip(*shares, strict=True)
     ]
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
     for y, row in enumerate(shares):
         for x, share in enumerate(row):
             if share is not None:
                 weight = "bold" if share == best[x] else "normal"
                 ink = look.INK if share > 0.55 else "white"
-                axes.text(
-                    x,
-                    y,
-                    percent(share, 0),
-                    ha="center",
-                    va="center",
-                    color=ink,
-                    fontsize=8,
-                    fontweight=weight,
-                )
+                axes.text(x, y, percent(share, 0), color=ink, fontweight=weight, **centred)
     labels = [f"{scenario['name']}  {scenario['class']}" for scenario in scenarios]
     axes.set_xticks(range(len(scenarios)), labels, rotation=90, fontsize=8)
     axes.set_yticks(range(len(names)), names)

@@ -29,6 +29,8 @@ __all__ = [
     "run_table",
 ]
 
+FELT = 0.0005  # a share that is not written as 0.0 %
+
 
 def run_table(result: Result) -> Group:
     """One run: the times of the whole in a header line, then a row per task; notes at the end."""
@@ -79,18 +81,22 @@ def compare_table(results: Sequence[Result]) -> Group:
     best = min(results, key=lambda result: result.wall_s)
     title = f"{best.workload} on {best.node}: ideal speedup {times(best.ideal_speedup)}"
     return stack(
-        title, table, f"fastest: {best.strategy}, {times(best.speedup)} faster than one after the other"
+        title, table, f"fastest: {best.strategy}, {times(best.speedup)} as fast as one after the other"
     )
 
 
 def explain_table(explanation: Mapping[str, Any]) -> Group:
-    """Per task, an account from the isolated to the concurrent time: each cause adds its share, the rest is left over."""
+    """Per task, an account from the isolated to the concurrent time: each cause adds its share, the rest is left over.
+
+    Causes whose share would be written as 0.0 % are not listed.
+    """
     tasks: Mapping[str, Mapping[str, Any]] = explanation["tasks"]
     unit, length = time_unit(max((task["time_s"] for task in tasks.values()), default=0.0))
     table = make_table(["task", "where the time went"], ["share of\nisolated time\n(%)", f"time\n({unit})"])
     for name, task in tasks.items():
         account = {"alone (isolated time)": 1.0}
-        account |= {f"+ {cause}": share for cause, share in task["causes"].items()}
+        felt = {cause: share for cause, share in task["causes"].items() if abs(share) >= FELT}
+        account |= {f"+ {cause.replace('_', ' ')}": share for cause, share in felt.items()}
         account |= {"+ left over (not explained)": task["left_over"]}
         for position, (line, share) in enumerate(account.items()):
             share_time = share * task["isolated_s"] / length
@@ -99,7 +105,7 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
         add_row(table, "", total, percent(task["slowdown"]), f"{task['time_s'] / length:.3f}")
         table.add_section()
     title = f"{explanation['workload']} on {explanation['node']}, strategy {explanation['strategy']}"
-    return stack(title, table)
+    return stack(title, table, f"causes below {percent(FELT, 2)} % are not listed")
 
 
 def print_run(result: Result, console: Console | None = None) -> None:

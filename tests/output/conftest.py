@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -198,4 +199,4 @@ def study() -> dict[str, Any]:
 
 @pytest.fixture
 def explanation() -> dict[str, Any]:
-    return EXPLANATION
+    return deepcopy(EXPLANATION)

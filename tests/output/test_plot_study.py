@@ -45,3 +45,11 @@ def test_a_study_without_strategies_cannot_be_drawn(tmp_path):
     with pytest.raises(InputError, match="no strategies to draw"):
         plot_study({"name": "sweep", "rows": []}, tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_best_speedup_stands_below_each_strategy(study):
+    means, _ = plot_study(study).axes
+    assert texts(means)[-7:-5] == [
+        "best 1.20x",
+        "best 1.32x",
+    ]  # 1 + 0.6 * (0.2 + 0.135), 1 + 0.6 * (0.4 + 0.135)

@@ -1,0 +1,120 @@
+"""The picture of a run: its lanes, its panels, its numbers, and that it is a file."""
+
+from dataclasses import replace
+
+import pytest
+
+from c3sim.errors import InputError
+from c3sim.output.plot import plot_timeline
+from c3sim.result import Timeline
+
+
+def titles(figure):
+    return [axes.get_title(loc="left") for axes in figure.axes]
+
+
+def texts(artist):
+    return [text.get_text() for text in artist.texts]
+
+
+def test_a_panel_per_counter_with_its_unit_and_the_time_below(result):
+    figure = plot_timeline(result)
+    assert titles(figure)[1:] == [
+        "Busy compute units",
+        "HBM bandwidth",
+        "Outgoing link bandwidth, mean of 3 links",
+        "Engine clock",
+        "Power",
+    ]
+    assert [axes.get_ylabel() for axes in figure.axes[1:]] == ["units", "GB/s", "GB/s", "MHz", "W"]
+    assert figure.axes[-1].get_xlabel() == "time since all streams were released (ms)"
+    assert figure.axes[-1].get_xlim() == pytest.approx((0, 3))
+
+
+def test_title_and_subtitle_say_what_was_run_and_how_it_went(result):
+    assert texts(plot_timeline(result)) == [
+        "gemm_all_gather on mi300x-8, strategy base",
+        "wall 3.000 ms; one task after the other 3.750 ms; speedup 1.25x, ideal 1.50x; fraction of ideal 50.0 %",
+    ]
+    assert "fraction" not in texts(plot_timeline(replace(result, fraction_of_ideal=None)))[1]
+
+
+def test_a_lane_shows_waiting_running_and_the_task_alone(result):
+    lanes = plot_timeline(result).axes[0]
+    assert texts(lanes) == [
+        "gemm",
+        "ran 3.000 ms: in all 1.20x its 2.500 ms alone",
+        "gather",
+        "waited 0.500 ms, ran 1.500 ms: in all 1.60x its 1.250 ms alone",
+    ]
+    bars = [(bar.get_x(), bar.get_width(), bool(bar.get_hatch())) for bar in lanes.patches]
+    expected = [(0, 3, False), (0, 2.5, False), (0, 0.5, True), (0.5, 1.5, False), (0, 1.25, False)]
+    assert bars == [pytest.approx(bar) for bar in expected]
+
+
+def test_panels_show_capacity_and_mean(result):
+    units, hbm, links, clock, power = plot_timeline(result).axes[1:]
+    assert texts(units) == ["all 304 units"] and texts(hbm) == ["capacity 5300 GB/s"]
+    # 1500 GB/s for 0.5 ms, 1900 for 1.5 ms, 1500 for 1 ms: 1700 on average, 32 % of 5300
+    assert hbm.get_title(loc="right") == "mean 1700 GB/s, 32 % of capacity"
+    assert links.get_title(loc="right") == "mean 20.5 GB/s, 43 % of capacity"  # 41 GB/s half of the time
+    assert texts(clock) == ["highest 2100 MHz"] and texts(power) == ["limit 750 W"]
+
+
+def test_one_legend_with_a_key_per_task(result):
+    (legend,) = plot_timeline(result).legends
+    keys = ["gemm", "gather", "waiting to start", "thin bar: the task alone", "capacity or limit"]
+    assert [text.get_text() for text in legend.get_texts()] == keys
+
+
+def test_a_clock_that_starts_late_is_not_drawn_from_zero(result):
+    clock = replace(
+        next(c for c in result.timeline.counters if c.name == "gpu0.clock"), times=[1e-5, 1e-3, 2e-3, 3e-3]
+    )
+    timeline = Timeline(spans=[], counters=[clock], end=3e-3)
+    axes = plot_timeline(replace(result, timeline=timeline)).axes[1]
+    assert axes.get_ylim()[0] > 1000 and axes.lines[0].get_xdata()[0] == pytest.approx(0.01)
+
+
+def test_absent_and_idle_counters_get_no_panel(result):
+    idle = [
+        replace(c, values=[0.0] * 4, by_task={}) for c in result.timeline.counters if c.name == "gpu0.hbm"
+    ]
+    assert len(plot_timeline(replace(result, timeline=Timeline(spans=[], counters=idle, end=3e-3))).axes) == 1
+
+
+def test_counters_of_another_gpu(result):
+    assert len(plot_timeline(result, gpu="gpu1").axes) == 1
+
+
+def test_short_runs_are_in_microseconds(result):
+    timeline = Timeline(spans=[], counters=[], end=20e-6)
+    figure = plot_timeline(replace(result, wall_s=20e-6, timeline=timeline))
+    assert figure.axes[-1].get_xlabel().endswith("(us)")
+
+
+def test_many_tasks_with_long_names(result):
+    tasks = {f"gather of $layer$ {number:02}": result.tasks["gather"] for number in range(20)}
+    figure = plot_timeline(replace(result, tasks=tasks))
+    assert texts(figure)[1].endswith("(first 16 of 20 tasks)")
+    figure.draw_without_rendering()  # a dollar sign is no formula
+    legend = figure.legends[0].get_window_extent()
+    assert legend.x1 < figure.bbox.x1 and legend.y0 > figure.axes[0].get_window_extent().y1
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")]
+)
+def test_the_same_result_gives_the_same_bytes(result, tmp_path, suffix, magic):
+    paths = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
+    for path in paths:
+        plot_timeline(result, path)
+    assert paths[0].read_bytes() == paths[1].read_bytes() and paths[0].read_bytes().startswith(magic)
+
+
+def test_what_cannot_be_drawn(result, tmp_path):
+    with pytest.raises(InputError, match=r"unknown suffix '\.gif'; allowed: \.png, \.svg, \.pdf"):
+        plot_timeline(result, tmp_path / "a.gif")
+    with pytest.raises(InputError, match="holds no timeline"):
+        plot_timeline(replace(result, timeline=None), tmp_path / "a.png")
+    assert list(tmp_path.iterdir()) == []

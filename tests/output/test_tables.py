@@ -1,0 +1,109 @@
+"""Tables say every number with its unit, show names as they are, and survive any width."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from c3sim.output import study_tables, tables
+
+
+def lines(renderable, width=160):
+    """The rendered lines, runs of blanks as one."""
+    console = Console(file=io.StringIO(), width=width)
+    console.print(renderable)
+    return [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+
+
+def test_run_has_the_whole_then_a_row_per_task(result):
+    text = lines(tables.run_table(result))
+    assert text[:3] == [
+        "gemm_all_gather on mi300x-8, strategy base",
+        "wall 3.000 ms, serial 3.750 ms, ideal speedup 1.50x, speedup 1.25x",
+        "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J",
+    ]
+    assert "task kind (ms) (ms) (ms) (ms) (x) (J)" in text
+    assert "gemm gemm 2.500 0.000 3.000 3.000 1.20x 1.50" in text
+    assert "gather collective 1.250 0.500 2.000 2.000 1.60x 1.50" in text
+    assert text[-1] == "note: power is not validated on this node [no data]"  # brackets are no markup
+
+
+def test_a_short_run_is_in_microseconds_and_a_lone_task_has_no_fraction(result):
+    short = replace(result, wall_s=25e-6, serial_s=25e-6, fraction_of_ideal=None, own_fraction=None)
+    text = "\n".join(lines(tables.run_table(short)))
+    assert "wall 25.000 us" in text and "(us)" in text and "(ms)" not in text
+    assert "fraction of ideal -, own fraction -" in text
+
+
+def test_compare_has_a_row_per_strategy_and_names_the_fastest(result):
+    other = replace(result, strategy="conccl", wall_s=2.5e-3, speedup=1.5, fraction_of_ideal=1.0, tasks={})
+    text = lines(tables.compare_table([result, other]))
+    assert text[0] == "gemm_all_gather on mi300x-8: ideal speedup 1.50x"
+    assert "base 3.000 1.25 50.0 62.5 2.25 3.000, 1.20x 2.000, 1.60x" in text
+    assert "conccl 2.500 1.50 100.0 62.5 2.25 - -" in text
+    assert text[-1] == "fastest: conccl, 1.50x as fast as one after the other"
+    assert lines(tables.compare_table([]))[0] == "no strategies to compare"
+
+
+def test_explain_is_an_account_that_adds_up(explanation):
+    text = lines(tables.explain_table(explanation))
+    account = ["100.0 2.500", "15.0 0.375", "4.0 0.100", "1.0 0.025", "120.0 3.000"]
+    names = ["gemm alone (isolated time)", "+ fewer compute units", "+ HBM bandwidth"]
+    names += ["+ left over (not explained)", "= together with the others (1.20x)"]
+    first = text.index("gemm alone (isolated time) 100.0 2.500")
+    assert text[first : first + 5] == [
+        f"{name} {figures}" for name, figures in zip(names, account, strict=True)
+    ]
+    assert "+ waiting for compute units [queue] 40.0 0.500" in text
+    assert "+ left over (not explained) -5.0 -0.062" in text
+
+
+def test_explain_leaves_out_what_would_read_as_nothing(explanation):
+    explanation["tasks"]["gemm"]["causes"] |= {"links": 0.0004, "memory_cache": -0.0006}
+    text = "\n".join(lines(tables.explain_table(explanation)))
+    assert "+ links" not in text and "+ memory cache -0.1" in text and "below 0.05 % are not listed" in text
+
+
+def test_study_stands_beside_the_published_figures(study):
+    text = lines(study_tables.study_table(study))
+    assert text[0] == "c3 on mi300x-8: strategies over 10 scenarios"
+    assert "base 20.0 21.0 22.0 1.12 1.20 15 to 26 21.0 -1.0" in text
+    assert "sp_rp 43.0 44.0 45.0 1.26 1.34 38 to 49 - -" in text  # nothing published
+    assert text[-1] == "published: arXiv 2412.14335"
+
+
+def test_scenarios_have_their_sizes_and_the_best_strategy(study):
+    text = lines(study_tables.scenario_table(study))
+    row = "pair0 G-long 8192, 8192, 8192 bf16 all_gather 896 MiB 6.000 3.000 6 26 24 30 52 56 58 1.35x auto"
+    assert row in text
+
+
+def test_a_study_without_figures_bands_or_results(study):
+    del study["published"]
+    study["strategies"] = {
+        "base": study["strategies"]["base"] | {"mean_fraction_of_ideal": None, "band": None}
+    }
+    study["scenarios"][0]["strategies"] = {}
+    assert "base - 21.0 22.0 1.12 1.20 - - -" in lines(study_tables.study_table(study))
+    assert any(line.endswith("6.000 3.000 - -") for line in lines(study_tables.scenario_table(study)))
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_narrow_terminals_lose_nothing(result, width):
+    squeezed = "".join("".join(lines(tables.run_table(result), width)).split())
+    for figure in ("3.000ms", "fractionofideal50.0%", "1.60x"):
+        assert figure in squeezed
+
+
+def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, study, explanation, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    tables.print_run(result)
+    tables.print_compare([result])
+    tables.print_explain(explanation)
+    study_tables.print_study(study)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) > 120 and "\x1b" not in out
+    monkeypatch.setenv("COLUMNS", "60")
+    tables.print_run(result)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
