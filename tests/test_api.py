@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import c3sim
-from c3sim.api import run_prepared
 from c3sim.choose import choose
 from c3sim.errors import InputError, InputErrors
 from c3sim.loading import load_hardware
 from c3sim.notes import auto_loss
 from c3sim.overlap import overlap
+from c3sim.prepared import run_prepared
 from c3sim.runs import alone, isolated, run_once
 from c3sim.specs.workload import Workload
 from c3sim.strategies import STRATEGIES, exhaustive

@@ -44,6 +44,7 @@ class ChannelCollective:
         self.grids: dict[int, Grid] = {}
         self.resident: dict[int, list[tuple[Group, int]]] = {rank: [] for rank in self.ranks}
         self.count = dict.fromkeys(self.ranks, 0)
+        self.units = dict.fromkeys(self.ranks, 0)  # compute units that hold them
         self.moving = 0  # channels that have started to move data
         self.ended = 0
         self.chunk_progress = [0] * chunks
@@ -63,6 +64,7 @@ class ChannelCollective:
         self.started(rank)
         self.resident[rank].extend(batch.parts)
         self.count[rank] += batch.workgroups
+        self.units[rank] += batch.units
         if not self._check_pending:
             self._check_pending = True
             self.context.after(0.0, self._check)
@@ -138,7 +140,7 @@ class ChannelCollective:
         for rank in self.ranks:
             self.context.machine.flow(
                 self.task, task=self.task, gpu=rank, work=work, cap=cap, traffic=traffic(rank),
-                compute_units=float(channels), share=channels / self.plan.channels, done=one,
+                compute_units=channels * self.units[rank] / self.count[rank], share=channels / self.plan.channels, done=one,
             )  # fmt: skip
 
     def _end(self, channels: int, held: Held) -> None:

@@ -68,6 +68,7 @@ class Batch:
     parts: list[tuple[Group, int]]
     ends: list[int]
     workgroups: int
+    units: int
 
     @property
     def rounds(self) -> int:
@@ -165,12 +166,12 @@ class Dispatcher:
         """Dispatch *grid* along its order as far as there is room."""
         rooms = [(group, group.turns[grid.shape], self._room(group, grid)) for group in self.groups]
         start, alone = grid.pointer, grid.resident == 0
-        parts = []
+        parts, units = [], 0
         stop = self._stop(grid, rooms, {id(group): group.assigned[grid.number] for group in self.groups})
         for group, turn, room in rooms:
             count = min(room, turn.count(min(stop, turn.total)) - group.assigned[grid.number])
             if count > 0:
-                self._occupy(group, grid, count)
+                units += group.multiplicity * self._occupy(group, grid, count)
                 group.assigned[grid.number] += count
                 grid.resident += group.multiplicity * count
                 parts.append((group, count))
@@ -179,7 +180,7 @@ class Dispatcher:
         grid.pointer = stop
         if not parts:
             return
-        batch = Batch(parts, [start, stop], sum(group.multiplicity * count for group, count in parts))
+        batch = Batch(parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units)
         if alone and grid.foldable and self.in_order and not self._others_wait(grid):
             self._take_rounds_along(grid, batch, rooms)
         grid.placed(batch)
@@ -237,8 +238,9 @@ class Dispatcher:
             waves -= other.waves * count
         return int(max(0, min(lds // claim.lds, registers // claim.registers, waves // claim.waves)))
 
-    def _occupy(self, group: Group, grid: Grid, workgroups: int) -> None:
-        """Put *workgroups* on the emptiest units of one engine that have room."""
+    def _occupy(self, group: Group, grid: Grid, workgroups: int) -> int:
+        """Put *workgroups* on the emptiest units of one engine that have room; returns on how many *grid* is new."""
+        fresh = 0
         while workgroups > 0:
             state = min(
                 (s for s in group.units if grid.shape.mask in s[0] and self._fitting(s[1], grid.claim)),
@@ -246,9 +248,11 @@ class Dispatcher:
             )
             count = min(workgroups, group.units[state])
             residents = dict(state[1])
+            fresh += 0 if grid.number in residents else count
             residents[grid.number] = residents.get(grid.number, 0) + 1
             _move(group, state, (state[0], _packed(residents)), count)
             workgroups -= count
+        return fresh
 
     def _vacate(self, group: Group, number: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the fullest units of one engine."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from c3sim.api import run_prepared
 from c3sim.choose import choose
 from c3sim.notes import auto_loss
+from c3sim.prepared import run_prepared
 from c3sim.result import Result
 from c3sim.strategies import exhaustive
 from c3sim.studies.cases import Case
