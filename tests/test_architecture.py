@@ -136,17 +136,6 @@ def test_heavy_libraries_are_imported_only_when_needed() -> None:
     assert not heavy & set(run.stdout.split())
 
 
-def _pages(paths: list[Path]) -> list[object]:
-    """Files still to be split are marked; they fail here once they have been."""
-    overdue = {"tests/test_loading.py"}
-    marks = [pytest.mark.xfail(strict=True)]
-    names = [path.relative_to(ROOT).as_posix() for path in paths]
-    return [
-        pytest.param(path, id=name, marks=marks if name in overdue else [])
-        for path, name in zip(paths, names, strict=True)
-    ]
-
-
-@pytest.mark.parametrize("path", _pages(PYTHON))
+@pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_file_is_longer_than_a_page_per_idea(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
