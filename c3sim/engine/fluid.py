@@ -91,6 +91,7 @@ class Fluid:
         self._touched_capacities: dict[int, None] = {}
         self._touched_domains: dict[str, None] = {}
         self._pending = False
+        self._waking = False
         self._wake_at = math.inf
         self._wake_token = 0
 
@@ -160,10 +161,14 @@ class Fluid:
     def _request(self) -> None:
         if not self._pending:
             self._pending = True
-            event = Event(self.env)
-            event._ok, event._value = True, None
-            event.callbacks = [self._resolve]
-            self.env.schedule(event, LATE)
+            if not self._waking:
+                self._schedule_resolve()
+
+    def _schedule_resolve(self) -> None:
+        event = Event(self.env)
+        event._ok, event._value = True, None
+        event.callbacks = [self._resolve]
+        self.env.schedule(event, LATE)
 
     def _remove(self, flow: Flow) -> None:
         del self._flows[flow]
@@ -202,7 +207,7 @@ class Fluid:
             return list(self._flows)
         return [flow for flow in self._flows if flow in found]
 
-    def _resolve(self, _event: Event) -> None:
+    def _resolve(self, _event: Event | None = None) -> None:
         self._pending = False
         flows = self._component()
         domains = {flow.domain: None for flow in flows if flow.domain is not None}
@@ -263,6 +268,7 @@ class Fluid:
             return  # superseded
         self._wake_at = math.inf
         limit = due * (1.0 + SAME_INSTANT)
+        self._waking = True
         finished = [flow for flow in self._flows if flow.finish <= limit]
         for flow in finished:
             flow.remaining = 0.0
@@ -273,3 +279,9 @@ class Fluid:
                 observer.ended(self.env.now, flow)
             assert flow.done is not None
             flow.done(flow)
+        self._waking = False
+        if self._pending:
+            if self.env.peek() > self.env.now:  # nothing else happens at this instant
+                self._resolve()
+            else:
+                self._schedule_resolve()
