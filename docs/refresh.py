@@ -34,7 +34,7 @@ a collective on this machine is an all-reduce."""
 #: What is predicted -> its metrics in the comparison, bounds on median and 90th percentile (design targets).
 KINDS = {
     "a GEMM alone": (("isolated_gemm",), (6, 15)),
-    "a collective alone": (("isolated_collective", "isolated_commands"), (6, 15)),
+    "a collective alone": (("isolated_collective", "isolated_commands", "sequence"), (6, 15)),
     "a copy or stream kernel alone": (("isolated_copy", "isolated_stream"), (6, 15)),
     "a GEMM beside other work: wall time": (("wall",), (8, 20)),
     "a GEMM beside other work: slowdown of the GEMM": (("gemm_slowdown",), (8, 20)),

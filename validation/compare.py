@@ -93,7 +93,8 @@ def _cases(node: Node, record: Record) -> list[Case]:
         return found
     together = simulate(node, workload)
     if measured.wall_us is not None:
-        found.append(replace(blank, metric="wall", predicted=together.end * 1e6, measured=measured.wall_us))
+        metric = "sequence" if _is_sequence(workload) else "wall"
+        found.append(replace(blank, metric=metric, predicted=together.end * 1e6, measured=measured.wall_us))
     for task, times in measured.tasks.items():
         kind, end = workload.tasks[task].kind, together.task(task).end
         assert end is not None  # the run is over
@@ -106,6 +107,12 @@ def _cases(node: Node, record: Record) -> list[Case]:
                 replace(time, metric=f"{kind}_slowdown", predicted=predicted, measured=value, unit_us=base)
             )
     return found
+
+
+def _is_sequence(workload: Workload) -> bool:
+    """Whether all tasks run one after the other, in one stream."""
+    streams = {task.stream for task in workload.tasks.values()}
+    return len(streams) == 1 and None not in streams
 
 
 def _time(node: Node, workload: Workload, task: str) -> float:
