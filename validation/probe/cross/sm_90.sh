@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Compiles and links the probe for sm_90 (H100, H200) with nvcc alone, without CMake and without a GPU.
+# Usage: sm_90.sh [output folder]; prints the path of the program. Exits 3 where nvcc is missing.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+out=${1:-build/probe-sm_90}
+
+nvcc=$(command -v nvcc || true)
+[ -n "$nvcc" ] || nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
+[ -x "$nvcc" ] || { echo "sm_90.sh: nvcc is missing: install the CUDA toolkit or set CUDA_HOME" >&2; exit 3; }
+
+mkdir -p "$out/objects"
+out=$(cd "$out" && pwd)
+compile() {
+  local object=${1#"$root/src/"}
+  object=$out/objects/${object//\//-}.o
+  local language=(-x cu -arch=sm_90)
+  case $1 in */src/device/*) ;; *) language=(-x c++) ;; esac
+  "$nvcc" "${language[@]}" -std=c++17 -O2 -I "$root/src" -c "$1" -o "$object"
+}
+export -f compile
+export root out nvcc
+rm -f "$out"/objects/*.o "$out/probe"
+printf '%s\0' "$root"/src/*.cpp "$root"/src/device/*.cpp |
+  xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1"' _
+"$nvcc" -arch=sm_90 "$out"/objects/*.o -ldl -lpthread -o "$out/probe"
+echo "$out/probe"

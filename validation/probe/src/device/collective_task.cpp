@@ -1,0 +1,263 @@
+#include "collective_task.h"
+
+#include <algorithm>
+
+#include "copy_task.h"
+#include "nccl.h"
+
+namespace probe {
+
+std::string vendor_collective_library() { return NcclLibrary::name(); }
+
+CollectiveTask::CollectiveTask(Node &node, CollectiveSpec spec)
+    : node_(node), spec_(spec), ranks_(node.gpus()), shard_(spec.size / node.gpus()) {
+    const bool gathers = spec.op == "all_gather", scatters = spec.op == "reduce_scatter";
+    if (!gathers && !scatters && spec.op != "all_to_all" && spec.op != "all_reduce")
+        throw std::invalid_argument("--op " + spec.op + ": all_gather, all_to_all, reduce_scatter or all_reduce");
+    if (ranks_ < 2) throw std::invalid_argument("a collective needs at least 2 GPUs");
+    if (spec.size % (16 * ranks_))
+        throw std::invalid_argument("--size " + std::to_string(spec.size) + ": must be a multiple of 16 bytes per GPU");
+    for (int gpu = 0; gpu < ranks_; ++gpu) {
+        if (!gathers) {
+            in_.push_back(std::make_unique<Buffer>(gpu, spec.size, spec.mapping, ranks_));
+            fill_bf16(*in_.back(), 1 + gpu, Pattern::whole);
+        }
+        out_.push_back(std::make_unique<Buffer>(gpu, scatters ? shard_ : spec.size, spec.mapping, ranks_));
+    }
+}
+
+void CollectiveTask::prepare() {
+    for (const auto &each : out_) poison(*each);
+    if (spec_.op != "all_gather") return;
+    for (int gpu = 0; gpu < ranks_; ++gpu) {
+        GPU(gpuSetDevice(gpu));
+        fill_shard(out_[gpu]->at(gpu * shard_), shard_, 1 + gpu);
+    }
+}
+
+void CollectiveTask::verify() {
+    const std::size_t elements = shard_ / 2;
+    auto sum = [&](std::size_t element) {
+        float total = 0;
+        for (int rank = 0; rank < ranks_; ++rank) total += whole_number(element, 1 + rank);
+        return total;
+    };
+    for (int gpu = 0; gpu < ranks_; ++gpu) {
+        const auto &out = *out_[gpu];
+        if (spec_.op == "all_gather")
+            verify_bf16(out, out.bytes(), "all_gather", [&](std::size_t i) {
+                return whole_number(i % elements, 1 + static_cast<std::uint32_t>(i / elements));
+            });
+        else if (spec_.op == "all_to_all")
+            for (int from = 0; from < ranks_; ++from) {
+                if (from == gpu) continue;
+                verify_bf16(out, shard_, "all_to_all", [&](std::size_t i) { return whole_number(gpu * elements + i, 1 + from); },
+                            from * shard_);
+            }
+        else if (spec_.op == "reduce_scatter")
+            verify_bf16(out, shard_, "reduce_scatter", [&](std::size_t i) { return sum(gpu * elements + i); });
+        else
+            verify_bf16(out, out.bytes(), "all_reduce", sum);
+    }
+}
+
+Json CollectiveTask::workload() const {
+    auto json = Json::object()
+                    .set("kind", "collective")
+                    .set("op", spec_.op)
+                    .set("size", spec_.size)
+                    .set("backend", spec_.backend);
+    if (spec_.channels) json.set("channels", spec_.channels);
+    if (spec_.backend == "dma" && spec_.direction != "push") json.set("direction", spec_.direction);
+    if (spec_.backend == "dma" && spec_.engines > 1) json.set("engines", spec_.engines);
+    return json;
+}
+
+Json CollectiveTask::streams() const {
+    if (!spec_.high_priority && !spec_.part.units) return Json();
+    auto json = Json::object();
+    if (spec_.high_priority) json.set("priority", 1);
+    if (spec_.part.units)
+        json.set("compute_units", std::to_string(spec_.part.first) + "-" +
+                                      std::to_string(spec_.part.first + spec_.part.units - 1));
+    return json;
+}
+
+// -- the vendor's library ------------------------------------------------------------------------------------------
+
+class LibraryCollective : public CollectiveTask {
+public:
+    LibraryCollective(Node &node, const CollectiveSpec &spec)
+        : CollectiveTask(node, spec), library_(NcclLibrary::open()), comms_(library_.communicators(ranks_, spec.channels)) {
+        for (int gpu = 0; gpu < ranks_; ++gpu) lanes_.push_back(node.stream(gpu, spec.high_priority, spec.part));
+    }
+    void submit() override {
+        NcclLibrary::Group group(library_);
+        for (int gpu = 0; gpu < ranks_; ++gpu) {
+            GPU(gpuSetDevice(gpu));
+            auto *comm = comms_[gpu];
+            const auto stream = lanes_[gpu].stream;
+            if (spec_.op == "all_gather")
+                library_.all_gather(out_[gpu]->at(gpu * shard_), out_[gpu]->data(), shard_ / 2, comm, stream);
+            else if (spec_.op == "reduce_scatter")
+                library_.reduce_scatter(in_[gpu]->data(), out_[gpu]->data(), shard_ / 2, comm, stream);
+            else if (spec_.op == "all_reduce")
+                library_.all_reduce(in_[gpu]->data(), out_[gpu]->data(), spec_.size / 2, comm, stream);
+            else
+                for (int peer = 0; peer < ranks_; ++peer) {
+                    if (peer == gpu) continue;
+                    library_.send(in_[gpu]->at(peer * shard_), shard_, peer, comm, stream);
+                    library_.receive(out_[gpu]->at(peer * shard_), shard_, peer, comm, stream);
+                }
+        }
+    }
+    std::vector<std::pair<std::string, std::string>> libraries() const override {
+        return {{NcclLibrary::name(), library_.version()}};
+    }
+
+private:
+    NcclLibrary &library_;
+    std::vector<void *> comms_;
+};
+
+// -- DMA engines ---------------------------------------------------------------------------------------------------
+
+class EngineCollective : public CollectiveTask {
+public:
+    EngineCollective(Node &node, const CollectiveSpec &spec) : CollectiveTask(node, spec) {
+        if (spec.op != "all_gather" && spec.op != "all_to_all")
+            throw std::invalid_argument("--backend dma: engines copy and do not reduce; all_gather or all_to_all");
+        for (int gpu = 0; gpu < ranks_; ++gpu)
+            for (int offset = 1; offset < ranks_; ++offset)
+                for (int i = 0; i < spec.engines; ++i) lanes_.push_back(node.stream(gpu, spec.high_priority));
+    }
+    void submit() override {
+        std::size_t lane = 0;
+        for (int gpu = 0; gpu < ranks_; ++gpu) {
+            GPU(gpuSetDevice(gpu));
+            for (int offset = 1; offset < ranks_; ++offset) {
+                const int peer = (gpu + offset) % ranks_;
+                const bool push = spec_.direction == "push";
+                const int from = push ? gpu : peer, to = push ? peer : gpu;
+                const char *source = spec_.op == "all_gather" ? out_[from]->at(from * shard_) : in_[from]->at(to * shard_);
+                char *destination = out_[to]->at(from * shard_);
+                for (int i = 0; i < spec_.engines; ++i, ++lane) {
+                    const std::size_t begin = shard_ * i / spec_.engines / 16 * 16;
+                    const std::size_t end = i + 1 == spec_.engines ? shard_ : shard_ * (i + 1) / spec_.engines / 16 * 16;
+                    copy_async(spec_.call, destination + begin, to, source + begin, from, end - begin,
+                               lanes_[lane].stream);
+                }
+            }
+        }
+    }
+};
+
+// -- own kernels ---------------------------------------------------------------------------------------------------
+
+constexpr int max_ranks = 16, threads = 512;
+
+struct Pointers {
+    uint4 *at[max_ranks];
+};
+
+// Workgroups are dealt to the peers in turn; each stores its share of what that peer gets.
+__global__ void __launch_bounds__(threads) push_kernel(Pointers from, Pointers to, std::size_t count, int peers) {
+    const int peer = blockIdx.x % peers;
+    const std::size_t part = blockIdx.x / peers, parts = (gridDim.x - peer + peers - 1) / peers;
+    const std::size_t step = parts * threads;
+    const uint4 *source = from.at[peer];
+    uint4 *destination = to.at[peer];
+    constexpr int unroll = 8;
+    std::size_t i = part * threads + threadIdx.x;
+    for (; i + (unroll - 1) * step < count; i += unroll * step) {
+        uint4 x[unroll];
+#pragma unroll
+        for (int j = 0; j < unroll; ++j) x[j] = source[i + j * step];
+#pragma unroll
+        for (int j = 0; j < unroll; ++j) destination[i + j * step] = x[j];
+    }
+    for (; i < count; i += step) destination[i] = source[i];
+}
+
+__device__ inline std::uint32_t add_bf16x2(std::uint32_t a, std::uint32_t b) {  // exact for small whole numbers
+    const float low = __uint_as_float(a << 16) + __uint_as_float(b << 16);
+    const float high = __uint_as_float(a & 0xffff0000u) + __uint_as_float(b & 0xffff0000u);
+    return __float_as_uint(low) >> 16 | (__float_as_uint(high) & 0xffff0000u);
+}
+
+// Reads one shard from every rank, adds, and stores the sum at every destination (one, or every rank's).
+__global__ void __launch_bounds__(threads) reduce_kernel(Pointers from, Pointers to, std::size_t count, int ranks, int destinations) {
+    const std::size_t step = static_cast<std::size_t>(gridDim.x) * threads;
+    constexpr int unroll = 4;
+    for (std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x; i < count; i += unroll * step) {
+        uint4 sum[unroll];
+#pragma unroll
+        for (int j = 0; j < unroll; ++j)
+            if (i + j * step < count) sum[j] = from.at[0][i + j * step];
+        for (int rank = 1; rank < ranks; ++rank) {
+            uint4 x[unroll];
+#pragma unroll
+            for (int j = 0; j < unroll; ++j)
+                if (i + j * step < count) x[j] = from.at[rank][i + j * step];
+#pragma unroll
+            for (int j = 0; j < unroll; ++j) {
+                if (i + j * step >= count) continue;
+                sum[j].x = add_bf16x2(sum[j].x, x[j].x);
+                sum[j].y = add_bf16x2(sum[j].y, x[j].y);
+                sum[j].z = add_bf16x2(sum[j].z, x[j].z);
+                sum[j].w = add_bf16x2(sum[j].w, x[j].w);
+            }
+        }
+        for (int rank = 0; rank < destinations; ++rank)
+#pragma unroll
+            for (int j = 0; j < unroll; ++j)
+                if (i + j * step < count) to.at[rank][i + j * step] = sum[j];
+    }
+}
+
+class KernelCollective : public CollectiveTask {
+public:
+    KernelCollective(Node &node, const CollectiveSpec &spec) : CollectiveTask(node, spec) {
+        if (ranks_ > max_ranks) throw std::invalid_argument("--backend probe: at most 16 GPUs");
+        grid_ = spec.channels ? spec.channels : node.compute_units();
+        if (grid_ < ranks_ - 1) throw std::invalid_argument("--channels: at least one per peer");
+        for (int gpu = 0; gpu < ranks_; ++gpu) lanes_.push_back(node.stream(gpu, spec.high_priority, spec.part));
+    }
+    void submit() override {
+        for (int gpu = 0; gpu < ranks_; ++gpu) {
+            GPU(gpuSetDevice(gpu));
+            Pointers from = {}, to = {};
+            const bool reduces = spec_.op == "reduce_scatter" || spec_.op == "all_reduce";
+            for (int i = 0; i < (reduces ? ranks_ : ranks_ - 1); ++i) {
+                const int peer = (gpu + i + (reduces ? 0 : 1)) % ranks_;  // each starts with another peer
+                if (reduces) {
+                    from.at[i] = word(*in_[peer], gpu * shard_);
+                    to.at[i] = spec_.op == "all_reduce" ? word(*out_[peer], gpu * shard_) : word(*out_[gpu], 0);
+                } else {
+                    from.at[i] = spec_.op == "all_gather" ? word(*out_[gpu], gpu * shard_) : word(*in_[gpu], peer * shard_);
+                    to.at[i] = word(*out_[peer], gpu * shard_);
+                }
+            }
+            const auto stream = lanes_[gpu].stream;
+            if (reduces)
+                reduce_kernel<<<grid_, threads, 0, stream>>>(from, to, shard_ / 16, ranks_,
+                                                            spec_.op == "all_reduce" ? ranks_ : 1);
+            else
+                push_kernel<<<grid_, threads, 0, stream>>>(from, to, shard_ / 16, ranks_ - 1);
+            GPU(gpuGetLastError());
+        }
+    }
+
+private:
+    static uint4 *word(const Buffer &buffer, std::size_t byte) { return reinterpret_cast<uint4 *>(buffer.at(byte)); }
+    int grid_;
+};
+
+std::unique_ptr<CollectiveTask> make_collective(Node &node, const CollectiveSpec &spec) {
+    if (spec.backend == "dma") return std::make_unique<EngineCollective>(node, spec);
+    if (spec.backend == "probe") return std::make_unique<KernelCollective>(node, spec);
+    if (spec.backend == NcclLibrary::name()) return std::make_unique<LibraryCollective>(node, spec);
+    throw std::invalid_argument("--backend " + spec.backend + ": " + NcclLibrary::name() + ", dma or probe");
+}
+
+}  // namespace probe

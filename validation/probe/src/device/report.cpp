@@ -1,0 +1,149 @@
+#include "report.h"
+
+#include <cstdio>
+#include <ctime>
+#include <map>
+
+#include "../sha256.h"
+
+namespace probe {
+
+Options &Report::declare(Options &options) {
+    return options.option("node", "unnamed", "name of the node model the records belong to")
+        .option("suite", "probe", "name of the suite the records belong to")
+        .option("role", "validation", "calibration or validation")
+        .option("revision", "unknown", "git revision of the probe")
+        .option("source", "c3sim probe", "who measured, where")
+        .option("gpus", "0", "number of GPUs, 0: all")
+        .option("samples", "10", "samples of each scene")
+        .option("warm-up", "2", "runs before the first sample")
+        .option("gap-us", "3", "between the release of one task and of the next")
+        .option("pause-ms", "0", "before each sample")
+        .flag("warm", "leave caches as the previous sample left them");
+}
+
+Settings settings_of(const Options &options) {
+    Settings settings;
+    settings.samples = static_cast<int>(options.integer("samples"));
+    settings.warm_up = static_cast<int>(options.integer("warm-up"));
+    settings.gap_us = options.number("gap-us");
+    settings.pause_ms = options.number("pause-ms");
+    settings.cold = !options.on("warm");
+    if (settings.samples < 1) throw UsageError("--samples 0: at least 1");
+    return settings;
+}
+
+void progress(const std::string &text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
+Report::Report(const Options &options, std::string command)
+    : node_(options.text("node")), suite_(options.text("suite")), role_(options.text("role")),
+      revision_(options.text("revision")), source_(options.text("source")), command_(std::move(command)) {
+    if (role_ != "calibration" && role_ != "validation")
+        throw UsageError("--role " + role_ + ": calibration or validation");
+}
+
+static Json set_of(const Scene &scene, const std::string &task) {
+    std::vector<double> times;
+    Json disturbed = Json::array();
+    std::string why;
+    for (std::size_t i = 0; i < scene.samples.size(); ++i) {
+        const auto &sample = scene.samples[i];
+        double value = sample.wall_us;
+        for (std::size_t j = 0; j < scene.order.size(); ++j)
+            if (scene.order[j].name == task) value = sample.task_us[j];
+        times.push_back(value);
+        if (!sample.why.empty()) disturbed.push(static_cast<std::int64_t>(i)), why = sample.why;
+    }
+    auto json = Json::object().set("times_us", times).set("disturbed", disturbed);
+    if (!why.empty()) json.set("why", why);
+    return json;
+}
+
+void Report::write(Bench &bench, const std::string &name, const Scene *together,
+                   const std::vector<const Scene *> &alone, Json host, Json observed) {
+    auto measured = Json::object(), sets = Json::object(), isolated = Json::object(), tasks = Json::object();
+    if (together) {
+        measured.set("wall_us", median_us(*together, ""));
+        sets.set("wall", set_of(*together, ""));
+        for (const auto &each : together->order) {
+            tasks.set(each.name, Json::object().set("time_us", median_us(*together, each.name)));
+            sets.set("tasks." + each.name, set_of(*together, each.name));
+        }
+        measured.set("tasks", tasks);
+    }
+    for (const auto *scene : alone) {
+        const auto &task = scene->order.front().name;
+        isolated.set(task, median_us(*scene, task));
+        sets.set("isolated." + task, set_of(*scene, task));
+    }
+    measured.set("isolated", isolated);
+    const auto &order = together ? together->order : alone.front()->order;
+    line(bench, name, order, host, measured, sets, observed, bench.settings().samples);
+}
+
+void Report::write_observed(Bench &bench, const std::string &name, const Scene &scene, Json host, Json observed) {
+    line(bench, name, scene.order, host, Json::object(), Json::object(), observed, bench.settings().samples);
+}
+
+void Report::line(Bench &bench, const std::string &name, const std::vector<NamedTask> &order, Json host, Json measured,
+                  Json sets, Json observed, int samples) {
+    auto tasks = Json::object(), streams = Json::object(), versions = Json::object();
+    std::map<std::string, std::string> libraries;
+    bool named_streams = false;
+    for (const auto &each : order) {
+        auto stream = each.task->streams();
+        auto task = each.task->workload();
+        if (!stream.is_null()) {
+            task.set("stream", each.name);
+            streams.set(each.name, stream);
+            named_streams = true;
+        }
+        tasks.set(each.name, task);
+        for (const auto &[library, version] : each.task->libraries()) libraries[library] = version;
+    }
+    auto workload = Json::object().set("schema", 1).set("name", name).set("tasks", tasks);
+    if (named_streams) workload.set("streams", streams);
+    if (host.is_null()) host = Json::object();
+    if (order.size() > 1) {
+        Json names = Json::array();
+        for (const auto &each : order) names.push(each.name);
+        host.set("order", names);
+    }
+    workload.set("host", host);
+    std::string software = bench.node().runtime_version();
+    for (const auto &[library, version] : libraries) {
+        software += ", " + library + " " + version;
+        versions.set(library, version);
+    }
+    Json readings_before = Json::array(), readings_after = Json::array();
+    for (const auto &each : bench.before()) readings_before.push(each.json());
+    for (const auto &each : bench.after()) readings_after.push(each.json());
+    auto machine = bench.node().describe();
+    machine.set("libraries", versions).set("before", readings_before).set("after", readings_after);
+    const auto conditions = Json::array().push(node_).push(workload).push("as_written").push(software);
+    char date[32];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+    auto record = Json::object()
+                      .set("schema", 1)
+                      .set("id", sha256_hex(conditions.canonical()).substr(0, 16))
+                      .set("suite", suite_)
+                      .set("node", node_)
+                      .set("workload", workload)
+                      .set("strategy", "as_written")
+                      .set("measured", measured)
+                      .set("samples", samples)
+                      .set("source", source_)
+                      .set("software", software)
+                      .set("role", role_)
+                      .set("date", date)
+                      .set("revision", revision_)
+                      .set("command", command_)
+                      .set("machine", machine)
+                      .set("sets", sets);
+    if (!observed.is_null()) record.set("observed", observed);
+    std::printf("%s\n", record.dump().c_str());
+    std::fflush(stdout);
+}
+
+}  // namespace probe

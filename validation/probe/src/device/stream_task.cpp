@@ -1,0 +1,156 @@
+#include "stream_task.h"
+
+#include <algorithm>
+
+namespace probe {
+
+constexpr int threads = 1024;
+constexpr int unroll = 4;  // 16-byte loads each thread has in flight: 64 KiB per workgroup
+
+// Dynamic shared memory that lets only one workgroup onto a compute unit.
+static int whole_unit(const Node &node) {
+    const auto &gpu = node.properties(0);
+#if defined(__CUDACC__)
+    return static_cast<int>(gpu.sharedMemPerBlockOptin);
+#else
+    return static_cast<int>(gpu.sharedMemPerBlock);
+#endif
+}
+
+__device__ inline float4 burn(float4 v, int rounds) {  // 8 floating point operations per round
+    for (int i = 0; i < rounds; ++i) {
+        v.x = v.x * 0.999f + 0.5f;
+        v.y = v.y * 0.999f + 0.5f;
+        v.z = v.z * 0.999f + 0.5f;
+        v.w = v.w * 0.999f + 0.5f;
+    }
+    return v;
+}
+
+template <bool reads_a, bool reads_b, bool writes>
+__global__ void __launch_bounds__(threads) stream_kernel(const float4 *a, const float4 *b, float4 *c, std::size_t count, int passes, int rounds) {
+    extern __shared__ char claimed[];  // only to claim the compute unit
+    (void)claimed;
+    const std::size_t step = static_cast<std::size_t>(gridDim.x) * threads;
+    float4 sum = {0, 0, 0, 0};
+    for (int pass = 0; pass < passes; ++pass) {
+        std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
+        for (; i + (unroll - 1) * step < count; i += unroll * step) {
+            float4 x[unroll], y[unroll];
+#pragma unroll
+            for (int j = 0; j < unroll; ++j) {
+                if (reads_a) x[j] = a[i + j * step];
+                if (reads_b) y[j] = b[i + j * step];
+            }
+#pragma unroll
+            for (int j = 0; j < unroll; ++j) {
+                float4 v = reads_a ? x[j] : float4{1, 2, 3, 4};
+                if (reads_b) v.x += 3 * y[j].x, v.y += 3 * y[j].y, v.z += 3 * y[j].z, v.w += 3 * y[j].w;
+                if (rounds) v = burn(v, rounds);
+                if (writes) c[i + j * step] = v;
+                if (!writes) sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+            }
+        }
+        for (; i < count; i += step) {
+            float4 v = reads_a ? a[i] : float4{1, 2, 3, 4};
+            if (reads_b) v.x += 3 * b[i].x, v.y += 3 * b[i].y, v.z += 3 * b[i].z, v.w += 3 * b[i].w;
+            if (rounds) v = burn(v, rounds);
+            if (writes) c[i] = v;
+            if (!writes) sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+        }
+        if (!writes) asm volatile("" ::: "memory");  // the next pass loads again
+    }
+    if (!writes && sum.x + sum.y + sum.z + sum.w == 1e30f) c[0] = sum;  // never, but the compiler cannot know
+}
+
+StreamTask::StreamTask(Node &node, StreamSpec spec, bool all_gpus) : node_(node), spec_(spec) {
+    if (spec.bytes % 16) throw std::invalid_argument("stream: --bytes must be a multiple of 16");
+    grid_ = spec.workgroups ? spec.workgroups : node.compute_units();
+    const bool a = spec.pattern != "write", b = spec.pattern == "triad", c = spec.pattern != "read";
+    for (int gpu = 0; gpu < (all_gpus ? node.gpus() : 1); ++gpu) {
+        lanes_.push_back(node.stream(gpu));
+        a_.push_back(a ? std::make_unique<Buffer>(gpu, spec.bytes) : nullptr);
+        b_.push_back(b ? std::make_unique<Buffer>(gpu, spec.bytes) : nullptr);
+        c_.push_back(std::make_unique<Buffer>(gpu, c ? spec.bytes : 16));
+        for (auto *buffer : {a_.back().get(), b_.back().get()})
+            if (buffer) fill_bf16(*buffer, 1, Pattern::whole);
+    }
+}
+
+void StreamTask::prepare() {
+    for (const auto &each : c_) poison(*each);
+}
+
+void StreamTask::submit() {
+    const int shared = spec_.workgroups ? whole_unit(node_) : 0;
+    const int rounds = spec_.flops_per_byte * 16 / 8;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        GPU(gpuSetDevice(lanes_[i].gpu));
+        auto launch = [&](auto kernel) {
+            if (shared)
+                GPU(gpuFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+                                        gpuFuncAttributeMaxDynamicSharedMemorySize, shared));
+            kernel<<<grid_, threads, shared, lanes_[i].stream>>>(
+                a_[i] ? a_[i]->data<float4>() : nullptr, b_[i] ? b_[i]->data<float4>() : nullptr,
+                c_[i]->data<float4>(), spec_.bytes / 16, spec_.passes, rounds);
+            GPU(gpuGetLastError());
+        };
+        if (spec_.pattern == "read")
+            launch(stream_kernel<true, false, false>);
+        else if (spec_.pattern == "write")
+            launch(stream_kernel<false, false, true>);
+        else if (spec_.pattern == "copy")
+            launch(stream_kernel<true, false, true>);
+        else
+            launch(stream_kernel<true, true, true>);
+    }
+}
+
+void StreamTask::verify() {
+    if (spec_.flops_per_byte || spec_.pattern == "read" || spec_.pattern == "triad") return;
+    const float written[4] = {1, 2, 3, 4};
+    for (const auto &each : c_) {
+        if (spec_.pattern == "copy")
+            verify_bf16(*each, each->bytes(), "stream copy", [](std::size_t i) { return whole_number(i, 1); });
+        else  // float32 words: the upper half of each is the number in bf16
+            verify_bf16(*each, each->bytes(), "stream write",
+                        [&](std::size_t i) { return i % 2 ? written[i / 2 % 4] : 0.0f; });
+    }
+}
+
+Json StreamTask::workload() const {
+    auto json = Json::object().set("kind", "stream").set("pattern", spec_.pattern).set("bytes", spec_.bytes);
+    if (spec_.workgroups) json.set("workgroups", spec_.workgroups);
+    if (spec_.passes > 1) json.set("passes", spec_.passes);
+    if (spec_.flops_per_byte) json.set("flops_per_byte", spec_.flops_per_byte);
+    return json;
+}
+
+__global__ void hold_kernel(std::uint64_t time_ns) {
+    extern __shared__ char claimed[];
+    (void)claimed;
+    const auto start = device_clock_ns();
+    while (device_clock_ns() - start < time_ns) {
+    }
+}
+
+HoldTask::HoldTask(Node &node, int workgroups, double time_us, bool high_priority)
+    : workgroups_(workgroups), time_us_(time_us), shared_(whole_unit(node)) {
+    for (int gpu = 0; gpu < node.gpus(); ++gpu) lanes_.push_back(node.stream(gpu, high_priority));
+}
+
+void HoldTask::submit() {
+    for (const auto &lane : lanes_) {
+        GPU(gpuSetDevice(lane.gpu));
+        GPU(gpuFuncSetAttribute(reinterpret_cast<const void *>(hold_kernel), gpuFuncAttributeMaxDynamicSharedMemorySize,
+                                shared_));
+        hold_kernel<<<workgroups_, wave_size, shared_, lane.stream>>>(static_cast<std::uint64_t>(time_us_ * 1e3));
+        GPU(gpuGetLastError());
+    }
+}
+
+Json HoldTask::workload() const {
+    return Json::object().set("kind", "hold").set("workgroups", workgroups_).set("time", std::to_string(static_cast<long>(time_us_)) + " us");
+}
+
+}  // namespace probe
