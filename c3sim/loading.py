@@ -29,7 +29,7 @@ from c3sim.specs.workload import Workload
 from c3sim.yaml_nodes import Item, from_plain, read_yaml
 
 __all__ = [
-    "LoadedNode", "LoadedWorkload", "load_hardware", "load_study", "load_workload", "open_workload", "parse_workload",
+    "LoadedNode", "LoadedWorkload", "load_file", "load_hardware", "load_study", "load_workload", "open_workload", "parse_workload",
 ]  # fmt: skip
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -124,6 +124,11 @@ def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> 
     with with_places("", document.places):
         check_workload(workload)
     return workload
+
+
+def load_file(path: Path, model: type[Model]) -> Model:
+    """Any YAML file as *model*, numbers as in workloads. Raises InputErrors."""
+    return _load(path, model)[0]
 
 
 def _load(path: Path, model: type[Model]) -> tuple[Model, Conform]:

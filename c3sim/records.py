@@ -15,10 +15,11 @@ from c3sim.conform import Conform
 from c3sim.constraints import raise_all, validate
 from c3sim.errors import InputError, InputErrors
 from c3sim.loading import display, read_text
+from c3sim.record_checks import check_record
 from c3sim.specs.record import Record, record_id
 from c3sim.yaml_nodes import from_plain
 
-__all__ = ["load_records"]
+__all__ = ["load_records", "parse_record"]
 
 
 def load_records(*files: str | Path) -> list[Record]:
@@ -47,6 +48,15 @@ def load_records(*files: str | Path) -> list[Record]:
     return [record for record, _, _ in found]
 
 
+def parse_record(line: str, file: str = "", number: int = 0) -> Record:
+    """The record of one *line*; *file* and *number* are for the errors. Raises InputErrors."""
+    errors: list[InputError] = []
+    record = _record(line, file, number, errors)
+    raise_all(errors)
+    assert record is not None  # no error was noted
+    return record
+
+
 def _record(line: str, file: str, number: int, errors: list[InputError]) -> Record | None:
     try:
         data = json.loads(line, object_pairs_hook=_without_repeats, parse_constant=_not_a_number)
@@ -72,6 +82,7 @@ def _record(line: str, file: str, number: int, errors: list[InputError]) -> Reco
         return None
     before = len(errors)
     errors += _identity_errors(record, data, file, number)
+    errors += [InputError(each.message, each.path, file, number) for each in check_record(record)]
     try:
         check_workload(record.workload)
     except InputErrors as wrong:

@@ -7,7 +7,7 @@ import pytest
 from loading_case import errors_of
 
 from c3sim.errors import InputErrors
-from c3sim.records import load_records
+from c3sim.records import load_records, parse_record
 from c3sim.specs.record import record_id
 
 
@@ -43,7 +43,9 @@ def test_records_are_read_in_order():
 def test_sizes_in_records_are_bytes_or_have_a_unit():
     def with_size(size):
         workload = {"schema": 1, "name": "c", "tasks": {"c": {"kind": "copy", "bytes": size}}}
-        return record(workload=workload, id=record_id("teaching-4", workload, "as_written", "none"))
+        measured = {"tasks": {"c": {"time_us": 12.5}}}
+        identity = record_id("teaching-4", workload, "as_written", "none")
+        return record(workload=workload, id=identity, measured=measured)
 
     Path("r.jsonl").write_text(json.dumps(with_size(1048576)) + "\n" + json.dumps(with_size("1 MiB")))
     first, second = load_records("r.jsonl")
@@ -121,3 +123,70 @@ def test_a_missing_file_is_one_line():
     assert (
         str(caught.value) == "none.jsonl: cannot be read (no such file or directory); must be a readable file"
     )
+
+
+# What the probe harness adds -----------------------------------------------------------------------------------
+
+READING = {
+    "core_clock_mhz": 1980,
+    "memory_clock_mhz": 3201,
+    "power_w": 412.5,
+    "temperature_c": 51,
+    "limited_by": "power",
+}
+HARNESS = {
+    "machine": {
+        "gpus": [{"name": "H200", "compute_units": 132, "memory_bytes": 150e9, "l2_bytes": 62914560, "pci": "0000:17:00.0"}],
+        "driver": "580.1", "runtime": "13.0", "compiler": "nvcc 13.0", "libraries": {"nccl": "2.27.7"},
+        "before": [READING], "after": [{}],
+    },
+    "command": "probe gemm --shape 64x64x64", "revision": "ba6c193-dirty", "date": "2026-11-22T09:30:00Z",
+    "sets": {"wall": {"times_us": [12.5, 13, 90.1], "disturbed": [2], "why": "thermal"}, "tasks.g": {"times_us": [12.5]}},
+    "observed": {"latency_us": [1.5], "where": {"0": "SM 3"}, "note": None},
+}  # fmt: skip
+HARNESS["machine"]["gpus"][0]["memory_bytes"] = 150_000_000_000
+
+
+def test_what_the_harness_adds_is_read_and_is_no_part_of_the_id():
+    Path("r.jsonl").write_text(json.dumps(record(**HARNESS)))
+    (found,) = load_records("r.jsonl")
+    assert found.id == record()["id"]
+    assert found.machine.gpus[0].compute_units == 132 and found.machine.libraries == {"nccl": "2.27.7"}
+    assert found.machine.before[0].limited_by == "power" and found.machine.after[0].power_w is None
+    assert found.sets["wall"].times_us == (12.5, 13.0, 90.1) and found.sets["wall"].disturbed == (2,)
+    assert found.observed["where"] == {"0": "SM 3"}
+
+
+def test_a_record_may_hold_observations_and_no_time():
+    Path("r.jsonl").write_text(json.dumps(record(measured={}, observed={"latency_us": 2.5})))
+    assert not load_records("r.jsonl")[0].measured.has_times
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"measured": {}}, "measured: holds no time; needs wall_us, tasks or isolated, or the record 'observed'"),
+        ({"measured": {"isolated": {"h": 1.0}}}, "measured.isolated.h: unknown task 'h'; allowed: g"),
+        ({"sets": {"g": {"times_us": [1.0]}}}, "sets.g: unknown set of samples 'g'; allowed: wall, tasks.g, isolated.g"),
+        ({"sets": {"wall": {"times_us": []}}}, "sets.wall.times_us: got []; needs at least 1 entries"),
+        ({"sets": {"wall": {"times_us": [1.0, 0]}}}, "sets.wall.times_us[1]: got 0; must be greater than 0"),
+        (
+            {"sets": {"wall": {"times_us": [1.0], "disturbed": [1]}}},
+            "sets.wall.disturbed[0]: got 1; must be less than 1, the number of samples",
+        ),
+        ({"date": "yesterday"}, "date: got 'yesterday'; must be an ISO 8601 date, as in 2026-11-22T09:30:00Z"),
+        ({"machine": {"gpu": []}}, "machine: unknown field 'gpu'; did you mean 'gpus'?"),
+        (
+            {"machine": {"before": [{"limited_by": "fan"}]}},
+            "machine.before[0].limited_by: unknown value 'fan'; allowed: power, thermal, other",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_what_the_harness_adds_is_one_line(changes, message):
+    assert records_errors(json.dumps(record(**changes))) == [f"r.jsonl:1: {message}"]
+
+
+def test_one_line_is_read_by_itself():
+    assert parse_record(json.dumps(record(note="one"))).note == "one"
+    with pytest.raises(InputErrors, match="cut off"):
+        parse_record(json.dumps(record())[:50])

@@ -79,6 +79,19 @@ def test_sizes_in_a_record_may_be_plain_bytes():
     assert not validator("record").is_valid({**record, "measured": {"tasks": {"t": {}}}})
 
 
+def test_what_the_probe_harness_adds_to_a_record_is_in_the_schema():
+    workload = {"schema": 1, "name": "w", "tasks": {"t": {"kind": "copy", "bytes": 4096}}}
+    record = {
+        "schema": 1, "id": "0" * 16, "suite": "s", "node": "teaching-4", "workload": workload, "measured": {}, "source": "test",
+        "software": "none", "role": "validation", "command": "probe copy", "revision": "abc", "date": "2026-11-22",
+        "machine": {"gpus": [{"name": "G"}], "before": [{"power_w": 1.5, "limited_by": "power"}], "libraries": {"a": "1"}},
+        "sets": {"wall": {"times_us": [1.5], "disturbed": [0], "why": "power"}}, "observed": {"anything": [{"at": None}]},
+    }  # fmt: skip
+    assert [error.message for error in validator("record").iter_errors(record)] == []
+    for wrong in ({"machine": {"cards": 2}}, {"sets": {"wall": {"times_us": []}}}, {"observed": [1]}):
+        assert not validator("record").is_valid({**record, **wrong})
+
+
 def test_an_unknown_kind_is_refused():
     with pytest.raises(InputError) as caught:
         json_schema("nod")

@@ -39,6 +39,8 @@ class Case:
     measured: float
     unit_us: float = 1.0
     plain: Plain = NOTHING
+    repeats: int = 1  # lines behind the measured value, which is their mean
+    differences: tuple[float, ...] = ()  # |a - b| / mean of each pair of them
 
     @property
     def error(self) -> float:

@@ -1,4 +1,5 @@
-"""Fits parameters of a node to isolated runs: least squares on relative errors, with what the data can tell apart.
+"""Fits parameters of a node to isolated runs and pairs of stress tasks: least squares on relative errors, with what the
+data can tell apart.
 
 Records with role ``validation`` never get in: :func:`usable` refuses them, and every fit begins with it.
 """
@@ -18,6 +19,9 @@ from .search import Problem, intervals
 
 __all__ = ["Fit", "fit", "usable"]
 
+#: What may run beside a GEMM or a collective in a run that is fitted to: synthetic stress, never the other of the two.
+STRESS = {"gemm": {"stream", "hold", "copy"}, "collective": {"stream", "hold"}}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
@@ -36,13 +40,24 @@ def usable(records: Sequence[Record]) -> list[Record]:
         if record.role != "calibration":
             raise InputError(f"{which} has role {record.role!r}; only calibration records may be fitted to")
         kinds = [task.kind for task in record.workload.tasks.values()]
-        if len(kinds) > 1 and {"gemm", "collective"} & set(kinds):
+        if not _is_open(kinds):
             raise InputError(
-                f"{which} runs {' and '.join(sorted(kinds))} together; fits take isolated GEMMs and collectives"
+                f"{which} runs {' and '.join(sorted(kinds))} together; fits take isolated tasks and stress pairs, "
+                "never a GEMM together with a collective"
             )
     if not records:
         raise InputError("no calibration record to fit to; needs at least one")
     return list(records)
+
+
+def _is_open(kinds: Sequence[str]) -> bool:
+    """Whether tasks of these *kinds* may be fitted to when they run together."""
+    workers = [kind for kind in kinds if kind in STRESS]
+    if len(kinds) < 2 or not workers:
+        return True
+    others = list(kinds)
+    others.remove(workers[0])
+    return all(kind in STRESS[workers[0]] for kind in others)
 
 
 def fit(node: Node, records: Sequence[Record], parameters: Sequence[Parameter]) -> Fit:

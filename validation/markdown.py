@@ -12,7 +12,7 @@ from .markdown_text import CALIBRATION, DMA_NOTE, INTRODUCTION
 from .record_files import data_hash
 from .suites import Row
 from .verdict import Total, Verdict
-from .verdict_table import state
+from .verdict_table import repeats, state
 
 __all__ = ["markdown"]
 
@@ -46,13 +46,12 @@ def _share(value: float | None) -> str:
 
 
 def _totals(verdict: Verdict) -> Iterator[str]:
-    records, figures = len(verdict.records), len(verdict.cases)
     result = (
         "all bounds hold"
         if verdict.passed
         else "BOUNDS MISSED: " + ", ".join(f"{r.name} {r.metric}" for r in verdict.missed)
     )
-    yield f"## Held-out measurements\n\n{records} records, {figures} figures (data {data_hash(verdict.records)}): {result}.\n"
+    yield f"## Held-out measurements\n\n{verdict.counts} (data {data_hash(verdict.records)}): {result}.\n"
     headers = [
         "metric",
         "#cases",
@@ -89,6 +88,7 @@ def _suites(verdict: Verdict) -> Iterator[str]:
         "#p90 %",
         "#bias %",
         "#bounds",
+        "#repeats",
         "verdict",
         "#max",
         "#sum",
@@ -107,6 +107,7 @@ def _suite(row: Row) -> list[str]:
         str(len(row.cases)),
         *errors,
         bound,
+        repeats(row.repeats),
         state(row),
         *plain,
     ]

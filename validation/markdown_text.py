@@ -12,6 +12,9 @@ page.html` draws the same figures, with every case, timelines and the source of 
 Errors are relative. *Bias* is the median signed error. *max*, *sum*, *constant* are the median errors, on the same cases, of three plain
 predictors that are given **measured** isolated times: no interference; no overlap, one after the other; one constant slowdown per
 kind of task, learnt from the other held-out records of the suite. A dash: the source lacks a time that the predictor needs.
+
+A measurement that was repeated counts once, by the mean of its repeats; *repeats* is the median and the 90th percentile of
+|a - b| / mean between them.
 """
 CALIBRATION = """## Calibration
 

@@ -18,9 +18,12 @@ __all__ = ["nodes_for"]
 def nodes_for(
     records: Iterable[Record], node: str | Path | None = None, settings: Mapping[str, object] | None = None
 ) -> dict[str, LoadedNode]:
-    """The node of each name in *records*: the packaged one, or *node* for all; with *settings* (path -> value) made."""
+    """The node of each name in *records* that have times: the packaged one, or *node* for all.
+
+    With *settings* (path -> value) made.
+    """
     found = {}
-    for name in dict.fromkeys(record.node for record in records):
+    for name in dict.fromkeys(record.node for record in records if record.measured.has_times):
         loaded = load_hardware(name if node is None else node)
         one, provenance = loaded.node, dict(loaded.provenance)
         for path, value in (settings or {}).items():

@@ -14,6 +14,7 @@ import numpy as np
 from .baselines import PREDICTORS
 from .bounds import Bound
 from .compare import Case
+from .repeats import Spread, spread
 
 __all__ = ["CALIBRATION", "Row", "metric_of", "plain_error", "rows"]
 
@@ -34,6 +35,7 @@ class Row:
     bias: float  # median signed error
     baselines: Mapping[str, float | None]
     bound: Bound | None
+    repeats: Spread | None = None  # between repeats of the same figures
 
     @property
     def passed(self) -> bool:
@@ -75,6 +77,7 @@ def _row(suite: str, metric: str, cases: Sequence[Case], bounds: BoundsBySuite) 
         median_error=float(np.median(np.abs(errors))), p90_error=float(np.quantile(np.abs(errors), 0.9)),
         bias=float(np.median(errors)), baselines={name: plain_error(cases, name) for name in PREDICTORS},
         bound=bounds.get(suite, {}).get(metric),
+        repeats=spread([value for case in cases for value in case.differences]),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .baselines import PREDICTORS
 from .bounds import Bounds, load_bounds
 from .compare import Case
 from .predict import Progress, predict
+from .repeats import Repeated, differences, merge, observations, spread_of_suites
 from .suites import Row, metric_of, plain_error, rows
 
 __all__ = ["Total", "Verdict", "validate"]
@@ -42,13 +43,29 @@ class Total:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """Every figure, grouped; *records* and *nodes* are what it was made from."""
+    """Every figure, grouped; *records* and *nodes* are what it was made from.
+
+    *measurements* are the records with times, repeats merged; the other records are *observations*.
+    """
 
     rows: Sequence[Row]
     cases: Sequence[Case]
     records: Sequence[Record]
+    measurements: Sequence[Repeated]
     nodes: Mapping[str, LoadedNode]
     bounds: Bounds
+
+    @property
+    def observations(self) -> list[Record]:
+        """Records without a time, which are shown and not compared."""
+        return observations(self.records)
+
+    @property
+    def counts(self) -> str:
+        """How much there is, in words."""
+        repeated = sum(len(one.each) - 1 for one in self.measurements)
+        said = f" ({repeated} of them repeats)" if repeated else ""
+        return f"{len(self.records)} records{said}, {len(self.cases)} figures"
 
     @property
     def missed(self) -> list[Row]:
@@ -85,8 +102,9 @@ class Verdict:
         return found
 
     def record_of(self, case: Case) -> Record:
-        """The record that a case comes from."""
-        return next(r for r in self.records if (r.id, r.suite) == (case.id, case.suite))
+        """The record that a case comes from; of repeats, the one with their mean times."""
+        found = (one.record for one in self.measurements)
+        return next(r for r in found if (r.id, r.suite) == (case.id, case.suite))
 
     def to_dict(self, worst: Explained | None = None) -> dict[str, Any]:
         """Plain data for ``--json``. A slowdown is given in us as well: times the measured isolated time.
@@ -96,6 +114,8 @@ class Verdict:
         return {
             "suites": [_row(row, (worst or {}).get((row.name, row.metric), ())) for row in self.rows],
             "cases": [_case(case) for case in self.cases],
+            "repeats": {name: asdict(each) for name, each in spread_of_suites(self.measurements).items()},
+            "observed": [_observed(record) for record in self.observations],
             "known_gaps": {name: gap.model_dump() for name, gap in self.bounds.gaps.items()},
             "pass": self.passed,
         }
@@ -109,11 +129,23 @@ def validate(
     jobs: int = 0,
     progress: Progress = lambda count: None,
 ) -> Verdict:
-    """Predict every record on the node of its name, and judge. *bounds* left out: the packaged ones."""
+    """Predict every measurement on the node of its name, and judge. *bounds* left out: the packaged ones.
+
+    Repeats are compared once, by their mean; *progress* counts measurements.
+    """
     limits = bounds or load_bounds()
     plain = {name: loaded.node for name, loaded in nodes.items()}
-    cases = [case for found in predict(plain, records, jobs, progress) for case in found]
-    return Verdict(rows=rows(cases, limits.suites), cases=cases, records=records, nodes=nodes, bounds=limits)
+    measurements = merge(records)
+    predicted = predict(plain, [one.record for one in measurements], jobs, progress)
+    cases = [
+        replace(case, repeats=len(one.each), differences=differences(one.each, case.metric, case.task))
+        for one, found in zip(measurements, predicted, strict=True)
+        for case in found
+    ]
+    return Verdict(
+        rows=rows(cases, limits.suites), cases=cases, records=records, measurements=measurements, nodes=nodes,
+        bounds=limits,
+    )  # fmt: skip
 
 
 def _row(row: Row, worst: Sequence[tuple[Case, str]]) -> dict[str, Any]:
@@ -123,6 +155,7 @@ def _row(row: Row, worst: Sequence[tuple[Case, str]]) -> dict[str, Any]:
         "median_error": row.median_error, "p90_error": row.p90_error, "bias": row.bias,
         "bound_median": bound.median if bound else None, "bound_p90": bound.p90 if bound else None,
         "pass": row.passed, "baselines": dict(row.baselines), "on_target": row.on_target,
+        "repeats": asdict(row.repeats) if row.repeats else None,
         "known_gap": bound.gap if bound else "", "reason": bound.reason if bound else "",
         "worst": [{"id": case.id, "name": case.name, "error": case.error, "explanation": why} for case, why in worst],
     }  # fmt: skip
@@ -132,5 +165,12 @@ def _case(case: Case) -> dict[str, Any]:
     return {
         "id": case.id, "metric": metric_of(case), "predicted_us": case.predicted * case.unit_us,
         "measured_us": case.measured * case.unit_us, "error": case.error,
-        "suite": case.suite, "role": case.role, "name": case.name,
+        "suite": case.suite, "role": case.role, "name": case.name, "repeats": case.repeats,
+    }  # fmt: skip
+
+
+def _observed(record: Record) -> dict[str, Any]:
+    return {
+        "id": record.id, "suite": record.suite, "role": record.role, "node": record.node, "name": record.workload.name,
+        "observed": record.observed,
     }  # fmt: skip

@@ -8,13 +8,14 @@ from c3sim.output.layout import add_row, make_table, show, stack
 from c3sim.output.text import percent
 
 from .explain_case import how_far, worst_explained
+from .repeats import Spread
 from .suites import Row
 from .verdict import Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-__all__ = ["print_verdict", "state", "verdict_table"]
+__all__ = ["print_verdict", "repeats", "state", "verdict_table"]
 
 
 def state(row: Row) -> str:
@@ -29,23 +30,47 @@ def state(row: Row) -> str:
 def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
     """Every row; *worst* cases of each row that is not as good as its target are explained below."""
     plain = ["max\n(%)", "sum\n(%)", "constant\n(%)"]
-    numbers = ["cases", "median\n(%)", "p90\n(%)", "bias\n(%)", "bounds\n(%)", *plain]
+    numbers = ["cases", "median\n(%)", "p90\n(%)", "bias\n(%)", "bounds\n(%)", "repeats\n(%)", *plain]
     table = make_table(["suite", "metric", "verdict"], numbers)
     for row in verdict.rows:
         bound = f"{100 * row.bound.median:g}, {100 * row.bound.p90:g}" if row.bound else "-"
         errors = (percent(row.median_error), percent(row.p90_error), f"{100 * row.bias:+.1f}")
         plain = [percent(value) for value in row.baselines.values()]
-        add_row(table, row.name, row.metric, state(row), str(len(row.cases)), *errors, bound, *plain)
-    result = f"{len(verdict.records)} records, {len(verdict.cases)} figures: " + (
-        "pass" if verdict.passed else "FAIL"
-    )
+        add_row(
+            table,
+            row.name,
+            row.metric,
+            state(row),
+            str(len(row.cases)),
+            *errors,
+            bound,
+            repeats(row.repeats),
+            *plain,
+        )
+    result = f"{verdict.counts}: " + ("pass" if verdict.passed else "FAIL")
     return stack(
         result,
-        "relative errors; max, sum, constant: median errors of plain predictors given measured isolated times",
+        "relative errors; repeats: median and p90 of |a - b| / mean between repeats of one measurement; max, sum, constant: "
+        "median errors of plain predictors given measured isolated times",
         table,
+        *_observed(verdict),
         *_gaps(verdict),
         *_worst(verdict, worst),
     )
+
+
+def repeats(spread: Spread | None) -> str:
+    """Median and 90th percentile in per cent."""
+    return f"{100 * spread.median:.1f}, {100 * spread.p90:.1f}" if spread else "-"
+
+
+def _observed(verdict: Verdict) -> list[str]:
+    """The suites whose records have no time."""
+    suites: dict[str, int] = {}
+    for record in verdict.observations:
+        suites[record.suite] = suites.get(record.suite, 0) + 1
+    counts = [f"{name} ({count})" for name, count in sorted(suites.items())]
+    return [f"records of observations without times, not compared: {', '.join(counts)}"] if counts else []
 
 
 def _gaps(verdict: Verdict) -> list[str]:

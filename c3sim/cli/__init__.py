@@ -7,6 +7,8 @@
     emit        JSON to standard output, everything else to standard error
     progress    bars for long work
     listing, show, run, compare, explain, study, schema     a command each
+    validate, calibrate, import_logs, probe                 the same, with the validation package
+    probe_progress                                          what goes on while a plan runs
     kinds, spec_values, study_report                        what show and study need
 
 This package only reads arguments and prints. Everything but typer is imported inside a command, so that ``--help``

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from c3sim.cli import calibrate, compare, explain, import_logs, listing, run, schema, show, study, validate
+from c3sim.cli import (
+    calibrate,
+    compare,
+    explain,
+    import_logs,
+    listing,
+    probe,
+    run,
+    schema,
+    show,
+    study,
+    validate,
+)
 from c3sim.cli.guard import Guarded
 
 __all__ = ["app"]
@@ -55,5 +67,5 @@ app.command("compare", short_help="The strategies side by side.")(compare.compar
 app.command("explain", short_help="Where the time went.")(explain.explain)
 app.command("study", short_help="A study beside published figures.")(study.study)
 app.command("schema", short_help="JSON Schema of a kind of file.")(schema.schema)
-for command in (validate, calibrate, import_logs):
+for command in (validate, calibrate, import_logs, probe):
     command.register(app)

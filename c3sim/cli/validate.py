@@ -49,7 +49,8 @@ def validate(
 ) -> None:
     """Predict every measurement record and compare; exit code 1 when a bound is missed.
 
-    A record is one JSON line ('c3sim schema record'); suites without a bound are reported and pass.
+    A record is one JSON line ('c3sim schema record'); suites without a bound are reported and pass. Lines with one id
+    are repeats of one measurement: compared once, by their mean, with the spread between them beside the error.
 
     \b
     Examples:
@@ -91,18 +92,19 @@ def _judge(
     from c3sim.validation.bounds import FILE, load_bounds
     from c3sim.validation.nodes import nodes_for
     from c3sim.validation.record_files import load
+    from c3sim.validation.repeats import merge
     from c3sim.validation.verdict import validate as judge
 
     limits = load_bounds(bounds or FILE)
     records = load(files)
     nodes = nodes_for(records, node, changes)
-    done = 0
+    done, total = 0, len(merge(records))
     with progress() as tell:
 
         def advance(count: int) -> None:
             nonlocal done
             done += count
-            tell("records", done, len(records))
+            tell("records", done, total)
 
         result: Any = judge(records, nodes, bounds=limits, jobs=jobs, progress=advance)
     verdict: Verdict = result

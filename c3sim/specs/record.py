@@ -1,22 +1,34 @@
 """A measurement record: one JSON line, self-contained (schema 1).
 
 ``id`` is a hash of the conditions (node, workload, strategy, software), never of results or role; two lines with one
-id are repeats of one measurement. Times are in microseconds, as in the logs they come from.
+id are repeats of one measurement. Times are in microseconds, as in the logs they come from. What the probe harness
+adds (machine, command, revision, date, all samples, observations) is optional and never part of the ``id``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from c3sim.specs.workload import Workload
 
-__all__ = ["Measured", "Record", "TaskTime", "record_id"]
+__all__ = ["GpuInfo", "Machine", "Measured", "Reading", "Record", "Samples", "TaskTime", "record_id"]
+
+
+def _iso_date(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"got {text!r}; must be an ISO 8601 date, as in 2026-11-22T09:30:00Z") from None
+    return text
+
 
 Microseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+IsoDate = Annotated[str, AfterValidator(_iso_date)]
 
 
 class Spec(BaseModel):
@@ -37,6 +49,53 @@ class Measured(Spec):
         {}, description="each task alone, as the same source measured it"
     )
 
+    @property
+    def has_times(self) -> bool:
+        """Whether there is anything to compare a prediction with."""
+        return self.wall_us is not None or bool(self.tasks) or bool(self.isolated)
+
+
+class GpuInfo(Spec):
+    """One GPU of the machine; what cannot be read is left out."""
+
+    name: str
+    compute_units: Annotated[int, Field(gt=0)] | None = None
+    memory_bytes: Annotated[int, Field(gt=0)] | None = None
+    l2_bytes: Annotated[int, Field(ge=0)] | None = None
+    pci: str = ""
+
+
+class Reading(Spec):
+    """Clocks, power and temperature of one GPU at one moment; what cannot be read is left out."""
+
+    core_clock_mhz: float | None = Field(None, ge=0)
+    memory_clock_mhz: float | None = Field(None, ge=0)
+    power_w: float | None = Field(None, ge=0)
+    temperature_c: float | None = None
+    limited_by: Literal["power", "thermal", "other"] | None = None
+
+
+class Machine(Spec):
+    """What the machine says of itself; readings, one per GPU, just before and just after the measurement."""
+
+    gpus: tuple[GpuInfo, ...] = ()
+    driver: str = ""
+    runtime: str = ""
+    compiler: str = ""
+    libraries: dict[str, str] = {}
+    before: tuple[Reading, ...] = ()
+    after: tuple[Reading, ...] = ()
+
+
+class Samples(Spec):
+    """Every sample of one time, in the order they were taken."""
+
+    times_us: tuple[Microseconds, ...] = Field(min_length=1)
+    disturbed: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        (), description="indices of samples that were throttled or disturbed"
+    )
+    why: str = Field("", description="what disturbed them")
+
 
 class Record(Spec):
     schema_version: Literal[1] = Field(1, alias="schema")
@@ -53,6 +112,16 @@ class Record(Spec):
     software: str
     role: Literal["calibration", "validation"]
     note: str = ""
+    machine: Machine | None = None
+    command: str = Field("", description="the exact command line that measured it")
+    revision: str = Field("", description="git revision of the harness")
+    date: IsoDate | None = None
+    sets: dict[str, Samples] = Field(
+        {}, description="all samples of 'wall', 'tasks.NAME' and 'isolated.NAME'"
+    )
+    observed: dict[str, Any] = Field(
+        {}, description="what the workload cannot say: latencies, where each workgroup ran"
+    )
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 

@@ -86,10 +86,7 @@ def test_every_number_of_a_node_has_a_source(cli):
 def test_show_a_workload_with_its_defaults(cli, pair):
     rows = {row["path"]: row for row in data_of(cli("show", pair, "--json"))["values"]}
     assert (rows["task.gemm.m"]["value"], rows["task.gemm.m"]["source"]) == (4096, "line 4")
-    assert (rows["task.gemm.library"]["value"], rows["task.gemm.library"]["source"]) == (
-        "hipblaslt",
-        "default",
-    )
+    assert (rows["task.gemm.library"]["value"], rows["task.gemm.library"]["source"]) == (None, "default")
     assert (rows["task.gather.size"]["text"], rows["task.gather.size"]["unit"]) == ("64 MiB", "B")
     assert "task.gather.size" in cli("show", pair).stdout
 

@@ -6,7 +6,7 @@ import pytest
 from made_records import as_measured, pair, record
 
 from c3sim.errors import InputError
-from c3sim.loading import load_hardware
+from c3sim.loading import load_hardware, parse_workload
 from c3sim.validation.calibrate import calibrate, groups
 from c3sim.validation.fit import fit, usable
 from c3sim.validation.parameters import Parameter, set_values
@@ -98,6 +98,40 @@ def test_a_validation_record_never_reaches_a_fit(synthetic):
 def test_a_gemm_beside_a_collective_never_reaches_a_fit():
     with pytest.raises(InputError, match="runs collective and gemm together"):
         usable([pair(250, 800, (400, 900), role="calibration")])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "allowed"),
+    [
+        (("gemm", "hold"), True),
+        (("gemm", "stream"), True),
+        (("gemm", "copy", "hold"), True),
+        (("collective", "stream"), True),
+        (("collective", "hold"), True),
+        (("stream", "copy"), True),
+        (("collective", "copy"), False),
+        (("gemm", "gemm"), False),
+        (("gemm", "commands"), False),
+        (("gemm", "hold", "collective"), False),
+    ],
+)
+def test_stress_pairs_may_be_fitted_to(kinds, allowed):
+    tasks = {
+        "gemm": {"kind": "gemm", "m": 256, "n": 256, "k": 256},
+        "hold": {"kind": "hold", "workgroups": 4, "time": "1 ms"},
+        "stream": {"kind": "stream", "bytes": "1 MiB"},
+        "copy": {"kind": "copy", "bytes": "1 MiB"},
+        "collective": {"kind": "collective", "op": "all_gather", "size": "1 MiB"},
+        "commands": {"kind": "commands", "program": [{"op": "copy", "bytes": "1 MiB", "peer": 1}]},
+    }
+    named = {f"t{i}": tasks[kind] for i, kind in enumerate(kinds)}
+    workload = parse_workload({"schema": 1, "name": "w", "tasks": named})
+    record = pair(250, 800, (400, 900), role="calibration").model_copy(update={"workload": workload})
+    if allowed:
+        assert usable([record]) == [record]
+    else:
+        with pytest.raises(InputError, match="never a GEMM together with a collective"):
+            usable([record])
 
 
 def test_held_out_records_do_not_change_a_fit():

@@ -12,6 +12,7 @@ from ..record_files import data_hash
 from ..suites import Row
 from ..verdict import Verdict
 from .markup import slug, text
+from .observed import observed_section
 from .provenance import provenance_table
 from .scatter import scatter
 from .spread import spread
@@ -38,6 +39,7 @@ def render(verdict: Verdict) -> str:
         f'<h2 id="all">Every suite</h2><p class="soft">{_LEGEND}</p>{suites_table(verdict)}',
         f'<h2 id="gaps">Known gaps</h2>{gaps_table(verdict)}',
         f'<h2 id="figures">Predicted against measured, and how errors are spread</h2>{_KEY}{_figures(verdict)}',
+        *observed_section(verdict.observations),
         f'<h2 id="worst">Worst cases</h2><p class="soft">{_TIMELINES}</p>{worst_cases(verdict)}',
         f'<h2 id="provenance">Where every parameter comes from</h2><p><label>Filter <input id="filter" type="search" '
         f'placeholder="words, as in estimate hbm"></label> <span id="count" class="soft"></span></p>{parameters}',
@@ -61,7 +63,7 @@ _PAGE = """<!doctype html>
 </html>
 """
 _LEGEND = (
-    "Errors are relative; bias is the median signed error. Metrics that end in “calibration” were open to fits, all others "
+    "Errors are relative; bias is the median signed error; repeats: median and 90th percentile of |a − b| / mean between repeats of one measurement, which counts once, by their mean. Metrics that end in “calibration” were open to fits, all others "
     "were held out. max, sum, constant: median errors, on the same cases, of three plain predictors that are given measured isolated "
     "times: no interference, no overlap, one constant slowdown per kind of task learnt from the suite's other records; green where the model has at most half of their error."
 )
@@ -88,7 +90,7 @@ def _head(verdict: Verdict) -> str:
     )
     return (
         f'<header><h1>How far can c3sim be trusted? <span class="verdict {kind}">{word}</span></h1>'
-        f"<p>{len(verdict.records)} records, {len(verdict.cases)} figures on {text(', '.join(verdict.nodes))}: {text(said)}. "
+        f"<p>{verdict.counts} on {text(', '.join(verdict.nodes))}: {text(said)}. "
         f'<span class="soft">Data {data_hash(verdict.records)}.</span></p>{totals_table(verdict)}'
         '<nav><a href="#all">every suite</a><a href="#gaps">known gaps</a><a href="#figures">figures</a>'
         '<a href="#worst">worst cases</a><a href="#provenance">parameters</a></nav></header>'

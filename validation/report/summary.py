@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..suites import Row
 from ..verdict import Total, Verdict
-from ..verdict_table import state
+from ..verdict_table import repeats, state
 from .markup import cell, percent, signed, slug, table, text
 
 __all__ = ["gaps_table", "suites_table", "totals_table"]
@@ -70,6 +70,7 @@ def suites_table(verdict: Verdict) -> str:
         "#p90 (%)",
         "#bias (%)",
         "#bounds (%)",
+        "#repeats (%)",
         *PLAIN,
         "known gap",
     ]
@@ -83,7 +84,8 @@ def _suite(row: Row) -> list[str]:
     return [
         cell(f'<a href="#{slug(row.name)}">{text(row.name)}</a>'), cell(text(row.metric.replace("_", " ")), "tight"),
         cell(words, f"tight {kind}"), cell(str(len(row.cases)), "number"), cell(percent(row.median_error), "number"),
-        cell(percent(row.p90_error), "number"), cell(signed(row.bias), "number"), cell(limits, "number"), *_plain(row.baselines, row.median_error),
+        cell(percent(row.p90_error), "number"), cell(signed(row.bias), "number"), cell(limits, "number"),
+        cell(repeats(row.repeats), "number"), *_plain(row.baselines, row.median_error),
         cell(_gap_link(bound.gap) if bound and bound.gap else "", "tight"),
     ]  # fmt: skip
 

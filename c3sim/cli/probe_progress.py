@@ -1,0 +1,96 @@
+"""What goes on while a plan runs: a bar where somebody looks at a terminal, a line per step elsewhere; standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from c3sim.cli.emit import say
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from c3sim.validation.probing.plan import Step
+    from c3sim.validation.probing.step import Outcome
+
+__all__ = ["Lines", "watching"]
+
+
+class Lines:
+    """A line when a step begins, and one when it has ended; rejected lines are explained."""
+
+    def begin(self, number: int, total: int, step: Step) -> None:
+        say(f"step {number} of {total}, {step.name}: {step.what or ' '.join(step.words)}")
+
+    def tell(self, records: int, last: str) -> None:
+        pass
+
+    def end(self, number: int, total: int, outcome: Outcome) -> None:
+        for line in ended(outcome):
+            say(line)
+
+
+class Bar(Lines):
+    """A bar over the steps, with the records so far and what the probe said last; ended steps scroll up above it."""
+
+    def __init__(self, bars: Progress, total: int) -> None:
+        self.bars = bars
+        self.task: TaskID = bars.add_task("", total=total, last="")
+        self.name = ""
+
+    def begin(self, number: int, total: int, step: Step) -> None:
+        self.name = step.name
+        self.bars.update(self.task, description=step.name, completed=number - 1, last="")
+
+    def tell(self, records: int, last: str) -> None:
+        self.bars.update(self.task, description=f"{self.name}, {records} records", last=last)
+
+    def end(self, number: int, total: int, outcome: Outcome) -> None:
+        from rich.text import Text
+
+        self.bars.update(self.task, completed=number)
+        for line in ended(outcome):
+            self.bars.console.print(Text(line))
+
+
+def ended(outcome: Outcome) -> list[str]:
+    """How a step went, in a line, after those about lines that are no records."""
+    how = f"{outcome.result}: {outcome.message}" if outcome.message else outcome.result
+    took = f", {outcome.records} records, {outcome.seconds:.1f} s" if outcome.seconds else ""
+    return [*outcome.remarks, f"{outcome.step.name}: {how}{took}"]
+
+
+@contextmanager
+def watching(total: int) -> Iterator[Lines]:
+    """Who is told what goes on."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.table import Column
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Lines()
+        return
+
+    class Last(ProgressColumn):
+        """What the probe said last, as it is."""
+
+        def render(self, task: object) -> Text:
+            return Text(
+                getattr(task, "fields", {}).get("last", ""), style="dim", no_wrap=True, overflow="ellipsis"
+            )
+
+    last = Last(table_column=Column(no_wrap=True, ratio=1))
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), last)
+    with Progress(*columns, console=console, transient=True, expand=True) as bars:
+        yield Bar(bars, total)
