@@ -21,6 +21,10 @@ __all__ = ["After", "check_on_node", "check_workload", "parse_after", "parse_cu_
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 _AFTER = re.compile(r"(?P<task>[\w-]+)(?:\.tiles\[(?P<tiles>\d+(?:\.\d+)?)%\]|\.chunk\[(?P<chunk>\d+)\])?")
+_OF_ENGINES = {
+    "direction": "engines have a direction",
+    "engines": "a transfer by engines is split over them",
+}
 _AFTER_ALLOWED = "write task, task.tiles[25%] or task.chunk[0]"
 
 
@@ -109,6 +113,23 @@ def _task_errors(task: Task, path: str) -> list[InputError]:
         ends = {task.source, task.destination}
         if "gpu" not in ends:
             return [InputError(f"copy from {task.source} to {task.destination}; one end must be gpu", path)]
+        if task.direction is not None and (task.executor != "dma" or "peer" not in ends):
+            message = (
+                f"{task.direction!r} chooses between the engines of two GPUs; needs executor dma and a peer"
+            )
+            return [InputError(message, join(path, "direction"))]
+        if task.engines is not None and task.executor != "dma":
+            return [
+                InputError(
+                    "a copy on compute units has no engines; needs executor dma", join(path, "engines")
+                )
+            ]
+    if isinstance(task, Collective) and task.backend != "dma":
+        return [
+            InputError(f"only {what}; needs backend dma", join(path, field))
+            for field, what in _OF_ENGINES.items()
+            if getattr(task, field) is not None
+        ]
     return []
 
 

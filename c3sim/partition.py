@@ -31,7 +31,7 @@ def reserved(workload: Workload, node: Node, count: int) -> Workload:
     for name in collectives(workload):
         task = workload.tasks[name]
         assert isinstance(task, Collective)
-        library = node.collective_libraries[task.backend].channels
+        library = node.collective_library(task.backend).channels
         asked = task.channels or library.default[task.op]
         changes[name] = {"channels": min(asked, library.maximum, count)}
     parted = masked(workload, streams_of(workload, compute_tasks(workload)), low)

@@ -67,8 +67,12 @@ def check_on_node(workload: Workload, node: Node) -> None:
             errors += _gemm_errors(task, node, path)
         elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
             errors += _peer_errors(task.peer, node, join(path, "peer"))
+        elif isinstance(task, StreamKernel) and task.flops_per_byte:
+            errors += _vector_errors(node, join(path, "flops_per_byte"))
         elif isinstance(task, Commands):
             errors += _program_errors(task, node, path)
+        if isinstance(task, Collective | Copy):
+            errors += _engine_errors(task.engines, node, join(path, "engines"))
     for name, stream in workload.streams.items():
         try:
             parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)
@@ -111,15 +115,14 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
         )
     if task.backend == "dma":
         return errors
-    if task.backend not in node.collective_libraries:
+    if task.backend is not None and task.backend not in node.collective_libraries:
         allowed = (*node.collective_libraries, "dma")
         return [*errors, InputError(unknown("backend", task.backend, allowed), join(path, "backend"))]
-    library = node.collective_libraries[task.backend]
+    library = node.collective_library(task.backend)
+    backend = task.backend or next(iter(node.collective_libraries))
     if task.op not in library.algorithms or task.op not in library.channels.default:
         allowed = tuple(op for op in library.algorithms if op in library.channels.default)
-        errors.append(
-            InputError(unknown(f"collective of {task.backend}", task.op, allowed), join(path, "op"))
-        )
+        errors.append(InputError(unknown(f"collective of {backend}", task.op, allowed), join(path, "op")))
     if task.algorithm is not None and task.algorithm not in ALGORITHMS[task.op]:
         errors.append(
             InputError(
@@ -137,7 +140,7 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
 def _gemm_errors(task: Gemm, node: Node, path: str) -> list[InputError]:
     errors = []
     gpu = node.gpu
-    if task.library not in gpu.gemm_libraries:
+    if task.library is not None and task.library not in gpu.gemm_libraries:
         errors.append(InputError(unknown("library", task.library, gpu.gemm_libraries), join(path, "library")))
     if task.dtype not in gpu.compute_units.flops_per_cycle:
         allowed = gpu.compute_units.flops_per_cycle
@@ -149,6 +152,21 @@ def _gemm_errors(task: Gemm, node: Node, path: str) -> list[InputError]:
             message = f"got {side}; must be a multiple of {_TILE_STEP}, at most {_TILE_LARGEST}"
             errors.append(InputError(message, join(join(path, "macro_tile"), i)))
     return errors
+
+
+def _vector_errors(node: Node, path: str) -> list[InputError]:
+    if "fp32" in node.gpu.compute_units.flops_per_cycle:
+        return []
+    return [InputError(f"{node.gpu.name} gives no fp32 flops_per_cycle; needed for vector FLOP", path)]
+
+
+def _engine_errors(engines: int | None, node: Node, path: str) -> list[InputError]:
+    have = node.gpu.dma_engines.count
+    if engines is None or engines <= have:
+        return []
+    return [
+        InputError(f"got {engines}; must be at most {have}, a GPU of {node.name} has {have} engines", path)
+    ]
 
 
 def _peer_errors(peer: int, node: Node, path: str) -> list[InputError]:

@@ -139,6 +139,7 @@ def node():
         ({**GATHER, "protocol": "ll128"}, "tasks.t.protocol: unknown protocol 'll128'; allowed: ll, simple"),
         ({**GEMM, "library": "hipblas"}, "tasks.t.library: unknown library 'hipblas'; did you mean 'hipblaslt'?"),
         ({**GEMM, "macro_tile": [255, 128]}, "tasks.t.macro_tile[0]: got 255; must be a multiple of 4, at most 1024"),
+        ({"kind": "copy", "bytes": 1, "engines": 15}, "tasks.t.engines: got 15; must be at most 14, a GPU of mi300x-8 has 14 engines"),
         ({"kind": "copy", "bytes": 1, "peer": 8}, "tasks.t.peer: got 8; must be at most 7 on a node of 8 GPUs"),
         ({"kind": "commands", "program": [{"op": "copy", "bytes": 1, "peer": 1, "engine": 14}]}, "tasks.t.program[0].engine: got 14; must be at most 13, there are 14 engines"),
     ],
@@ -173,3 +174,33 @@ def test_what_a_task_works_on_fits_into_a_gpu():
         "tasks.g: needs 1893 GiB; a GPU of mi300x-8 has 192 GiB of memory\n"
         "tasks.s.size: needs 300 GiB; a GPU of mi300x-8 has 192 GiB of memory"
     )
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        (
+            {**GATHER, "direction": "pull"},
+            "tasks.t.direction: only engines have a direction; needs backend dma",
+        ),
+        (
+            {**GATHER, "engines": 2},
+            "tasks.t.engines: only a transfer by engines is split over them; needs backend dma",
+        ),
+        (
+            {"kind": "copy", "bytes": 1, "destination": "host", "direction": "pull"},
+            "tasks.t.direction: 'pull' chooses between the engines of two GPUs; needs executor dma and a peer",
+        ),
+        (
+            {"kind": "copy", "bytes": 1, "executor": "kernel", "engines": 2},
+            "tasks.t.engines: a copy on compute units has no engines; needs executor dma",
+        ),
+    ],
+)
+def test_direction_and_engines_are_for_engines(task, message):
+    assert wrong(check_workload, workload({"t": task})) == message
+
+
+def test_libraries_left_out_are_the_first_of_the_node():
+    for name in ("mi300x-8", "h200-4", "teaching-4"):
+        check_on_node(workload({"g": GEMM, "c": GATHER}), load_hardware(name).node)

@@ -46,7 +46,7 @@ def test_a_workload_is_read_with_units():
         ("m: 8192", "m: true", "w.yaml:9: tasks.gemm.m: true is not a whole number; must be one, written in digits"),
         ("m: 8192, ", "", "w.yaml:9: tasks.gemm: missing field 'm'; it has no default"),
         ("kind: gemm", "kind: gem", "w.yaml:9: tasks.gemm.kind: unknown value 'gem'; did you mean 'gemm'?"),
-        ("kind: gemm, ", "", "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, collective, copy, commands, host"),
+        ("kind: gemm, ", "", "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, hold, collective, copy, commands, host"),
         ("op: all_gather", "op: allgather", "w.yaml:6: tasks.gather.op: unknown value 'allgather'; did you mean 'all_gather'?"),
         ("    stream: comm", "    size: 1 MiB\n    stream: comm", "w.yaml:8: tasks.gather: field 'size' is given twice, first on line 7; each may be given once"),
         ("    stream: comm", "    <<: x\n    stream: comm", "w.yaml:8: tasks.gather: merge key '<<' is not supported; write the fields out"),

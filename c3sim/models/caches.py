@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf
 
-__all__ = ["SLICE_BYTES", "GemmTraffic", "cache_share", "gemm_traffic", "resident_fraction"]
+__all__ = [
+    "SLICE_BYTES",
+    "GemmTraffic",
+    "cache_share",
+    "gemm_traffic",
+    "resident_fraction",
+    "serving_level",
+]
 
 
 SLICE_BYTES = 128  # of K per row or column that a tile stages at a time: depthU 64 in 16 bit, 128 in 8 bit
@@ -65,12 +72,14 @@ def gemm_traffic(
     dies: int,
     in_flight: int,
     l2_capacity: float = inf,
+    cluster: tuple[int, int] = (1, 1),
 ) -> GemmTraffic:
     """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round robin over *dies*.
 
     Tuned libraries order tiles for their L2s: the order with the least traffic past them, then the least past all dies.
     Tiles of a die walk K in step; they share as far as one of its L2s, *l2_capacity* bytes, holds two slices of all
-    their rows and columns, the one in use and the one that arrives.
+    their rows and columns, the one in use and the one that arrives. The tiles of a *cluster* (rows x columns of tiles)
+    read what they have in common from L2 once.
     """
     tile_m, tile_n = min(tile[0], m), min(tile[1], n)
     rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
@@ -89,7 +98,7 @@ def gemm_traffic(
     per_die = max(1.0, flying / dies)
     l2_unique = (block.die_height * row_bytes + block.die_width * column_bytes) / per_die
     height, width = block.height, block.width
-    requested = row_bytes + column_bytes
+    requested = row_bytes / cluster[1] + column_bytes / cluster[0]
     slices = 2 * SLICE_BYTES * (block.die_height * tile_m + block.die_width * tile_n)
     l2_unique += (requested - l2_unique) * (1.0 - min(1.0, l2_capacity / slices))
     written = float(tile_m * tile_n * (element if split_k == 1 else 4))
@@ -104,6 +113,16 @@ def gemm_traffic(
         reuse_footprint=min(float(m * k), height * tile_m * k) * element
         + min(float(k * n), k * width * tile_n) * element,
     )
+
+
+def serving_level(footprint: float, dies: int, l2_capacity: float, share: float) -> str:
+    """Which level serves a sweep over *footprint* bytes that repeats: ``l2`` if the part of each of *dies* fits in its
+    L2, ``cache`` if all of it fits in a *share* of the memory-side cache, else ``hbm``: a sweep over more than fits
+    evicts each line before it is needed again.
+    """
+    if footprint <= dies * l2_capacity:
+        return "l2"
+    return "cache" if footprint <= share else "hbm"
 
 
 def cache_share(capacity: float, own_insertion: float, all_insertion: float) -> float:

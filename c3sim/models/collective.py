@@ -94,7 +94,7 @@ def _paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[in
 
 
 def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
-    library = node.collective_libraries[task.backend]
+    library = node.collective_library(task.backend)
     wire = library.protocols[protocol]
     sent, steps, reads, writes = _COUNTS[task.op, algorithm](node.gpus)
     unit = task.size / node.gpus
@@ -126,7 +126,7 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
 
     Raises KeyError for an algorithm that the operation does not have (checked on input).
     """
-    library = node.collective_libraries[task.backend]
+    library = node.collective_library(task.backend)
     names = [task.protocol] if task.protocol else list(library.protocols)
     allowed = [name for name in names if task.size <= library.protocols[name].maximum_size] or names
     algorithms = [task.algorithm] if task.algorithm else library.algorithms[task.op]

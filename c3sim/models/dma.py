@@ -4,6 +4,10 @@ An engine keeps a bounded number of bytes in flight. Its round trip is a read at
 a write at the destination; under load x (see models/memory.py) the two memory accesses take 1 + x times as long:
 
     rate(x) = min( bandwidth,  in_flight / (2 t_hbm (1 + x) + 2 t_link) )
+
+An engine that reads from a peer (pull) waits for its data where one that writes to a peer (push) waits only for the
+acknowledgement; how many reads it can have open over a link is a number of its own (``remote_read_in_flight``).
+What is not payload on the link (headers, requests) is the engine's ``link_efficiency`` in that direction.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from c3sim.specs.hardware import Node
 __all__ = ["engine_rate"]
 
 
-def engine_rate(node: Node, load: float, *, linked: bool) -> float:
-    """Rate [B/s] of one engine under memory *load*; *linked*: the copy crosses a link."""
+def engine_rate(node: Node, load: float, *, linked: bool, pull: bool = False) -> float:
+    """Rate [B/s] of one engine under memory *load*; *linked*: the copy crosses a link; *pull*: it reads from a peer."""
     trip = 2 * node.gpu.hbm.latency * (1.0 + load) + (2 * node.links.latency if linked else 0.0)
     engine = node.gpu.dma_engines
-    return min(engine.bandwidth, engine.in_flight / trip)
+    open_bytes = engine.remote_read_in_flight if pull else engine.in_flight
+    return min(engine.bandwidth, open_bytes / trip)

@@ -44,6 +44,11 @@ class GemmPlan:
     registers: int
     waves: int
     residents: int  # workgroups of this kernel that fit on one CU
+    cluster: tuple[int, int] = (1, 1)  # rows x columns of tiles whose workgroups start together
+
+    @property
+    def cluster_size(self) -> int:
+        return self.cluster[0] * self.cluster[1]
 
     @property
     def body(self) -> float:
@@ -68,9 +73,10 @@ def _tile_plan(
     flops = 2.0 * tile[0] * tile[1] * depth
     issue = flops / cu.flops_per_cycle[dtype] / clock  # type: ignore[index]
     feed = (tile[0] + tile[1]) * depth * element / lib.operand_feed
-    lds = float(min(cu.lds, (tile[0] + tile[1]) * SLICE_BYTES))
+    lds = float(min(cu.lds, (tile[0] + tile[1]) * SLICE_BYTES * lib.stages))
     registers = 4 * min(512, ceil(tile[0] * tile[1] / THREADS) + 2 * ceil((tile[0] + tile[1]) / 8) + 64)
-    tiles = ceil(m / tile[0]) * ceil(n / tile[1]) * split * batch
+    cluster, padded = _cluster(ceil(m / tile[0]), ceil(n / tile[1]), tile, lib.cluster)
+    tiles = padded * split * batch
     return GemmPlan(
         tile=tile,
         split_k=split,
@@ -84,7 +90,22 @@ def _tile_plan(
         registers=registers,
         waves=lib.waves,
         residents=_residents(gpu, lds, registers, lib.waves),
+        cluster=cluster,
     )
+
+
+def _cluster(rows: int, columns: int, tile: tuple[int, int], size: int) -> tuple[tuple[int, int], int]:
+    """The cluster of *size* tiles, down or across, that pads the grid of tiles less, and how many tiles that makes.
+
+    Grids come in whole clusters, so a tile beyond the edge costs what any other does. On a tie the operand that is the
+    longer side of a *tile* is shared. Fewer tiles than a cluster has make no cluster.
+    """
+    if size == 1 or rows * columns < size:
+        return (1, 1), rows * columns
+    down, across = -(-rows // size) * size * columns, rows * -(-columns // size) * size
+    if down < across or (down == across and tile[1] >= tile[0]):
+        return (size, 1), down
+    return (1, size), across
 
 
 _GPUS: dict[int, Gpu] = {}  # key -> spec, so that plans can be cached by a hashable key
@@ -126,7 +147,7 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
     """
     return _plan(
         _key(gpu),
-        task.library,
+        task.library or next(iter(gpu.gemm_libraries)),
         task.m,
         task.n,
         task.k,

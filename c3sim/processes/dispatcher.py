@@ -5,6 +5,9 @@ all of them. A grid is dispatched along its rotation (models/dispatch.py) as far
 in-order rule the first engine without room stops it on every die. Grids are served by priority, then by launch;
 nothing is pre-empted.
 
+A grid may come in *clusters*: workgroups that start together in one engine, so that a place of the order takes them all
+and an engine has room for whole clusters only.
+
 What is placed at one instant is one *batch*. A grid with many rounds ahead that has its units to itself takes several
 rounds along in one batch; a newcomer cuts it back to the round in progress.
 """
@@ -12,49 +15,16 @@ rounds along in one batch; a newcomer cuts it back to the round in progress.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from c3sim.models.dispatch import RULES
-from c3sim.processes.engine_groups import Mask, Turn, engine_groups
+from c3sim.processes.engine_groups import Turn, engine_groups
+from c3sim.processes.residency import Claim, GridShape, Group, Residency, usable_cluster
 from c3sim.specs.hardware import Gpu
 
-__all__ = ["Batch", "Claim", "Dispatcher", "Grid", "GridShape", "Group"]
+__all__ = ["Batch", "Claim", "Dispatcher", "Grid", "GridShape", "Group", "usable_cluster"]
 
 AHEAD = 6  # fewer rounds than this are not worth one segment
-
-
-@dataclass(frozen=True, slots=True)
-class GridShape:
-    """What decides how a grid spreads."""
-
-    workgroups: int
-    mask: Mask
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What one workgroup needs of a compute unit."""
-
-    lds: float
-    registers: int
-    waves: int
-
-
-Residents = tuple[tuple[int, int], ...]  # ((grid number, workgroups), ...) on one compute unit, sorted
-State = tuple[frozenset[Mask], Residents]  # masks that include the unit, who is on it
-
-
-@dataclass(slots=True, eq=False)
-class Group:
-    """*multiplicity* engines that evolve alike; counts are per engine."""
-
-    multiplicity: int
-    units: dict[State, int]
-    turns: dict[GridShape, Turn]
-    assigned: dict[int, int] = field(default_factory=dict)  # grid number -> workgroups dispatched so far
-
-    def units_for(self, mask: Mask) -> int:
-        return sum(count for (masks, _), count in self.units.items() if mask in masks)
 
 
 @dataclass(slots=True, eq=False)
@@ -92,7 +62,7 @@ class Grid:
     resident: int = 0  # workgroups that have room now
 
 
-Rooms = list[tuple[Group, Turn, int]]  # workgroups that each engine of a group has room for
+Rooms = list[tuple[Group, Turn, int]]  # places that each engine of a group has room for
 
 
 class Dispatcher:
@@ -100,16 +70,16 @@ class Dispatcher:
 
     def __init__(self, gpu: Gpu, shapes: Sequence[GridShape], at_once: Callable[[Callable[[], None]], None]):
         """*at_once(call)* calls back at this instant, after what else happens in it: ties go by priority."""
-        self.unit = gpu.compute_units
+        self.residency = Residency(gpu.compute_units)
         self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
         distinct = tuple(dict.fromkeys(shapes))
         groups = engine_groups(
             gpu.dies.count, tuple(gpu.dies.shader_engines), gpu.dies.dispatch,
-            tuple((shape.workgroups, shape.mask) for shape in distinct),
+            tuple((shape.workgroups // shape.cluster, shape.mask, shape.cluster) for shape in distinct),
         )  # fmt: skip
         self.groups = [
-            Group(count, {(masks, ()): cus for masks, cus in units}, dict(zip(distinct, turns, strict=True)))
+            Group(count, {(kind, ()): cus for kind, cus in units}, dict(zip(distinct, turns, strict=True)))
             for count, units, turns in groups
         ]
         self.grids: list[Grid] = []
@@ -122,6 +92,7 @@ class Dispatcher:
         for group in self.groups:
             group.assigned[grid.number] = 0
         self.grids.append(grid)
+        self.residency.claims.append(grid.claim)
         self._queue.append(grid)
         self._queue.sort(key=lambda g: (-g.priority, g.number))
         self._cut_others(grid)
@@ -141,7 +112,7 @@ class Dispatcher:
         """Workgroups of *grid* have ended: (group, workgroups per engine)."""
         for group, count in parts:
             grid.resident -= group.multiplicity * count
-            self._vacate(group, grid.number, count)
+            self.residency.vacate(group, grid.number, grid.shape.cluster, count)
         self._cut_others(grid)  # they may use the room now
         self.fill()
 
@@ -165,16 +136,18 @@ class Dispatcher:
     def _advance(self, grid: Grid) -> None:
         """Dispatch *grid* along its order as far as there is room."""
         rooms = [(group, group.turns[grid.shape], self._room(group, grid)) for group in self.groups]
-        start, alone = grid.pointer, grid.resident == 0
+        start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
         parts, units = [], 0
         stop = self._stop(grid, rooms, {id(group): group.assigned[grid.number] for group in self.groups})
         for group, turn, room in rooms:
             count = min(room, turn.count(min(stop, turn.total)) - group.assigned[grid.number])
             if count > 0:
-                units += group.multiplicity * self._occupy(group, grid, count)
+                units += group.multiplicity * self.residency.occupy(
+                    group, grid.number, grid.shape, count * size
+                )
                 group.assigned[grid.number] += count
-                grid.resident += group.multiplicity * count
-                parts.append((group, count))
+                grid.resident += group.multiplicity * count * size
+                parts.append((group, count * size))
         if not self.in_order and any(t.count(t.total) > g.assigned[grid.number] for g, t, _ in rooms):
             stop = start  # somebody still waits
         grid.pointer = stop
@@ -218,62 +191,12 @@ class Dispatcher:
     def _between(self, grid: Grid, start: int, stop: int) -> int:
         """Workgroups of *grid* between two places of every die's order."""
         turns = [(group.multiplicity, group.turns[grid.shape]) for group in self.groups]
-        return sum(m * (t.count(min(stop, t.total)) - t.count(min(start, t.total))) for m, t in turns)
+        places = sum(m * (t.count(min(stop, t.total)) - t.count(min(start, t.total))) for m, t in turns)
+        return places * grid.shape.cluster
 
     def _room(self, group: Group, grid: Grid) -> int:
-        """Workgroups of *grid* that one engine of *group* has room for now."""
-        mask, room = grid.shape.mask, 0
-        for (masks, residents), count in group.units.items():
-            if mask in masks:
-                room += count * self._fitting(residents, grid.claim)
-        return room
-
-    def _fitting(self, residents: Residents, claim: Claim) -> int:
-        """How many more workgroups of *claim* fit on a unit with *residents*."""
-        lds, registers, waves = self.unit.lds, self.unit.registers, self.unit.waves
-        for number, count in residents:
-            other = self.grids[number].claim
-            lds -= other.lds * count
-            registers -= other.registers * count
-            waves -= other.waves * count
-        return int(max(0, min(lds // claim.lds, registers // claim.registers, waves // claim.waves)))
-
-    def _occupy(self, group: Group, grid: Grid, workgroups: int) -> int:
-        """Put *workgroups* on the emptiest units of one engine that have room; returns on how many *grid* is new."""
-        fresh = 0
-        while workgroups > 0:
-            state = min(
-                (s for s in group.units if grid.shape.mask in s[0] and self._fitting(s[1], grid.claim)),
-                key=lambda s: sum(count for _, count in s[1]),
-            )
-            count = min(workgroups, group.units[state])
-            residents = dict(state[1])
-            fresh += 0 if grid.number in residents else count
-            residents[grid.number] = residents.get(grid.number, 0) + 1
-            _move(group, state, (state[0], _packed(residents)), count)
-            workgroups -= count
-        return fresh
-
-    def _vacate(self, group: Group, number: int, workgroups: int) -> None:
-        """Take *workgroups* of grid *number* off the fullest units of one engine."""
-        while workgroups > 0:
-            state = max(
-                (s for s in group.units if any(n == number for n, _ in s[1])),
-                key=lambda s: sum(count for _, count in s[1]),
-            )
-            count = min(workgroups, group.units[state])
-            residents = dict(state[1])
-            residents[number] -= 1
-            _move(group, state, (state[0], _packed(residents)), count)
-            workgroups -= count
-
-
-def _move(group: Group, source: State, target: State, count: int) -> None:
-    group.units[source] -= count
-    if not group.units[source]:
-        del group.units[source]
-    group.units[target] = group.units.get(target, 0) + count
-
-
-def _packed(residents: dict[int, int]) -> Residents:
-    return tuple(sorted((number, count) for number, count in residents.items() if count))
+        """Places of *grid* that one engine of *group* has room for now: whole clusters."""
+        return sum(
+            room // grid.shape.cluster
+            for room in self.residency.rooms(group, grid.shape.mask, grid.claim).values()
+        )

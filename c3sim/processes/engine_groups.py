@@ -11,7 +11,10 @@ from c3sim.models.dispatch import RULES, Rotation, die_shares, mask_by_engine, r
 __all__ = ["Mask", "Turn", "engine_groups"]
 
 Mask = tuple[int, ...] | None  # enabled CU bits; None = all
-Units = tuple[tuple[frozenset[Mask], int], ...]  # (masks that include it, compute units)
+Kind = tuple[
+    frozenset[Mask], int
+]  # masks that include a unit; its engine, where a merged die must tell them apart
+Units = tuple[tuple[Kind, int], ...]  # (kind, compute units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +39,37 @@ class Turn:
 
 @lru_cache(maxsize=512)
 def engine_groups(
-    dies: int, sizes: tuple[int, ...], rule_name: str, shapes: tuple[tuple[int, Mask], ...]
+    dies: int, sizes: tuple[int, ...], rule_name: str, shapes: tuple[tuple[int, Mask, int], ...]
 ) -> tuple[tuple[int, Units, tuple[Turn, ...]], ...]:
     """(multiplicity, units, turn in each grid of *shapes*) of engines that are alike, in order of appearance.
 
-    Raises ValueError when a mask leaves no die any compute unit.
+    A shape is (places, mask, cluster): a place takes *cluster* workgroups, which start together in one engine. Raises ValueError when a mask leaves no die any compute unit.
     """
     rule = RULES[rule_name]
-    units = _units(dies, sizes, tuple(mask for _, mask in shapes))
-    columns = [_turns(rule_name, dies, sizes, workgroups, mask) for workgroups, mask in shapes]
+    units = _units(dies, sizes, tuple(mask for _, mask, _ in shapes))
+    columns = [_turns(rule_name, dies, sizes, *shape) for shape in shapes]
+    labelled = rule.merged and any(cluster > 1 for _, _, cluster in shapes)
     alike: Counter[tuple[Units, tuple[Turn, ...]]] = Counter()
     for die in range(dies):
         engines = range(1) if rule.merged else range(len(sizes))
         for engine in engines:
             members = range(len(sizes)) if rule.merged else (engine,)
-            merged: Counter[frozenset[Mask]] = Counter()
+            merged: Counter[Kind] = Counter()
             for member in members:
-                merged.update(dict(units[die][member]))
+                for masks, count in units[die][member]:
+                    merged[masks, member if labelled else 0] += count
             alike[_sorted_units(merged), tuple(column[die][engine] for column in columns)] += 1
     return tuple((count, unit, turns) for (unit, turns), count in alike.items())
 
 
-def _sorted_units(counts: Counter[frozenset[Mask]]) -> Units:
-    return tuple(sorted(counts.items(), key=lambda item: sorted(map(str, item[0]))))
+def _sorted_units(counts: Counter[Kind]) -> Units:
+    return tuple(sorted(counts.items(), key=lambda item: (item[0][1], sorted(map(str, item[0][0])))))
 
 
 @lru_cache(maxsize=512)
-def _units(dies: int, sizes: tuple[int, ...], masks: tuple[Mask, ...]) -> tuple[tuple[Units, ...], ...]:
+def _units(
+    dies: int, sizes: tuple[int, ...], masks: tuple[Mask, ...]
+) -> tuple[tuple[tuple[tuple[frozenset[Mask], int], ...], ...], ...]:
     """Compute units of each die and engine, by the masks that include them."""
     distinct = tuple(dict.fromkeys(masks))
     inside = {mask: set(mask) for mask in distinct if mask is not None}
@@ -71,11 +78,11 @@ def _units(dies: int, sizes: tuple[int, ...], masks: tuple[Mask, ...]) -> tuple[
     for bit in range(dies * sum(sizes)):
         including = frozenset(mask for mask in distinct if mask is None or bit in inside[mask])
         counts[bit % dies][order[bit // dies]][including] += 1
-    return tuple(tuple(_sorted_units(counter) for counter in die) for die in counts)
+    return tuple(tuple(tuple(counter.items()) for counter in die) for die in counts)
 
 
 def _turns(
-    rule_name: str, dies: int, sizes: tuple[int, ...], workgroups: int, mask: Mask
+    rule_name: str, dies: int, sizes: tuple[int, ...], workgroups: int, mask: Mask, cluster: int
 ) -> list[tuple[Turn, ...]]:
     """Turn of each die and engine for one grid."""
     rule = RULES[rule_name]
@@ -89,7 +96,8 @@ def _turns(
         if rule.merged:
             turns.append((Turn(rotation((1,)), 0, totals.get(die, 0)),))
             continue
-        weights = turn_weights(rule, sizes, enabled[die]) if die in totals else tuple(1 for _ in sizes)
+        whole = tuple(size // cluster for size in sizes)  # clusters that an engine has room for
+        weights = turn_weights(rule, whole, enabled[die]) if die in totals else tuple(1 for _ in sizes)
         order = rotation(weights)
         turns.append(tuple(Turn(order, engine, totals.get(die, 0)) for engine in range(len(sizes))))
     return turns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import hypot
 
 from c3sim.machine import GpuState, Traffic
-from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction
+from c3sim.models.caches import GemmTraffic, cache_share, gemm_traffic, resident_fraction
 from c3sim.models.gemm import GemmPlan, plan_gemm
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.power import pace
@@ -13,18 +13,24 @@ from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
 from c3sim.processes.warmth import surviving_share
+from c3sim.specs.hardware import Gpu
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
 
 __all__ = ["gemm_kernel", "gemm_workgroups"]
 
 
-def gemm_workgroups(plan: GemmPlan, task: Gemm, compute_units: int) -> int:
-    """Grid size: a workgroup per tile, or one per compute unit for schedules that stay."""
+def gemm_workgroups(gpu: Gpu, plan: GemmPlan, task: Gemm) -> int:
+    """Grid size: a workgroup per tile, or for schedules that stay as many as the empty machine has room for, one per
+    compute unit that clusters can use. Whole clusters always.
+    """
     if plan.schedule == "one_per_tile":
         return plan.tiles
+    size = plan.cluster_size
+    room = gpu.dies.count * sum(units // size * size for units in gpu.dies.shader_engines)
+    wanted = -(-task.workgroups // size) * size if task.workgroups else room
     if plan.schedule == "stream_k":
-        return task.workgroups or compute_units
-    return min(plan.tiles, task.workgroups or compute_units)
+        return wanted
+    return min(plan.tiles, wanted)
 
 
 def _warm_bytes(context: Context, name: str, task: Gemm) -> float:
@@ -50,22 +56,23 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
     spec = context.node.gpu
     plan = plan_gemm(spec, task)
     element = DTYPE_BYTES[task.dtype]
-    library = spec.gemm_libraries[task.library]
+    library = spec.gemm_library(task.library)
     operands = (task.m * task.k + task.k * task.n) * element * task.batch
     warm = _warm_bytes(context, name, task)
     flop_energy = spec.energy.flop[task.dtype]
+    last_is_l2 = spec.memory_cache is None and spec.shared_cache > 0
 
     def cost(crowd: int, together: int) -> TileCost:
         traffic = gemm_traffic(
             task.m, task.n, task.k, task.batch, plan.tile, plan.split_k, element, spec.dies.count, together,
-            spec.l2.capacity,
+            spec.l2.capacity, plan.cluster,
         )  # fmt: skip
         compute = crowd * plan.body + plan.prologue
         first, again = _misses(context, name, gpu, traffic, together / compute, warm, operands)
         from_hbm = first + again
         moved = Traffic(
             l2=traffic.l2,
-            cache=traffic.past_l2,
+            cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2,
             hbm_read=from_hbm,
             hbm_write=traffic.written,
             core_energy=plan.flops_per_tile * flop_energy,
@@ -102,26 +109,23 @@ def _misses(
     context: Context,
     name: str,
     gpu: int,
-    traffic: object,
+    traffic: GemmTraffic,
     tiles_per_second: float,
     warm: float,
     operands: float,
 ) -> tuple[float, float]:
-    """HBM bytes per tile: operands touched for the first time, operands read again."""
-    from c3sim.models.caches import GemmTraffic
+    """HBM bytes per tile: operands touched for the first time, operands read again.
 
-    assert isinstance(traffic, GemmTraffic)
-    cache = context.node.gpu.memory_cache
-    if cache is None:
+    The last cache that all compute units share holds what is read again: the memory-side cache, or the L2 of a GPU with
+    one die. Where there is none, whatever passes L2 comes from HBM.
+    """
+    capacity = context.node.gpu.shared_cache
+    if not capacity:
         return traffic.first_touch, max(0.0, traffic.past_l2 - traffic.written - traffic.first_touch)
     own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
     others = context.machine.other_insertion(name, gpu)
-    share = cache_share(cache.capacity, own, own + others)
-    kept = (
-        min(warm, cache.capacity) / operands * resident_fraction(min(warm, cache.capacity), share)
-        if warm
-        else 0.0
-    )
+    share = cache_share(capacity, own, own + others)
+    kept = min(warm, capacity) / operands * resident_fraction(min(warm, capacity), share) if warm else 0.0
     return traffic.first_touch * (1 - kept), traffic.reread * (
         1 - resident_fraction(traffic.reuse_footprint, share)
     )

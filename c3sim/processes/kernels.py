@@ -171,7 +171,9 @@ class Kernel:
             turn = group.turns[self.shape]
             here = group.units_for(self.shape.mask) if turn.weight else 0
             units += group.multiplicity * here
-            together += group.multiplicity * min(turn.count(turn.total), here * self.spec.residents)
+            size = self.shape.cluster
+            places = min(turn.count(turn.total), here * self.spec.residents // size)
+            together += group.multiplicity * places * size
         together = max(1, together)
         return together, max(1, min(self.spec.residents, ceil(together / max(1, units))))
 

@@ -14,8 +14,8 @@ __all__ = ["program_steps"]
 
 def program_steps(
     context: Context, queues: DmaQueues, signals: Signals, name: str, gpu: int, task: Commands
-) -> list[tuple[int, Step]]:
-    """(engine, step) of every command. ``wait`` holds its engine until a ``signal`` of the same name has run."""
+) -> list[Step]:
+    """A step for every command. ``wait`` holds its engine until a ``signal`` of the same name has run."""
 
     def step(command: Command) -> Step:
         if command.op == "copy":
@@ -36,6 +36,7 @@ def program_steps(
 
             signals.when([key], happened)
 
-        return Step(context.node.gpu.dma_engines.latency / 2, signal if command.op == "signal" else wait)
+        half = context.node.gpu.dma_engines.latency / 2
+        return Step(gpu, command.engine, half, signal if command.op == "signal" else wait)
 
-    return [(command.engine, step(command)) for command in task.program]
+    return [step(command) for command in task.program]

@@ -1,25 +1,28 @@
-"""Kernels that only move memory: stream kernels and copies on compute units."""
+"""Kernels that only move memory, or only hold compute units: stream kernels, copies, holds."""
 
 from __future__ import annotations
 
 from c3sim.machine import GpuState, Traffic
-from c3sim.models.caches import cache_share
+from c3sim.models.caches import cache_share, serving_level
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
 from c3sim.processes.warmth import surviving_share
-from c3sim.specs.workload import Copy, StreamKernel
+from c3sim.specs.workload import Copy, Hold, StreamKernel
 
-__all__ = ["copy_kernel", "stream_kernel"]
+__all__ = ["copy_kernel", "hold_kernel", "stream_kernel"]
 
-VECTOR_FLOPS = 256  # fp32 FLOP per cycle and CU of the vector units, fused multiply-add
 CLAIM = Claim(lds=1.0, registers=256, waves=4)  # 256 threads, 64 registers each; no LDS to speak of
 
 
 def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> KernelSpec:
-    """Every workgroup moves an equal part; its arrays may be in the memory-side cache at the start."""
+    """Every workgroup goes over an equal part of the arrays, *passes* times.
+
+    The first pass finds them in the shared cache if they are warm, else in HBM; later ones wherever they fit. What L2
+    serves arrives at the CU's L2 rate, the rest at the rate at which it reads memory.
+    """
     spec = context.node.gpu
     read, written = ARRAYS[task.pattern]
     workgroups = context.shapes[name].workgroups
@@ -28,36 +31,60 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
     write_share = written / (read + written)
 
     def cost(crowd: int, together: int) -> TileCost:
-        ask = spec.compute_units.read_bandwidth * spec.clock.maximum / crowd
-        missed = 1.0 - _hit_share(context, name, gpu, task, together * ask, total)
-        alu = task.flops_per_byte * part / (VECTOR_FLOPS * spec.clock.maximum) * crowd
-        moved = part * missed
+        units = spec.compute_units
+        ask = units.read_bandwidth * spec.clock.maximum / crowd
+        near = units.l2_bandwidth * spec.clock.maximum / crowd
+        passes = _passes(context, name, gpu, task, together * ask, total)
+        past_l2, near_l2 = part * (task.passes - passes["l2"]), part * passes["l2"]
+        flops = task.flops_per_byte * part * task.passes
+        alu = flops / (units.flops_per_cycle["fp32"] * spec.clock.maximum) * crowd if flops else 0.0
+        moved = part * passes["hbm"]
 
         def rate(state: GpuState) -> float:
-            return state.clock / max(part / (ask * state.memory), alu)
+            return state.clock / max(past_l2 / (ask * state.memory) + near_l2 / (near * state.memory), alu)
 
         return TileCost(
             rate=rate,
             traffic=Traffic(
-                l2=part, cache=part, hbm_read=moved * (1 - write_share), hbm_write=moved * write_share, inserted=moved,
-                core_energy=task.flops_per_byte * part * spec.energy.flop["fp32"],
+                l2=part * task.passes, cache=past_l2, hbm_read=moved * (1 - write_share), hbm_write=moved * write_share,
+                inserted=moved, core_energy=flops * spec.energy.flop.get("fp32", 0.0),
             ),
         )  # fmt: skip
 
     return KernelSpec(tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=8, cost=cost)
 
 
-def _hit_share(
+def _passes(
     context: Context, name: str, gpu: int, task: StreamKernel, asked: float, footprint: float
-) -> float:
-    """Part of the arrays that the memory-side cache serves: all of what is warm and still there, or nothing, since a
-    sweep over more than fits evicts each line before it is needed.
-    """
-    cache = context.node.gpu.memory_cache
-    if cache is None or task.inputs != "warm":
-        return 0.0
-    share = cache_share(cache.capacity, asked, asked + context.machine.other_insertion(name, gpu))
-    return surviving_share(context, name) if footprint <= share else 0.0
+) -> dict[str, float]:
+    """How many passes each level serves. *asked*: B/s that the kernel asks of memory; a share of the cache goes by it."""
+    spec = context.node.gpu
+    served = {"l2": 0.0, "cache": 0.0, "hbm": 0.0}
+    others = context.machine.other_insertion(name, gpu)
+    share = cache_share(spec.shared_cache, asked, asked + others)
+    side, own = (
+        (share, spec.l2.capacity) if spec.memory_cache is not None else (0.0, share or spec.l2.capacity)
+    )
+    shared = "cache" if spec.memory_cache is not None else "l2"
+    kept = surviving_share(context, name) if task.inputs == "warm" and footprint <= share else 0.0
+    served[shared] += kept
+    served["hbm"] += 1.0 - kept
+    served[serving_level(footprint, spec.dies.count, own, side)] += task.passes - 1.0
+    return served
+
+
+def hold_kernel(context: Context, task: Hold) -> KernelSpec:
+    """Every workgroup takes a compute unit with all its LDS and waves and keeps it for *time* s, whatever the clock."""
+    unit = context.node.gpu.compute_units
+    held = TileCost(rate=lambda _state: 1.0 / task.time, traffic=Traffic(), clocked=0.0)
+    claim = Claim(lds=unit.lds, registers=1, waves=unit.waves)
+    return KernelSpec(
+        tiles=task.workgroups,
+        schedule="one_per_tile",
+        claim=claim,
+        residents=1,
+        cost=lambda _crowd, _together: held,
+    )
 
 
 def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec:

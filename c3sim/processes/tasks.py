@@ -11,15 +11,25 @@ from c3sim.models.collective import plan_collective
 from c3sim.models.gemm import plan_gemm
 from c3sim.processes.collectives import ChannelCollective
 from c3sim.processes.context import Context
-from c3sim.processes.dispatcher import Claim, GridShape
-from c3sim.processes.dma import HOST, DmaCopy, DmaQueues, direct_copies
+from c3sim.processes.dispatcher import Claim, GridShape, usable_cluster
+from c3sim.processes.dma import DmaQueues, direct_copies, task_copies
 from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
 from c3sim.processes.kernels import Kernel, KernelSpec
 from c3sim.processes.programs import program_steps
 from c3sim.processes.signals import Key, Signals
-from c3sim.processes.streaming import copy_kernel, stream_kernel
+from c3sim.processes.streaming import copy_kernel, hold_kernel, stream_kernel
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm, HostTask, StreamKernel, Task, Workload
+from c3sim.specs.workload import (
+    Collective,
+    Commands,
+    Copy,
+    Gemm,
+    Hold,
+    HostTask,
+    StreamKernel,
+    Task,
+    Workload,
+)
 
 __all__ = ["TaskRuns", "Times", "grid_shapes"]
 
@@ -34,11 +44,17 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
         allowed = workload.streams[task.stream].compute_units if task.stream in workload.streams else None
         mask = None if allowed is None else parse_cu_mask(allowed, units)
         if isinstance(task, Gemm):
-            shapes[name] = GridShape(gemm_workgroups(plan_gemm(node.gpu, task), task, units), mask)
-        elif isinstance(task, StreamKernel) or (isinstance(task, Copy) and task.executor == "kernel"):
+            plan = plan_gemm(node.gpu, task)
+            workgroups = gemm_workgroups(node.gpu, plan, task)
+            shapes[name] = GridShape(
+                workgroups, mask, usable_cluster(node.gpu, mask, workgroups, plan.cluster_size)
+            )
+        elif isinstance(task, StreamKernel | Hold) or (isinstance(task, Copy) and task.executor == "kernel"):
             shapes[name] = GridShape(task.workgroups or units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":
-            shapes[name] = GridShape(plan_collective(node, task).channels, mask)
+            channels = plan_collective(node, task).channels
+            size = node.collective_library(task.backend).channels.cluster
+            shapes[name] = GridShape(channels, mask, usable_cluster(node.gpu, mask, channels, size))
     return shapes
 
 
@@ -145,7 +161,9 @@ class TaskRuns:
 
     def _start(self, name: str, gpu: int, turn: int, times: Times, started: Call, done: Call) -> None:
         context, task = self.context, self.context.workload.tasks[name]
-        if isinstance(task, Gemm | StreamKernel) or (isinstance(task, Copy) and task.executor == "kernel"):
+        if isinstance(task, Gemm | StreamKernel | Hold) or (
+            isinstance(task, Copy) and task.executor == "kernel"
+        ):
             self._start_kernel(name, gpu, self._kernel_spec(name, gpu, task, times), started, done)
         elif isinstance(task, Collective) and task.backend != "dma":
             self._ends[name, gpu, turn] = (started, done)
@@ -163,7 +181,7 @@ class TaskRuns:
     def _launch_time(self, task: Task) -> float:
         """Host time of one launch."""
         if isinstance(task, Collective) and task.backend != "dma":
-            return self.context.node.collective_libraries[task.backend].enqueue_time
+            return self.context.node.collective_library(task.backend).enqueue_time
         return self.context.node.host.launch_time
 
     def _submit_commands(self, name: str, gpu: int, task: Collective | Copy | Commands, done: Call) -> None:
@@ -171,11 +189,11 @@ class TaskRuns:
             steps = program_steps(self.context, self.queues, self.signals, name, gpu, task)
         else:
             copies = (
-                [_copy_command(self.context, gpu, task)]
+                task_copies(self.context, gpu, task)
                 if isinstance(task, Copy)
-                else direct_copies(self.context, gpu, task.size)
+                else direct_copies(self.context, gpu, task)
             )
-            steps = [(copy.engine, self.queues.copy_step(name, copy)) for copy in copies]
+            steps = [self.queues.copy_step(name, copy) for copy in copies]
 
         def ended() -> None:
             if isinstance(task, Collective):
@@ -185,7 +203,9 @@ class TaskRuns:
 
         self.queues.submit(name, gpu, steps, ended)
 
-    def _kernel_spec(self, name: str, gpu: int, task: Gemm | StreamKernel | Copy, times: Times) -> KernelSpec:
+    def _kernel_spec(
+        self, name: str, gpu: int, task: Gemm | StreamKernel | Hold | Copy, times: Times
+    ) -> KernelSpec:
         if isinstance(task, Gemm):
             plan = plan_gemm(self.context.node.gpu, task)
             times.detail.update(
@@ -197,6 +217,8 @@ class TaskRuns:
             return gemm_kernel(self.context, name, gpu, task, fold_rounds=name not in self._awaited)
         if isinstance(task, StreamKernel):
             return stream_kernel(self.context, name, gpu, task)
+        if isinstance(task, Hold):
+            return hold_kernel(self.context, task)
         return copy_kernel(self.context, name, gpu, task)
 
     def _start_kernel(self, name: str, gpu: int, spec: KernelSpec, started: Call, done: Call) -> None:
@@ -221,7 +243,7 @@ class TaskRuns:
         key = (name, turn)
         if key not in self._collectives:
             context, kernels = self.context, self.context.node.gpu.kernels
-            channels = context.node.collective_libraries[task.backend].channels
+            channels = context.node.collective_library(task.backend).channels
 
             def chunk_done(chunk: int) -> None:
                 for gpu in context.machine.gpus:
@@ -235,11 +257,3 @@ class TaskRuns:
                 done=lambda rank: context.after(kernels.completion_latency, self._ends[name, rank, turn][1]),
             )  # fmt: skip
         return self._collectives[key]
-
-
-def _copy_command(context: Context, gpu: int, task: Copy) -> DmaCopy:
-    """A copy task as one command on the engine that serves its peer."""
-    peer = (gpu + task.peer) % context.node.gpus
-    where = {"gpu": gpu, "peer": peer, "host": HOST}
-    engine = (task.peer - 1) % context.node.gpu.dma_engines.count
-    return DmaCopy(gpu, engine, where[task.source], where[task.destination], task.bytes, task.gpus == "all")

@@ -1,4 +1,5 @@
-"""What is warm: operands that the memory-side cache still holds from the previous iteration of a loop.
+"""What is warm: operands that the last shared cache (memory-side, or the L2 of a GPU with one die) still holds from the
+previous iteration of a loop.
 
 ``warm`` says that the workload runs in a loop on the same buffers. A task then finds its operands where the last
 iteration left them, less what everybody else has pulled through the cache since: with V bytes inserted by the other
@@ -18,14 +19,14 @@ __all__ = ["surviving_share"]
 
 
 def surviving_share(context: Context, name: str) -> float:
-    """Part of what task *name* left in the memory-side cache that is there again at its next start."""
-    cache = context.node.gpu.memory_cache
-    if cache is None:
+    """Part of what task *name* left in the cache that all compute units share that is there again at its next start."""
+    capacity = context.node.gpu.shared_cache
+    if not capacity:
         return 0.0
     if "cache" in context.machine.private:
         return 1.0
     others = sum(_inserted(context, task) for other, task in context.workload.tasks.items() if other != name)
-    return max(0.0, 1.0 - others / cache.capacity)
+    return max(0.0, 1.0 - others / capacity)
 
 
 def _inserted(context: Context, task: Task) -> float:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from c3sim.specs.libraries import Channels, CollectiveLibrary, GemmLibrary, Protocol
 from c3sim.specs.quantities import (
     Bandwidth,
     Bytes,
@@ -73,6 +74,7 @@ class ComputeUnits(Spec):
         description="matrix FLOP per cycle and CU, by data type"
     )
     read_bandwidth: BytesPerCycle = Field(description="memory bytes one CU can read per cycle")
+    l2_bandwidth: BytesPerCycle = Field(description="bytes one CU can read from or write to its L2 per cycle")
     copy_bandwidth: BytesPerCycle = Field(
         description="bytes one CU can read and write in a local copy, per cycle"
     )
@@ -114,8 +116,17 @@ class DmaEngines(Spec):
     count: Count = Field(description="engines that can serve peers")
     bandwidth: Bandwidth = Field(description="payload one engine moves at most")
     in_flight: Bytes = Field(description="bytes one engine keeps in flight")
+    remote_read_in_flight: Bytes = Field(
+        description="bytes one engine keeps in flight when it reads from a peer (pull)"
+    )
+    link_efficiency: dict[Literal["push", "pull"], Fraction] = Field(
+        description="share of the bytes on a link that is payload, when writing to a peer and when reading from one"
+    )
     latency: Time = Field(
         description="doorbell to first byte plus last byte to completion signal, of one command"
+    )
+    poll_latency: Time = Field(
+        description="release to first byte of a command that waits behind a poll in its queue"
     )
 
 
@@ -151,62 +162,6 @@ class Kernels(Spec):
     completion_latency: Time = Field(description="last workgroup's end to the signal that dependants see")
 
 
-class GemmLibrary(Spec):
-    """What is known of a GEMM library: its tiles, schedule, and efficiency inside a tile."""
-
-    schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"]
-    tiles: tuple[tuple[Count, Count], ...] = Field(
-        description="macro-tiles (rows, columns) it can choose from"
-    )
-    operand_feed: Bandwidth = Field(
-        description="operand bytes per second and CU, as time that does not hide behind matrix instructions"
-    )
-    setup: Time = Field(
-        description="per call, before the kernel: small kernels that reset counters, fill workspaces"
-    )
-    prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
-    split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
-    memory_efficiency: Fraction = Field(
-        description="share of a CU's streaming rate that a tile's loads reach"
-    )
-    waves: Count
-
-
-class Protocol(Spec):
-    """One wire protocol of a collective library."""
-
-    step_latency: Time = Field(description="one hop of one step, at no load")
-    efficiency: Fraction = Field(description="payload share of the bytes on the wire")
-    maximum_size: Bytes = Field(description="largest message per rank it is used for")
-
-
-class Channels(Spec):
-    """Workgroups that carry a collective."""
-
-    default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Count]
-    maximum: Count = Field(description="more are accepted but idle")
-    bytes_per_cycle: BytesPerCycle = Field(description="payload one channel moves per engine cycle")
-    link_softness: Positive = Field(description="exponent p of the soft minimum of channels and link")
-    link_efficiency: Fraction = Field(description="share of a link's usable rate that many channels reach")
-    lds: Bytes
-    registers: Count
-    waves: Count
-
-
-class CollectiveLibrary(Spec):
-    """A library of collectives on compute units (RCCL, NCCL)."""
-
-    channels: Channels
-    algorithms: dict[
-        Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
-        tuple[Literal["ring", "tree", "direct"], ...],
-    ] = Field(description="what it chooses from, by its own estimate")
-    protocols: dict[str, Protocol]
-    enqueue_time: Time = Field(description="host thread busy per collective")
-    launch_latency: Time = Field(description="kernel start to first byte: flags, barrier between ranks")
-    slice_bytes: Bytes = Field(description="most that one channel stores before it forwards")
-
-
 class Gpu(Spec):
     """One GPU."""
 
@@ -221,11 +176,32 @@ class Gpu(Spec):
     clock: Clock
     energy: Energies
     kernels: Kernels
-    gemm_libraries: dict[str, GemmLibrary]
+    gemm_libraries: dict[str, GemmLibrary] = Field(min_length=1)
 
     @property
     def compute_unit_count(self) -> int:
         return self.dies.count * sum(self.dies.shader_engines)
+
+    @model_validator(mode="after")
+    def _clusters_fit(self) -> Gpu:
+        largest = max(self.dies.shader_engines)
+        for name, library in self.gemm_libraries.items():
+            if library.cluster > largest:
+                raise ValueError(
+                    f"{name}: a cluster of {library.cluster}; must fit in a shader engine, {largest}"
+                )
+        return self
+
+    @property
+    def shared_cache(self) -> float:
+        """Bytes of the last cache that all compute units share: memory-side, or the L2 of a GPU with one die; 0: none."""
+        if self.memory_cache is not None:
+            return self.memory_cache.capacity
+        return self.l2.capacity if self.dies.count == 1 else 0.0
+
+    def gemm_library(self, name: str | None) -> GemmLibrary:
+        """The library of that name; None: the first. Raises KeyError (checked on input)."""
+        return self.gemm_libraries[next(iter(self.gemm_libraries)) if name is None else name]
 
 
 class Links(Spec):
@@ -257,7 +233,11 @@ class Node(Spec):
     gpu: Gpu
     links: Links
     host: Host
-    collective_libraries: dict[str, CollectiveLibrary]
+    collective_libraries: dict[str, CollectiveLibrary] = Field(min_length=1)
+
+    def collective_library(self, name: str | None) -> CollectiveLibrary:
+        """The library of that name; None: the first. Raises KeyError (checked on input)."""
+        return self.collective_libraries[next(iter(self.collective_libraries)) if name is None else name]
 
     @model_validator(mode="after")
     def _ring_needs_three(self) -> Node:

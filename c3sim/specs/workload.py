@@ -21,6 +21,7 @@ __all__ = [
     "Copy",
     "Dtype",
     "Gemm",
+    "Hold",
     "HostTask",
     "HostThreads",
     "Stream",
@@ -86,7 +87,9 @@ class Gemm(_Task):
     k: Count
     batch: Count = 1
     dtype: Dtype = "bf16"
-    library: str = "hipblaslt"
+    library: str | None = Field(
+        None, description="a GEMM library of the GPU; left out: the first one of its file"
+    )
     macro_tile: tuple[Count, Count] | None = Field(
         None, description="rows, columns; left out: the library's choice"
     )
@@ -96,14 +99,29 @@ class Gemm(_Task):
 
 
 class StreamKernel(_Task):
-    """A kernel that only moves (and lightly computes on) memory: read, write, copy or triad."""
+    """A kernel that goes over memory *passes* times, computing on it as it does: read, write, copy or triad.
+
+    A small footprint and many passes make a cache hog, many FLOP per byte an ALU hog.
+    """
 
     kind: Literal["stream"]
     pattern: Literal["read", "write", "copy", "triad"] = "copy"
     bytes: Bytes = Field(description="bytes of one array; copy touches two arrays, triad three")
+    passes: Count = Field(
+        1,
+        description="times it goes over its arrays; inputs says where the first pass finds them, later ones hit what fits",
+    )
     workgroups: Count | None = Field(None, description="left out: enough to fill every CU")
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     flops_per_byte: float = Field(0, ge=0, description="vector FLOP per byte, for ALU-heavy kernels")
+
+
+class Hold(_Task):
+    """Each of *workgroups* holds a whole compute unit (all LDS, all waves) for *time* and touches no memory."""
+
+    kind: Literal["hold"]
+    workgroups: Count
+    time: Time
 
 
 class Collective(_Task):
@@ -113,15 +131,24 @@ class Collective(_Task):
     op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
     size: Bytes
     dtype: Dtype = "bf16"
-    backend: str = Field("rccl", description="a collective library of the node, or dma")
+    backend: str | None = Field(
+        None,
+        description="a collective library of the node, or dma; left out: the first library of the node's file",
+    )
     channels: Count | None = Field(None, description="limit on workgroups; left out: the library's choice")
     algorithm: Literal["ring", "tree", "direct"] | None = None
     protocol: str | None = None
+    direction: Literal["push", "pull"] | None = Field(
+        None, description="backend dma: engines of the sender (push, the default) or of the receiver (pull)"
+    )
+    engines: Count | None = Field(
+        None, description="backend dma: engines that share what goes to one peer; left out: 1"
+    )
     chunks: Count = Field(1, description="released one by one: names for others' after")
 
 
 class Copy(_Task):
-    """One copy: executor dma (an engine) or kernel (compute units). Peers are numbered relative to the GPU."""
+    """One copy: executor dma (engines) or kernel (compute units). Peers are numbered relative to the GPU."""
 
     kind: Literal["copy"]
     bytes: Bytes
@@ -129,6 +156,11 @@ class Copy(_Task):
     destination: Literal["gpu", "host", "peer"] = "peer"
     peer: Count = Field(1, description="offset of the peer: GPU (g + peer) mod n")
     executor: Literal["dma", "kernel"] = "dma"
+    direction: Literal["push", "pull"] | None = Field(
+        None,
+        description="whose engine moves it: the source's (push) or the destination's (pull); left out: this GPU's",
+    )
+    engines: Count | None = Field(None, description="dma executor only: engines that share it; left out: 1")
     workgroups: Count | None = Field(None, description="kernel executor only")
     gpus: Literal["all", "first"] = Field("first", description="who executes it: the first GPU, or every one")
 
@@ -157,7 +189,9 @@ class HostTask(_Task):
     time: Time
 
 
-Task = Annotated[Gemm | StreamKernel | Collective | Copy | Commands | HostTask, Field(discriminator="kind")]
+Task = Annotated[
+    Gemm | StreamKernel | Hold | Collective | Copy | Commands | HostTask, Field(discriminator="kind")
+]
 
 
 class Stream(Spec):
@@ -175,12 +209,13 @@ class HostThreads(Spec):
 
     ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them from the release
     on. ``looped``: the steady state of a loop, the host launches the next iteration while this one runs, and a task
-    ends no earlier than that. DMA commands are submitted at the release in every mode, one by one or as a ``batch``.
+    ends no earlier than that. DMA commands are submitted at the release in every mode, one by one or as a ``batch``;
+    or they are ``prelaunched``: already in their engines' queues, behind a poll that sees the release.
     """
 
     threads: Literal["per_gpu", "single"] = "per_gpu"
     launch: Literal["queued", "eager", "looped"] = "queued"
-    submission: Literal["one_by_one", "batch"] = "one_by_one"
+    submission: Literal["one_by_one", "batch", "prelaunched"] = "one_by_one"
     order: tuple[str, ...] = Field((), description="launch order of tasks; left out: as declared")
 
 

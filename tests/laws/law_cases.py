@@ -32,7 +32,7 @@ NODES: dict[str, Node] = {name: load_hardware(name).node for name in library.nam
 def made(node: Node) -> dict[str, dict[str, Any]]:
     """Workloads that between them use every mechanism; sizes are small, names say what runs beside what."""
     units = node.gpu.compute_unit_count
-    half = units // 2
+    half, peer = units // 2, min(2, node.gpus - 1)
     masks = {"a": {"compute_units": half}, "b": {"compute_units": f"{half}-{units - 1}"}}
     resident = {"kind": "gemm", "m": 2000, "n": 1800, "k": 1024}  # sizes that no tile divides
     swap, reduce = {**GATHER, "op": "all_to_all"}, {**GATHER, "op": "all_reduce"}
@@ -42,7 +42,23 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
         "gemm of small tiles": {"gemm": {**GEMM, "m": 512, "n": 512, "k": 8192, "macro_tile": [16, 16]}},
         "stream": {"stream": STREAM},
         "stream, warm": {"stream": {**STREAM, "pattern": "read", "inputs": "warm"}},
-        "copy to a peer by DMA": {"copy": {**COPY, "peer": 2}},
+        "stream of many passes over a few KiB": {"stream": {**STREAM, "bytes": "256 KiB", "passes": 50}},
+        "stream of passes beside all_gather": {"stream": {**STREAM, "passes": 3}, "gather": GATHER},
+        "stream that computes": {"stream": {**STREAM, "pattern": "read", "passes": 2, "flops_per_byte": 64}},
+        "held units beside gemm": {
+            "hold": {"kind": "hold", "workgroups": 4, "time": "300 us"}, "gemm": BIG,
+        },
+        "held units alone": {"hold": {"kind": "hold", "workgroups": units + 1, "time": "30 us"}},
+        "copy to a peer by DMA": {"copy": {**COPY, "peer": peer}},
+        "copy from a peer by DMA": {"copy": {**COPY, "source": "peer", "destination": "gpu"}},
+        "copy by the peer's engines": {"copy": {**COPY, "direction": "pull", "engines": 2}},
+        "DMA all_gather, pull": {"gather": {**GATHER, "backend": "dma", "direction": "pull"}},
+        "stream beside DMA all_to_all, two engines to a peer": {
+            "stream": STREAM, "swap": {**swap, "backend": "dma", "engines": 2},
+        },
+        "DMA all_gather, prelaunched": {
+            "tasks": {"gather": {**GATHER, "size": "64 KiB", "backend": "dma"}}, "host": {"submission": "prelaunched"},
+        },
         "copy to a peer on compute units": {
             "copy": {**COPY, "executor": "kernel", "workgroups": 1}
         },
@@ -77,7 +93,7 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
         "tile groups release copies": {
             "gemm": GEMM,
             "half": {**COPY, "gpus": "all", "after": ["gemm.tiles[50%]"]},
-            "rest": {**COPY, "peer": 2, "gpus": "all", "after": ["gemm.tiles[100%]"]},
+            "rest": {**COPY, "peer": peer, "gpus": "all", "after": ["gemm.tiles[100%]"]},
         },
         "chunks release gemms": {
             "gather": {**GATHER, "chunks": 2},
@@ -98,7 +114,7 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
                 "program": [
                     {"op": "wait", "on": "ready", "engine": 1},
                     {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1},
-                    {"op": "copy", "bytes": "2 MiB", "peer": 2, "engine": 0},
+                    {"op": "copy", "bytes": "2 MiB", "peer": peer, "engine": 0},
                     {"op": "signal", "on": "ready", "engine": 0},
                 ],
             },
@@ -109,7 +125,14 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
     for name in node.gpu.gemm_libraries:
         cases[f"gemm of library {name}"] = {"gemm": {**GEMM, "library": name}}
-    for protocol in node.collective_libraries["rccl"].protocols:
+    for name in node.collective_libraries:
+        small = {**GATHER, "size": "64 KiB", "backend": name}
+        cases[f"all_gather of library {name}"] = {"gather": {**GATHER, "backend": name, "channels": 4}}
+        cases[f"small all_gather of library {name}, eager"] = {
+            "tasks": {"gather": small},
+            "host": {"launch": "eager"},
+        }
+    for protocol in node.collective_library(None).protocols:
         cases[f"small all_gather, {protocol}"] = {
             "gather": {**GATHER, "size": "64 KiB", "protocol": protocol}
         }

@@ -13,6 +13,7 @@ from c3sim.engine.fluid import Flow, Fluid
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
+from c3sim.specs.hardware import Node
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm, StreamKernel
 
 
@@ -86,10 +87,11 @@ def _requested(case: Case, task: Gemm | StreamKernel) -> float:
     """Bytes that all workgroups of a kernel ask of L2: the arrays once; or per tile of a GEMM its rows of A,
     its columns of B (both K / split long) and its part of C, of which a split GEMM writes fp32 sums."""
     if isinstance(task, StreamKernel):
-        return sum(ARRAYS[task.pattern]) * task.bytes
+        return sum(ARRAYS[task.pattern]) * task.bytes * task.passes
     plan, element = plan_gemm(case.node.gpu, task), DTYPE_BYTES[task.dtype]
     rows, columns = min(plan.tile[0], task.m), min(plan.tile[1], task.n)
-    operands = (rows + columns) * task.k / plan.split_k * element
+    shared = rows / plan.cluster[1] + columns / plan.cluster[0]  # tiles of a cluster read it once
+    operands = shared * task.k / plan.split_k * element
     return plan.tiles * (operands + rows * columns * (element if plan.split_k == 1 else 4))
 
 
@@ -172,14 +174,21 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
     for g in range(gpus):
         for name, amount in moved.items():
             owner, _, port = name.partition(".")
-            if owner == f"gpu{g}" and port.startswith("link["):
+            if owner != f"gpu{g}":
+                continue
+            if port.startswith("port."):  # into a switch, and out of it
+                sent[g] += amount * (port == "port.out")
+                received[g] += amount * (port == "port.in")
+            if port.startswith("link["):
                 offset = int(port[len("link[") : port.index("]")])
                 sent[g] += amount
                 received[(g + offset) % gpus] += amount
     net = [0.0] * gpus
     for name, task in case.workload.tasks.items():
-        for source, destination, size in _transfers(task, gpus):
-            hops += size * task.repeat * len(route(node.links.topology, gpus, source, destination))
+        wire = _wire(task, node)
+        for source, destination, payload in _transfers(task, gpus):
+            size, ways = payload / wire, route(node.links.topology, gpus, source, destination)
+            hops += size * task.repeat * sum(port != "port.in" for _, port in ways)
             net[source] += size * task.repeat
             net[destination] -= size * task.repeat
         if isinstance(task, Collective) and task.backend != "dma":
@@ -202,15 +211,25 @@ def _transfers(task: object, gpus: int) -> list[tuple[int, int, float]]:
     return []
 
 
+def _wire(task: object, node: Node) -> float:
+    """Payload share of the bytes that engines put on a link: of reads from a peer where the receiver's engine moves them."""
+    if not isinstance(task, Copy | Collective):
+        return node.gpu.dma_engines.link_efficiency["push"]
+    if isinstance(task, Copy) and task.executor == "kernel":
+        return 1.0
+    given = "pull" if isinstance(task, Copy) and task.source == "peer" else "push"
+    return node.gpu.dma_engines.link_efficiency[task.direction or given]
+
+
 def _stretch(case: Case, name: str, outcome: object) -> float:
     """Wire bytes per payload byte: the protocol's flags, and the mean number of hops of an algorithm that
     sends straight to every peer. (Neighbours only: 1. A ring of 4 has peers 1, 2 and 1 hops away: 4/3.)"""
     node, detail = case.node, outcome.times[name, 0].detail
     efficiency = (
-        node.collective_libraries[case.workload.tasks[name].backend].protocols[detail["protocol"]].efficiency
+        node.collective_library(case.workload.tasks[name].backend).protocols[detail["protocol"]].efficiency
     )
     hops = 1.0
-    if detail["algorithm"] == "direct":
+    if detail["algorithm"] == "direct" and node.links.topology != "switch":
         routes = [len(route(node.links.topology, node.gpus, 0, peer)) for peer in range(1, node.gpus)]
         hops = sum(routes) / len(routes)
     return hops / efficiency

@@ -30,7 +30,7 @@ from law_cases import (
 from c3sim import library
 from c3sim.loading import load_hardware, parse_workload
 from c3sim.simulation import simulate
-from c3sim.specs.workload import HostTask
+from c3sim.specs.workload import Hold, HostTask
 
 
 @every_case("halving_all_rates_and_clocks_doubles_every_time")
@@ -42,7 +42,7 @@ def test_halving_all_rates_and_clocks_doubles_every_time(case: Case) -> None:
     node = without_power_limit(case.node)
     half = scaled(node, lambda _path, unit: {"B/s": 0.5, "Hz": 0.5, "s": 2.0}.get(unit, 1.0))
     tasks = {
-        name: task.model_copy(update={"time": 2 * task.time}) if isinstance(task, HostTask) else task
+        name: task.model_copy(update={"time": 2 * task.time}) if isinstance(task, HostTask | Hold) else task
         for name, task in case.workload.tasks.items()
     }
     slow = simulate(half, case.workload.model_copy(update={"tasks": tasks}))

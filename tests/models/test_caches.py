@@ -7,7 +7,7 @@ import json
 import pytest
 
 from c3sim import library
-from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction
+from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction, serving_level
 
 COUNTERS = json.loads(
     (
@@ -120,3 +120,23 @@ def test_tiles_of_a_die_share_as_far_as_its_l2_holds_their_slices() -> None:
     assert past_l2(64 * 1024) == pytest.approx(asked / 2)
     assert past_l2(32 * 1024) == pytest.approx(asked * 3 / 4)
     assert past_l2(1) == pytest.approx(asked, rel=1e-3)
+
+
+def test_tiles_of_a_cluster_read_what_they_share_once() -> None:
+    """Tiles of 128x256, K = 1024, 2 B: rows are 256 KiB and columns 512 KiB. Two tiles below each other share columns: each
+    asks L2 for 256 + 256 KiB instead of 768, and writes its 128 x 256 x 2 B = 64 KiB as before."""
+    shape = (2048, 2048, 1024, 1, (128, 256), 1, 2, 1, 64)
+    alone, down = gemm_traffic(*shape), gemm_traffic(*shape, cluster=(2, 1))
+    assert alone.l2 == (256 + 512 + 64) * 1024
+    assert down.l2 == (256 + 256 + 64) * 1024
+    assert gemm_traffic(*shape, cluster=(1, 2)).l2 == (128 + 512 + 64) * 1024
+    assert down.past_l2 <= alone.past_l2
+
+
+@pytest.mark.parametrize(
+    ("footprint", "level"),
+    [(8e6, "l2"), (8.1e6, "cache"), (64e6, "cache"), (65e6, "hbm")],
+)
+def test_a_repeated_sweep_is_served_by_the_first_level_it_fits(footprint: float, level: str) -> None:
+    """Two dies with 4 MB of L2 each, a share of 64 MB of the cache behind them."""
+    assert serving_level(footprint, 2, 4e6, 64e6) == level

@@ -8,6 +8,7 @@ from c3sim import library
 from c3sim.loading import load_hardware
 from c3sim.models.gemm import plan_gemm
 from c3sim.records import load_records
+from c3sim.specs.hardware import Gpu
 from c3sim.specs.workload import Gemm
 
 GPU = load_hardware("mi300x-8").node.gpu
@@ -115,3 +116,36 @@ def test_the_choice_weighs_rounds_against_tile_size() -> None:
     chosen = plan_gemm(GPU, gemm(4096, 4096, 4096))
     assert (large.tiles, chosen.tiles) == (256, 304)
     assert chosen.body < large.body
+
+
+# Clusters: the library's kernels start so many workgroups together ---------------------------------------------------
+
+
+def clusters_of(size: int) -> Gpu:
+    library = TEACHING.gemm_libraries["hipblaslt"].model_copy(update={"cluster": size})
+    return TEACHING.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "cluster", "tiles"),
+    [
+        (6 * 128, 128, (2, 1), 6),  # down: no tile more
+        (3 * 128, 2 * 128, (1, 2), 6),  # down would be 4 x 2
+        (3 * 128, 3 * 128, (2, 1), 12),  # 4 x 3 or 3 x 4
+        (128, 128, (1, 1), 1),  # one tile is no cluster
+    ],
+)
+def test_a_grid_is_whole_clusters(m: int, n: int, cluster: tuple[int, int], tiles: int) -> None:
+    plan = plan_gemm(clusters_of(2), gemm(m, n, 512, macro_tile=(128, 128)))
+    assert (plan.cluster, plan.tiles) == (cluster, tiles)
+    assert plan.cluster_size == cluster[0] * cluster[1]
+
+
+def test_stages_claim_lds() -> None:
+    """A slice of a 64x64 tile is (64 + 64) x 128 B = 16 KiB; three fit on a unit of 64 KiB in one stage each as far as
+    registers go, one in four stages."""
+    task = gemm(512, 512, 512, macro_tile=(64, 64))
+    library = TEACHING.gemm_libraries["hipblaslt"].model_copy(update={"stages": 4})
+    staged = TEACHING.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
+    assert plan_gemm(TEACHING, task).lds == 16 * 1024
+    assert (plan_gemm(staged, task).lds, plan_gemm(staged, task).residents) == (64 * 1024, 1)

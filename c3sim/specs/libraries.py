@@ -1,0 +1,78 @@
+"""What is known of the libraries that launch kernels: part of the schema of hardware files (see ``specs/hardware.py``)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
+
+__all__ = ["Channels", "CollectiveLibrary", "GemmLibrary", "Protocol"]
+
+
+class Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GemmLibrary(Spec):
+    """What is known of a GEMM library: its tiles, schedule, and efficiency inside a tile."""
+
+    schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"]
+    tiles: tuple[tuple[Count, Count], ...] = Field(
+        description="macro-tiles (rows, columns) it can choose from"
+    )
+    operand_feed: Bandwidth = Field(
+        description="operand bytes per second and CU, as time that does not hide behind matrix instructions"
+    )
+    setup: Time = Field(
+        description="per call, before the kernel: small kernels that reset counters, fill workspaces"
+    )
+    prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
+    cluster: Count = Field(
+        description="workgroups that start together in one shader engine and share operands they have in common; 1: none"
+    )
+    stages: Count = Field(description="slices of its operands that a workgroup keeps in LDS")
+    split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
+    memory_efficiency: Fraction = Field(
+        description="share of a CU's streaming rate that a tile's loads reach"
+    )
+    waves: Count
+
+
+class Protocol(Spec):
+    """One wire protocol of a collective library."""
+
+    step_latency: Time = Field(description="one hop of one step, at no load")
+    efficiency: Fraction = Field(description="payload share of the bytes on the wire")
+    maximum_size: Bytes = Field(description="largest message per rank it is used for")
+
+
+class Channels(Spec):
+    """Workgroups that carry a collective."""
+
+    default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Count]
+    maximum: Count = Field(description="more are accepted but idle")
+    bytes_per_cycle: BytesPerCycle = Field(description="payload one channel moves per engine cycle")
+    link_softness: Positive = Field(description="exponent p of the soft minimum of channels and link")
+    link_efficiency: Fraction = Field(description="share of a link's usable rate that many channels reach")
+    cluster: Count = Field(
+        description="channels that start together in one shader engine; numbers it does not divide start singly"
+    )
+    lds: Bytes
+    registers: Count
+    waves: Count
+
+
+class CollectiveLibrary(Spec):
+    """A library of collectives on compute units (RCCL, NCCL)."""
+
+    channels: Channels
+    algorithms: dict[
+        Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
+        tuple[Literal["ring", "tree", "direct"], ...],
+    ] = Field(description="what it chooses from, by its own estimate")
+    protocols: dict[str, Protocol]
+    enqueue_time: Time = Field(description="host thread busy per collective")
+    launch_latency: Time = Field(description="kernel start to first byte: flags, barrier between ranks")
+    slice_bytes: Bytes = Field(description="most that one channel stores before it forwards")
