@@ -127,6 +127,9 @@ def run(
     arch: Arch = "",
     build_dir: BuildDir = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, metavar="S", help="Seconds per step.")] = 600.0,
+    prefix: Annotated[
+        str, typer.Option("--prefix", help="In front of the suites' names, as in h200_: a node's 'fitted:' names them.")
+    ] = "",
     source: Annotated[str, typer.Option("--source", help="Who and where, for the records.")] = "",
     revision: Annotated[str, typer.Option("--revision", help="Left out: git's, or the version of c3sim.")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace records of an earlier run.")] = False,
@@ -148,7 +151,10 @@ def run(
     from c3sim.validation.probing.step import Setting, command_of
 
     loaded = load_plan(plan)
-    steps = chosen(loaded, only or (), skip or ())
+    steps = [
+        step.model_copy(update={"suite": prefix + step.suite_name})
+        for step in chosen(loaded, only or (), skip or ())
+    ]
     program = binary or "probe"
     if not dry_run:
         from c3sim.validation.probing.campaign import prepare

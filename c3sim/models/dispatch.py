@@ -11,7 +11,9 @@ happens when an SE is full is not documented; four rules are kept, exchangeable 
 ``engine_queues``
     Turns as weighted_rotation, but an SE that is full holds up only its own workgroups.
 ``work_conserving``
-    A free compute unit anywhere on the die takes the die's next workgroup.
+    A free compute unit anywhere on the die takes the die's next workgroup; SEs with most room first.
+``rotation``
+    SEs take equal turns, and one that has no room is skipped.
 
 SEs with no compute unit enabled under the mask are left out of the rotation. docs/design.md compares the rules on
 isolated runs (which choose) and on concurrent ones (which do not).
@@ -28,11 +30,14 @@ __all__ = ["RULES", "Rotation", "Rule", "die_shares", "mask_by_engine", "rotatio
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """*weighted*: turns by size; *in_order*: head-of-line stall; *merged*: the die is one engine."""
+    """*weighted*: turns by size; *in_order*: head-of-line stall; *merged*: the die is one engine, whose
+    real ones get workgroups in equal *turns*, or where most room is.
+    """
 
     weighted: bool
     in_order: bool
     merged: bool = False
+    turns: bool = False
 
 
 RULES = {
@@ -40,6 +45,7 @@ RULES = {
     "strict_rotation": Rule(weighted=False, in_order=True),
     "engine_queues": Rule(weighted=True, in_order=False),
     "work_conserving": Rule(weighted=True, in_order=False, merged=True),
+    "rotation": Rule(weighted=False, in_order=False, merged=True, turns=True),
 }
 
 

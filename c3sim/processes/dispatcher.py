@@ -70,7 +70,7 @@ class Dispatcher:
 
     def __init__(self, gpu: Gpu, shapes: Sequence[GridShape], at_once: Callable[[Callable[[], None]], None]):
         """*at_once(call)* calls back at this instant, after what else happens in it: ties go by priority."""
-        self.residency = Residency(gpu.compute_units)
+        self.residency = Residency(gpu.compute_units, RULES[gpu.dies.dispatch].turns)
         self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
         distinct = tuple(dict.fromkeys(shapes))

@@ -108,8 +108,11 @@ class DmaQueues:
         """The host thread of *gpu* submits *steps* in order; *done()* after the last one has ended."""
         left = [len(steps)]
         host, costs = self.context.host(gpu, task), self.context.node.host
-        how = self.context.workload.host.submission
-        if how == "batch":
+        batch, prelaunched = (
+            self.context.workload.host.submission == "batch",
+            self.context.workload.host.prelaunched,
+        )
+        if batch and not prelaunched:
             host.open_batch(task, costs.batch_time)
 
         def completed() -> None:
@@ -119,16 +122,20 @@ class DmaQueues:
 
         for step in steps:
             key = (step.gpu, step.engine, task if "dma" in self.context.machine.private else "")
-            if how == "prelaunched":
+            if prelaunched:
                 ready = replace(step, fetch=self.context.node.gpu.dma_engines.poll_latency)
                 self._arrive(key, ready, completed)
                 continue
-            delay = host.busy(costs.batch_copy_time if how == "batch" else costs.copy_time)
+            delay = host.busy(costs.batch_copy_time if batch else costs.copy_time)
             self.context.after(delay, partial(self._arrive, key, step, completed))
 
-    def copy_step(self, task: str, copy: DmaCopy) -> Step:
-        """The step that carries *copy* out: fetched, moved, completed. The engine is free once the bytes have moved."""
-        half = self.context.node.gpu.dma_engines.latency / 2
+    def copy_step(self, task: str, copy: DmaCopy, *, in_order: bool = False) -> Step:
+        """The step that carries *copy* out: fetched, moved, completed. The engine is free once the bytes have moved;
+        *in_order*: once its completion is seen, because the next command of its stream waits for it.
+        """
+        engines = self.context.node.gpu.dma_engines
+        half = engines.latency / 2
+        tail = half + (engines.remote_read_latency if copy.pull else 0.0)
         linked = copy.source != copy.destination
 
         def run(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
@@ -136,8 +143,11 @@ class DmaQueues:
 
             def moved(_flow: object) -> None:
                 self.context.span(copy.gpu, f"dma[{copy.engine}]", task, task, begun, bytes=copy.size)
-                self.context.after(half, completed)
-                proceed()
+                self.context.after(tail, completed)
+                if in_order:
+                    self.context.after(tail, proceed)
+                else:
+                    proceed()
 
             self.context.machine.flow(
                 f"{task}:copy", task=task, gpu=copy.gpu, work=copy.size,

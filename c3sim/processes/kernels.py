@@ -7,6 +7,8 @@ one tile per workgroup. The schedule says where the next tile comes from:
 ``persistent``     a workgroup stays and works down a fixed list (tiles w, w + G, w + 2G, ... of a grid of G)
 ``stream_k``       a workgroup stays; every one gets the same share of the work, tiles are split where needed
 ``work_stealing``  a workgroup stays and takes the next tile from a common pool
+``dynamic_persistent``  the same, but the first tile of each workgroup is its own: a workgroup that starts late, because
+                   others held its compute unit, still has a whole tile to do
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from c3sim.processes.dispatcher import Batch, Claim, Grid, Group
 __all__ = ["Kernel", "KernelSpec", "TileCost"]
 
 Parts = list[tuple[Group, int]]  # workgroups per engine of each group
+POOLED = ("work_stealing", "dynamic_persistent")  # schedules whose workgroups take further tiles from a pool
 WHOLE = 1e-9  # relative: progress this close to a whole number of rounds is whole
 
 
@@ -83,6 +86,10 @@ class Kernel:
         self.longer = (
             spec.tiles % self.shape.workgroups
         )  # persistent: workgroups to start whose list is longer
+        self.owed = 0  # dynamic_persistent: first tiles of workgroups that have not started
+        if spec.schedule == "dynamic_persistent":
+            self.owed = min(spec.tiles, self.shape.workgroups)
+            self.pool -= self.owed
         self.active: dict[_Cohort, None] = {}
         self.finished = False
         self.dispatcher = context.dispatcher(gpu, task)
@@ -106,6 +113,8 @@ class Kernel:
             self._begin(_Cohort(batch.parts, batch.workgroups, tiles / grid))
         elif schedule == "persistent":
             self._begin_lists(batch, tiles // grid)
+        elif self.owed:
+            self._begin_owed(batch)
         else:
             self._steal(_Cohort(batch.parts, batch.workgroups, 0.0), first=True)
 
@@ -115,7 +124,7 @@ class Kernel:
             if (
                 cohort.rounds > 1
                 and cohort.flow is not None
-                and self.spec.schedule in ("one_per_tile", "work_stealing")
+                and self.spec.schedule in ("one_per_tile", *POOLED)
             ):
                 done = self.context.fluid.progress(cohort.flow)
                 keep = max(1, ceil(done - WHOLE * cohort.rounds))
@@ -141,6 +150,17 @@ class Kernel:
         more, less = _split(batch.parts, longer, count)
         self._begin(_Cohort(more, longer, length + 1.0))
         self._begin(_Cohort(less, count - longer, float(length)))
+
+    def _begin_owed(self, batch: Batch) -> None:
+        """Dynamic persistent: every workgroup begins with the tile that is its own."""
+        count = min(self.owed, batch.workgroups)
+        self.owed -= count
+        if count == batch.workgroups:
+            self._begin(_Cohort(batch.parts, count, 1.0))
+            return
+        busy, idle = _split(batch.parts, count, batch.workgroups)
+        self._begin(_Cohort(busy, count, 1.0))
+        self._leave(idle)
 
     def _steal(self, cohort: _Cohort, *, first: bool) -> None:
         """Take one tile (or several rounds) per workgroup from the pool; workgroups that find none end."""
@@ -201,7 +221,7 @@ class Kernel:
     def _over(self, cohort: _Cohort) -> None:
         del self.active[cohort]
         self.progressed(cohort.count * cohort.rounds)
-        if self.spec.schedule == "work_stealing":
+        if self.spec.schedule in POOLED:
             self._steal(cohort, first=False)
         else:
             self._leave(cohort.parts)

@@ -54,8 +54,9 @@ class Group:
 class Residency:
     """Occupies and vacates the units of groups; grids are known by number, in the order of *claims*."""
 
-    def __init__(self, unit: ComputeUnits):
-        self.unit = unit
+    def __init__(self, unit: ComputeUnits, in_turns: bool = False):
+        """*in_turns*: engines with a label get equal numbers, not those with most room more."""
+        self.unit, self.share = unit, level_up if in_turns else level_down
         self.claims: list[Claim] = []
 
     def rooms(self, group: Group, mask: Mask, claim: Claim) -> dict[int, int]:
@@ -79,7 +80,7 @@ class Residency:
     def occupy(self, group: Group, number: int, shape: GridShape, workgroups: int) -> int:
         """Put *workgroups* of grid *number* on the engines of *group* with most room; returns on how many units it is new."""
         rooms, size = self.rooms(group, shape.mask, self.claims[number]), shape.cluster
-        taken = level_down({label: room // size for label, room in rooms.items()}, workgroups // size)
+        taken = self.share({label: room // size for label, room in rooms.items()}, workgroups // size)
         return sum(
             self._place(group, number, shape.mask, label, places * size) for label, places in taken.items()
         )
@@ -162,6 +163,27 @@ def level_down(have: dict[int, int], wanted: int) -> dict[int, int]:
     for label in reversed(have):  # the last ones of those at the level keep one more
         if over and taken[label]:
             taken[label] -= 1
+            over -= 1
+    return {label: count for label, count in taken.items() if count}
+
+
+def level_up(have: dict[int, int], wanted: int) -> dict[int, int]:
+    """Take *wanted* in all in equal turns, as far as each *has* any; the first ones get the odd turn. Zeros are left out.
+
+    Raises ValueError when there are not so many.
+    """
+    if wanted > sum(have.values()):
+        raise ValueError(f"{wanted} wanted of {sum(have.values())}")
+    turns = 0
+    while sum(min(count, turns + 1) for count in have.values()) <= wanted and turns < max(
+        have.values(), default=0
+    ):
+        turns += 1
+    taken = {label: min(count, turns) for label, count in have.items()}
+    over = wanted - sum(taken.values())
+    for label, count in have.items():
+        if over and count > turns:
+            taken[label] += 1
             over -= 1
     return {label: count for label, count in taken.items() if count}
 

@@ -147,7 +147,7 @@ class TaskRuns:
             if self.context.env.now < launched:
                 self.context.after(launched - self.context.env.now, done)
                 return
-            if turn < self.context.workload.tasks[name].repeat:
+            if turn < self._turns(name):
                 self._run(name, gpu, turn + 1)
                 return
             times.end = self.context.env.now
@@ -178,6 +178,11 @@ class TaskRuns:
             started()
             self._submit_commands(name, gpu, task, done)
 
+    def _turns(self, name: str) -> int:
+        """How often the task runs as a whole. The copies of a repeated DMA copy are submitted together instead."""
+        task = self.context.workload.tasks[name]
+        return 1 if isinstance(task, Copy) and task.executor == "dma" else task.repeat
+
     def _launch_time(self, task: Task) -> float:
         """Host time of one launch."""
         if isinstance(task, Collective) and task.backend != "dma":
@@ -188,12 +193,15 @@ class TaskRuns:
         if isinstance(task, Commands):
             steps = program_steps(self.context, self.queues, self.signals, name, gpu, task)
         else:
+            stream = isinstance(task, Copy) and self.context.workload.host.submission == "one_by_one"
             copies = (
-                task_copies(self.context, gpu, task)
+                task_copies(self.context, gpu, task) * task.repeat
                 if isinstance(task, Copy)
                 else direct_copies(self.context, gpu, task)
             )
-            steps = [self.queues.copy_step(name, copy) for copy in copies]
+            steps = [
+                self.queues.copy_step(name, copy, in_order=stream and task.repeat > 1) for copy in copies
+            ]
 
         def ended() -> None:
             if isinstance(task, Collective):

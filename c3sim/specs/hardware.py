@@ -59,7 +59,7 @@ class Dies(Spec):
     shader_engines: tuple[Count, ...] = Field(
         min_length=1, description="compute units in each shader engine of one die"
     )
-    dispatch: Literal["weighted_rotation", "strict_rotation", "work_conserving"] = Field(
+    dispatch: Literal["weighted_rotation", "strict_rotation", "work_conserving", "rotation"] = Field(
         description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
     )
 
@@ -116,6 +116,7 @@ class DmaEngines(Spec):
     count: Count = Field(description="engines that can serve peers")
     bandwidth: Bandwidth = Field(description="payload one engine moves at most")
     in_flight: Bytes = Field(description="bytes one engine keeps in flight")
+    remote_read_latency: Time = Field(description="what a command that reads from a peer takes longer")
     remote_read_in_flight: Bytes = Field(
         description="bytes one engine keeps in flight when it reads from a peer (pull)"
     )

@@ -18,7 +18,7 @@ class Spec(BaseModel):
 class GemmLibrary(Spec):
     """What is known of a GEMM library: its tiles, schedule, and efficiency inside a tile."""
 
-    schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"]
+    schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"]
     tiles: tuple[tuple[Count, Count], ...] = Field(
         description="macro-tiles (rows, columns) it can choose from"
     )

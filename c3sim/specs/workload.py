@@ -93,7 +93,9 @@ class Gemm(_Task):
     macro_tile: tuple[Count, Count] | None = Field(
         None, description="rows, columns; left out: the library's choice"
     )
-    schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing"] | None = None
+    schedule: (
+        Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"] | None
+    ) = None
     workgroups: Count | None = Field(None, description="grid of a persistent schedule; left out: one per CU")
     inputs: Literal["cold", "warm", "rotating"] = Field("cold", description="state of private operands")
 
@@ -209,13 +211,15 @@ class HostThreads(Spec):
 
     ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them from the release
     on. ``looped``: the steady state of a loop, the host launches the next iteration while this one runs, and a task
-    ends no earlier than that. DMA commands are submitted at the release in every mode, one by one or as a ``batch``;
-    or they are ``prelaunched``: already in their engines' queues, behind a poll that sees the release.
+    ends no earlier than that. DMA commands are submitted at the release in every mode, one by one or as a ``batch``.
+    *prelaunched*: they are already in their engines' queues, behind a poll that sees the release. One by one, the
+    commands of a copy that is repeated wait for each other; those of a batch overlap.
     """
 
     threads: Literal["per_gpu", "single"] = "per_gpu"
     launch: Literal["queued", "eager", "looped"] = "queued"
-    submission: Literal["one_by_one", "batch", "prelaunched"] = "one_by_one"
+    submission: Literal["one_by_one", "batch"] = "one_by_one"
+    prelaunched: bool = False
     order: tuple[str, ...] = Field((), description="launch order of tasks; left out: as declared")
 
 

@@ -57,7 +57,7 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
             "stream": STREAM, "swap": {**swap, "backend": "dma", "engines": 2},
         },
         "DMA all_gather, prelaunched": {
-            "tasks": {"gather": {**GATHER, "size": "64 KiB", "backend": "dma"}}, "host": {"submission": "prelaunched"},
+            "tasks": {"gather": {**GATHER, "size": "64 KiB", "backend": "dma"}}, "host": {"prelaunched": True},
         },
         "copy to a peer on compute units": {
             "copy": {**COPY, "executor": "kernel", "workgroups": 1}

@@ -32,7 +32,7 @@ def with_engines(**update: object) -> Node:
 def test_prelaunched_commands_pay_neither_submission_nor_fetch() -> None:
     """5 + 2.5 + 100 + 2.5 us one by one; behind a poll 1 + 100 + 2.5 us."""
     assert run(COPY).end == pytest.approx(110 * US)
-    assert run(COPY, submission="prelaunched").end == pytest.approx(103.5 * US)
+    assert run(COPY, prelaunched=True).end == pytest.approx(103.5 * US)
 
 
 def test_a_copy_is_split_over_engines() -> None:

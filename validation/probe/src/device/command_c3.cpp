@@ -78,7 +78,7 @@ int run_c3(const std::vector<std::string> &arguments, const std::string &line) {
                     bench.run({&alone_gemm, &alone_collective, &together});
                     auto host = Json::object(), observed = Json::object().set("variant", text);
                     if (engines) {
-                        host.set("submission", "prelaunched");
+                        host.set("prelaunched", true);
                         observed.set("call", spec.call).set("mapping", options.text("mapping"));
                     }
                     const auto name = shape + " beside " + op + " " + text_of(size) + ", " + text;

@@ -38,7 +38,8 @@ int run_collective(const std::vector<std::string> &arguments, const std::string 
                             if (backend == "dma") {
                                 name += ", " + direction;
                                 if (engines > 1) name += ", " + std::to_string(engines) + " streams per pair";
-                                host.set("submission", "prelaunched");
+                                if (options.text("mapping") != "malloc") name += ", " + options.text("mapping");
+                                host.set("prelaunched", true);
                                 observed = Json::object().set("call", spec.call).set("mapping", options.text("mapping"));
                             }
                             measure_alone(bench, report, name, "collective", *task, host, observed);

@@ -54,11 +54,16 @@ int run_copy(const std::vector<std::string> &arguments, const std::string &line)
                                     if (engines > 1) name += ", " + std::to_string(engines) + " streams";
                                     if (count > 1) name += ", " + std::to_string(count) + " copies";
                                     if (workgroups) name += ", " + std::to_string(workgroups) + " workgroups";
+                                    if (options.text("mapping") != "malloc") name += ", " + options.text("mapping");
+                                    if (spec.call != "default") name += ", " + spec.call + " call";
+                                    if (options.on("no-peer-access")) name += ", staged";
+                                    if (spec.batch) name += ", batch";
+                                    if (spec.all_gpus) name += ", all GPUs";
                                     auto host = Json::object();
                                     if (settings.eager) host.set("launch", "eager");
                                     if (executor == "dma" && !settings.eager)
-                                        host.set("submission", "prelaunched");
-                                    else if (spec.batch)
+                                        host.set("prelaunched", true);
+                                    if (spec.batch)
                                         host.set("submission", "batch");
                                     auto observed = Json::object()
                                                         .set("call", spec.batch ? "batch" : spec.call)

@@ -77,7 +77,7 @@ int run_stress(const std::vector<std::string> &arguments, const std::string &lin
             const auto name = first + " beside " + second;
             const bool engines = (first + second).find("dma") != std::string::npos;
             report.write(bench, name, &together, {&alone_a, &alone_b},
-                         engines ? Json::object().set("submission", "prelaunched") : Json::object());
+                         engines ? Json::object().set("prelaunched", true) : Json::object());
             char numbers[120];
             std::snprintf(numbers, sizeof numbers, ": %.1f (alone %.1f), %.1f (alone %.1f) us", median_us(together, "first"),
                           median_us(alone_a, "first"), median_us(together, "second"), median_us(alone_b, "second"));
