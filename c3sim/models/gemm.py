@@ -74,7 +74,8 @@ def _tile_plan(
     issue = flops / cu.flops_per_cycle[dtype] / clock  # type: ignore[index]
     feed = (tile[0] + tile[1]) * depth * element / lib.operand_feed
     lds = float(min(cu.lds, (tile[0] + tile[1]) * SLICE_BYTES * lib.stages))
-    registers = 4 * min(512, ceil(tile[0] * tile[1] / THREADS) + 2 * ceil((tile[0] + tile[1]) / 8) + 64)
+    tile_registers = ceil(tile[0] * tile[1] / THREADS) + 2 * ceil((tile[0] + tile[1]) / 8) + 64
+    registers = lib.registers or 4 * min(512, tile_registers)
     cluster, padded = _cluster(ceil(m / tile[0]), ceil(n / tile[1]), tile, lib.cluster)
     tiles = padded * split * batch
     return GemmPlan(

@@ -101,6 +101,7 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
         residents=plan.residents,
         cost=cost,
         setup=library.setup,
+        own_tiles=library.own_tiles,
         fold_rounds=fold_rounds,
     )
 

@@ -7,8 +7,8 @@ one tile per workgroup. The schedule says where the next tile comes from:
 ``persistent``     a workgroup stays and works down a fixed list (tiles w, w + G, w + 2G, ... of a grid of G)
 ``stream_k``       a workgroup stays; every one gets the same share of the work, tiles are split where needed
 ``work_stealing``  a workgroup stays and takes the next tile from a common pool
-``dynamic_persistent``  the same, but the first tile of each workgroup is its own: a workgroup that starts late, because
-                   others held its compute unit, still has a whole tile to do
+``dynamic_persistent``  the same, but the first *own_tiles* tiles of each workgroup are its own (w, w + G, ...): a
+                   workgroup that starts late, because others held its compute unit, still has them all to do
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class KernelSpec:
     residents: int
     cost: Callable[[int, int], TileCost]
     setup: float = 0.0  # s before the grid is launched
+    own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
     fold_rounds: bool = True  # several rounds may be one segment (not when somebody waits for tiles)
 
 
@@ -86,10 +87,11 @@ class Kernel:
         self.longer = (
             spec.tiles % self.shape.workgroups
         )  # persistent: workgroups to start whose list is longer
-        self.owed = 0  # dynamic_persistent: first tiles of workgroups that have not started
+        self.owed = 0  # dynamic_persistent: own tiles of workgroups that have not started
         if spec.schedule == "dynamic_persistent":
-            self.owed = min(spec.tiles, self.shape.workgroups)
+            self.owed = min(spec.tiles, self.shape.workgroups * spec.own_tiles)
             self.pool -= self.owed
+            self.longer = self.owed % self.shape.workgroups
         self.active: dict[_Cohort, None] = {}
         self.finished = False
         self.dispatcher = context.dispatcher(gpu, task)
@@ -114,7 +116,7 @@ class Kernel:
         elif schedule == "persistent":
             self._begin_lists(batch, tiles // grid)
         elif self.owed:
-            self._begin_owed(batch)
+            self._begin_lists(batch, min(self.spec.own_tiles, tiles // grid))
         else:
             self._steal(_Cohort(batch.parts, batch.workgroups, 0.0), first=True)
 
@@ -140,7 +142,7 @@ class Kernel:
     # -- where tiles come from ------------------------------------------------------------------------------------
 
     def _begin_lists(self, batch: Batch, length: int) -> None:
-        """Persistent: the first workgroups of the grid have one tile more, spread like the others over the engines."""
+        """Fixed lists: the first workgroups of the grid have one tile more, spread like the others over the engines."""
         count = batch.workgroups
         longer = min(self.longer, count)
         self.longer -= longer
@@ -150,17 +152,6 @@ class Kernel:
         more, less = _split(batch.parts, longer, count)
         self._begin(_Cohort(more, longer, length + 1.0))
         self._begin(_Cohort(less, count - longer, float(length)))
-
-    def _begin_owed(self, batch: Batch) -> None:
-        """Dynamic persistent: every workgroup begins with the tile that is its own."""
-        count = min(self.owed, batch.workgroups)
-        self.owed -= count
-        if count == batch.workgroups:
-            self._begin(_Cohort(batch.parts, count, 1.0))
-            return
-        busy, idle = _split(batch.parts, count, batch.workgroups)
-        self._begin(_Cohort(busy, count, 1.0))
-        self._leave(idle)
 
     def _steal(self, cohort: _Cohort, *, first: bool) -> None:
         """Take one tile (or several rounds) per workgroup from the pool; workgroups that find none end."""

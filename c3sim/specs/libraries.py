@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,6 +38,12 @@ class GemmLibrary(Spec):
         description="share of a CU's streaming rate that a tile's loads reach"
     )
     waves: Count
+    registers: Annotated[int, Field(ge=0)] = Field(
+        description="of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators and operands)"
+    )
+    own_tiles: Count = Field(
+        description="dynamic_persistent: tiles of each workgroup that are its own, before it takes others from the pool"
+    )
 
 
 class Protocol(Spec):
