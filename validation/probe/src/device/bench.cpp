@@ -100,28 +100,35 @@ Sample Bench::gated(const Scene &scene) {
     };
     std::vector<Mark> marks;
     std::vector<std::size_t> used(node_.gpus(), 0);
-    Gate gate(static_cast<int>(scene.order.size()));
+    Gate gate;
     std::vector<gpuEvent_t> markers;
     for (const auto &lane : idle_) {
         markers.push_back(event(lane.gpu, used[lane.gpu]++));
-        gate.hold(lane.stream, 0);
+        gate.hold(lane.stream);
         GPU(gpuEventRecord(markers.back(), lane.stream));
     }
-    for (std::size_t i = 0; i < scene.order.size(); ++i)
+    // The launch order: on each GPU a task begins only after the first stream of the one before it has begun.
+    std::vector<gpuEvent_t> before(node_.gpus(), nullptr);
+    for (std::size_t i = 0; i < scene.order.size(); ++i) {
+        auto begun = before;
         for (const auto &lane : scene.order[i].task->lanes()) {
             const auto begin = event(lane.gpu, used[lane.gpu]), end = event(lane.gpu, used[lane.gpu] + 1);
             used[lane.gpu] += 2;
             GPU(gpuSetDevice(lane.gpu));
-            gate.hold(lane.stream, static_cast<int>(i));
+            gate.hold(lane.stream);
+            if (before[lane.gpu]) GPU(gpuStreamWaitEvent(lane.stream, before[lane.gpu], 0));
             GPU(gpuEventRecord(begin, lane.stream));
+            if (begun[lane.gpu] == before[lane.gpu]) begun[lane.gpu] = begin;
             marks.push_back({lane, begin, end, i});
         }
+        before = begun;
+    }
     for (const auto &each : scene.order) each.task->submit();
     for (const auto &mark : marks) {
         GPU(gpuSetDevice(mark.lane.gpu));
         GPU(gpuEventRecord(mark.end, mark.lane.stream));
     }
-    gate.open(settings_.gap_us);
+    gate.open();
     for (const auto &mark : marks) GPU(gpuEventSynchronize(mark.end));
     for (const auto marker : markers) GPU(gpuEventSynchronize(marker));
 

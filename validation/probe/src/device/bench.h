@@ -24,7 +24,6 @@ struct Sample {
 struct Settings {
     int samples = 10;
     int warm_up = 2;
-    double gap_us = 3;       // between the release of one task and the next: fixes the launch order
     bool cold = true;        // caches are flushed before each sample
     double pause_ms = 0;     // before each sample
     bool eager = false;      // no gate: tasks are submitted at the release, and the host's clock is read

@@ -86,16 +86,16 @@ int run_launch(const std::vector<std::string> &arguments, const std::string &lin
         GPU(gpuStreamSynchronize(stream));
         return us_since(start);
     });
-    Gate gate(1);
+    Gate gate;
     add("signal_to_kernel_store", [&] {  // from the host's store that opens a gate to the store of the kernel behind it
         gate.close();
-        gate.hold(stream, 0);
+        gate.hold(stream);
         answer<<<1, 1, 0, stream>>>(seen, ++turn);
         const auto wait = Clock::now();
         while (us_since(wait) < 30) {
         }
         const auto start = Clock::now();
-        gate.open(0);
+        gate.open();
         while (*seen != turn) {
         }
         const double time = us_since(start);
@@ -108,11 +108,11 @@ int run_launch(const std::vector<std::string> &arguments, const std::string &lin
     GPU(gpuEventCreate(&between));
     auto gated = [&](const std::function<void()> &body) {  // between two events on the device, all submitted beforehand
         gate.close();
-        gate.hold(stream, 0);
+        gate.hold(stream);
         GPU(gpuEventRecord(begin, stream));
         body();
         GPU(gpuEventRecord(end, stream));
-        gate.open(0);
+        gate.open();
         GPU(gpuEventSynchronize(end));
         settle();
         float ms = 0;

@@ -6,18 +6,17 @@ namespace probe {
 
 class Gate {
 public:
-    explicit Gate(int positions);  // one word per position in the launch order
+    Gate();
     ~Gate();
     Gate(const Gate &) = delete;
     Gate &operator=(const Gate &) = delete;
 
     void close();
-    void hold(gpuStream_t stream, int position);  // what is submitted to the stream from now on waits
-    void open(double gap_us);  // position 0 first, each of the others gap_us later; returns at once after the last
+    void hold(gpuStream_t stream);  // what is submitted to the stream from now on waits
+    void open();
 
 private:
-    volatile std::uint32_t *words_ = nullptr;
-    int positions_;
+    volatile std::uint32_t *word_ = nullptr;
 };
 
 }  // namespace probe

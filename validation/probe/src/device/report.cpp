@@ -17,7 +17,6 @@ Options &Report::declare(Options &options) {
         .option("gpus", "0", "number of GPUs, 0: all")
         .option("samples", "10", "samples of each scene")
         .option("warm-up", "2", "runs before the first sample")
-        .option("gap-us", "3", "between the release of one task and of the next")
         .option("pause-ms", "0", "before each sample")
         .flag("warm", "leave caches as the previous sample left them");
 }
@@ -26,7 +25,6 @@ Settings settings_of(const Options &options) {
     Settings settings;
     settings.samples = static_cast<int>(options.integer("samples"));
     settings.warm_up = static_cast<int>(options.integer("warm-up"));
-    settings.gap_us = options.number("gap-us");
     settings.pause_ms = options.number("pause-ms");
     settings.cold = !options.on("warm");
     if (settings.samples < 1) throw UsageError("--samples 0: at least 1");
