@@ -85,7 +85,7 @@ class Conform:
             if key in fields:
                 data[key] = self.value(entry, fields[key].shape, join(path, key))
             elif key not in elsewhere:
-                self.note(unknown("field", key, fields), path, entry.line)
+                self.note(unknown("field", key, [*fields, *sorted(elsewhere)]), path, entry.line)
         for key, wanted in fields.items():
             if wanted.required and key not in data:
                 about = f" ({wanted.description})" if wanted.description else ""

@@ -58,23 +58,53 @@ class LoadedWorkload:
 
 
 def load_hardware(path_or_name: str | Path) -> LoadedNode:
-    """A node file, with the GPU file it names. Raises InputErrors."""
-    path = library.find("node", path_or_name)
+    """A node file, with the GPU file it names; what it leaves out it has from the node it is ``like``. Raises InputErrors."""
+    return _hardware(library.find("node", path_or_name), ())
+
+
+def _hardware(path: Path, before: tuple[Path, ...]) -> LoadedNode:
+    """The node in the file *path*; *before*: the files that were read because they are like it."""
     errors: list[InputError] = []
     root = _read(path, errors)
     if root is None:
         raise InputErrors(errors)
     document = Conform(style="leaf", file=display(path), errors=errors)
-    entry = root.value.get("gpu") if isinstance(root.value, Mapping) else None
+    own = root.value if isinstance(root.value, Mapping) else {}
+    base = _base(own.get("like"), path, (*before, path), document)
+    raise_all(errors)
+    inherited = {key: getattr(base.node, key) for key in Node.model_fields if base and key not in own}
+    elsewhere = frozenset({"like", *inherited})
+    entry = own.get("gpu")
     if entry is not None and isinstance(entry.value, str):
         gpu = _referenced_gpu(entry.value, path, entry.line, document)
-        data = document.model(root, Node, elsewhere=frozenset({"gpu"}))
-        node = validate(document, Node, {**data, "gpu": BAD if gpu is None else gpu})
+        data = document.model(root, Node, elsewhere=elsewhere | {"gpu"})
+        inherited["gpu"] = BAD if gpu is None else gpu
     else:
-        node = validate(document, Node, document.model(root, Node))
+        data = document.model(root, Node, elsewhere=elsewhere)
+    node = validate(document, Node, {**data, **inherited} if inherited else data)
     raise_all(errors)
     assert node is not None  # no error was noted
-    return LoadedNode(node=node, provenance=document.leaves)
+    leaves = {key: leaf for key, leaf in base.provenance.items() if key.split(".")[0] in inherited} if base else {}
+    return LoadedNode(node=node, provenance={**leaves, **document.leaves})
+
+
+def _base(like: Item | None, path: Path, before: tuple[Path, ...], document: Conform) -> LoadedNode | None:
+    """The node that a node file is like, if it says so."""
+    if like is None:
+        return None
+    if not isinstance(like.value, str):
+        document.fail("must be the name or the path of a node file", "like", like.line)
+        return None
+    try:
+        beside = path.parent / like.value
+        found = beside if like.value.endswith((".yaml", ".yml")) and beside.exists() else library.find("node", like.value)
+    except InputError as error:
+        document.fail(error.message, "like", like.line)
+        return None
+    if found in before:
+        document.fail(f"{found.name} is like itself; needs a node with values of its own", "like", like.line)
+        return None
+    return _hardware(found, before)
 
 
 def _referenced_gpu(name: str, node_file: Path, line: int, document: Conform) -> Gpu | None:

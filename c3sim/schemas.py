@@ -51,6 +51,9 @@ def json_schema(kind: str) -> Schema:
     if kind == "node":
         reference = {"type": "string", "description": "name of a GPU file, or its path beside this file"}
         root["properties"]["gpu"] = {"anyOf": [reference, root["properties"]["gpu"]]}
+        like = {"type": "string", "description": "name or path of a node that has what this file leaves out"}
+        root["properties"] = {"like": like, **root["properties"]}
+        root["anyOf"] = [{"required": ["like"]}, {"required": root.pop("required")}]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"c3sim {kind}"}
     return {**head, **root, "$defs": dict(sorted(writer.definitions.items()))}
 

@@ -41,6 +41,7 @@ class Case:
     plain: Plain = NOTHING
     repeats: int = 1  # lines behind the measured value, which is their mean
     differences: tuple[float, ...] = ()  # |a - b| / mean of each pair of them
+    node: str = ""
 
     @property
     def error(self) -> float:
@@ -79,7 +80,7 @@ def as_run(node: Node, record: Record) -> Workload:
 
 def _cases(node: Node, record: Record) -> list[Case]:
     measured, workload = record.measured, as_run(node, record)
-    blank = Case(record.id, record.suite, record.role, "", "", workload.name, 0.0, 1.0)
+    blank = Case(record.id, record.suite, record.role, "", "", workload.name, 0.0, 1.0, node=record.node)
     isolated = {task: _time(node, alone(workload, task), task) for task in measured.isolated}
     found = [
         replace(

@@ -53,6 +53,7 @@ def _totals(verdict: Verdict) -> Iterator[str]:
     )
     yield f"## Held-out measurements\n\n{verdict.counts} (data {data_hash(verdict.records)}): {result}.\n"
     headers = [
+        "node",
         "metric",
         "#cases",
         "#median %",
@@ -75,7 +76,7 @@ def _total(total: Total) -> list[str]:
     errors = [_share(total.median_error), _share(total.p90_error), f"{100 * total.bias:+.1f}"]
     said = "on target" if total.on_target else "off target"
     plain = [_share(value) for value in total.baselines.values()]
-    return [total.name.replace("_", " "), str(total.cases), *errors, target, said, *plain]
+    return [total.node, total.name.replace("_", " "), str(total.cases), *errors, target, said, *plain]
 
 
 def _suites(verdict: Verdict) -> Iterator[str]:

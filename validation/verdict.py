@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ Explained = Mapping[tuple[str, str], Sequence[tuple[Case, str]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Total:
-    """One class of metrics over every suite, held-out records only, beside the design's target."""
+    """One class of metrics over every suite of one node, held-out records only, beside the design's target."""
 
+    node: str
     name: str
     cases: int
     median_error: float
@@ -77,23 +79,23 @@ class Verdict:
         return not self.missed
 
     def totals(self) -> list[Total]:
-        """One line per class of metrics in ``bounds.yaml`` that has a case.
+        """One line per node and class of metrics in ``bounds.yaml`` that has a case.
 
         Of concurrent runs, those whose source measured the tasks alone as well, and slowdowns rather than times.
         """
         found = []
-        for name, target in self.bounds.targets.items():
+        nodes = sorted({case.node for case in self.cases}, reverse=True)
+        for node, (name, target) in product(nodes, self.bounds.targets.items()):
+            held_out = [case for case in self.cases if case.node == node and case.role == "validation"]
             if name in target.metrics:  # the metric that the class is named after stands for it
-                cases = [case for case in self.cases if case.metric == name and case.plain.max is not None]
+                cases = [case for case in held_out if case.metric == name and case.plain.max is not None]
             else:
-                cases = [
-                    case for case in self.cases if case.role == "validation" and case.metric in target.metrics
-                ]
+                cases = [case for case in held_out if case.metric in target.metrics]
             if cases:
                 errors = np.array([case.error for case in cases])
                 absolute = np.abs(errors)
                 total = Total(
-                    name=name, cases=len(cases), median_error=float(np.median(absolute)),
+                    node=node, name=name, cases=len(cases), median_error=float(np.median(absolute)),
                     p90_error=float(np.quantile(absolute, 0.9)), bias=float(np.median(errors)),
                     target_median=target.median, target_p90=target.p90,
                     baselines={each: plain_error(cases, each) for each in PREDICTORS},

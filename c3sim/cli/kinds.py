@@ -13,6 +13,7 @@ _SIGNS = {
     "scenarios": "study",
     "axes": "study",
     "links": "node",
+    "like": "node",
 }  # a key that tells the kind
 
 

@@ -111,13 +111,16 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
         / hop_load
     )
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
+    softness = (
+        library.channels.direct_link_softness if algorithm == "direct" else library.channels.link_softness
+    )
     piece = min(library.slice_bytes, sent * unit / (steps * channels))
     flight = steps * node.links.latency
     work = library.launch_latency + steps * (wire.step_latency + piece / channel)
     return CollectivePlan(
         op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=work, flight=flight,
         reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()), per_link=per_link, lanes=lanes,
-        channel_rate=channel, link_rate=link, softness=library.channels.link_softness,
+        channel_rate=channel, link_rate=link, softness=softness,
     )  # fmt: skip
 
 

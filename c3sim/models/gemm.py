@@ -127,9 +127,9 @@ def _key(gpu: Gpu) -> int:
     return key
 
 
-def _estimate(gpu: Gpu, plan: GemmPlan, memory_time: float, missing: float) -> float:
+def _estimate(gpu: Gpu, plan: GemmPlan, stages: int, memory_time: float, missing: float) -> float:
     """What the library's tuning would have measured: rounds on all CUs and memory, which overlap as far as several
-    workgroups share a CU. *missing*: share of the operand bytes that come from memory, not through the caches.
+    workgroups share a CU or several *stages* of operands are on their way. *missing*: share of the operand bytes that come from memory, not through the caches.
     """
     slots = gpu.compute_unit_count * plan.residents
     rounds, rest = divmod(plan.tiles, slots)
@@ -138,7 +138,7 @@ def _estimate(gpu: Gpu, plan: GemmPlan, memory_time: float, missing: float) -> f
     if rest:
         time += ceil(rest / gpu.compute_unit_count) * body + plan.prologue
     crowd = max(1, min(plan.residents, ceil(plan.tiles / gpu.compute_unit_count)))
-    return max(time, memory_time) + min(time, memory_time) / crowd
+    return max(time, memory_time) + min(time, memory_time) / (crowd * stages)
 
 
 def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
@@ -185,7 +185,7 @@ def _plan(
             )
             requested = plan.feed * lib.operand_feed * plan.tiles
             missing = min(1.0, (m * k + k * n) * element * batch / requested)
-            time = _estimate(gpu, plan, traffic / min(memory_rate, readers), missing)
+            time = _estimate(gpu, plan, lib.stages, traffic / min(memory_rate, readers), missing)
             rank = (time, -float(tile[0] * tile[1]))
             if best is None or rank < best[:2]:
                 best = (*rank, plan)

@@ -48,8 +48,8 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
     """The kernel of *task*; a tile's cost depends on what else fills the memory-side cache when it starts.
 
     Misses to HBM come in bursts: workgroups that started together touch the same new rows and columns together, so all
-    of them wait, and the burst meets a memory loaded by all of them at once; with several workgroups on a CU one waits
-    while another works. This is why cold operands cost a GEMM about
+    of them wait, and the burst meets a memory loaded by all of them at once; with several workgroups on a CU, or several
+    stages of operands in LDS, one waits while another works. This is why cold operands cost a GEMM about
     their bytes over the memory bandwidth, whatever its arithmetic (github.com/ROCm/tritonBLAS @70f7484
     docs/overlap-analysis.md: 3 to 5 % at 8192^3, 4 to 10 % at 4096^3).
     """
@@ -90,7 +90,7 @@ def gemm_kernel(context: Context, name: str, gpu: int, task: Gemm, *, fold_round
             missing = from_hbm / asks / served_share(burst + others, spec.hbm.softness)
             busy = hypot(plan.issue / state.clock, feed / state.memory)
             working = crowd * busy + plan.prologue / state.clock
-            return 1.0 / (max(working, missing) + min(working, missing) / crowd)
+            return 1.0 / (max(working, missing) + min(working, missing) / (crowd * library.stages))
 
         return TileCost(rate=rate, traffic=moved, clocked=clocked)
 

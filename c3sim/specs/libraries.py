@@ -60,7 +60,12 @@ class Channels(Spec):
     default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Count]
     maximum: Count = Field(description="more are accepted but idle")
     bytes_per_cycle: BytesPerCycle = Field(description="payload one channel moves per engine cycle")
-    link_softness: Positive = Field(description="exponent p of the soft minimum of channels and link")
+    link_softness: Positive = Field(
+        description="exponent p of the soft minimum of channels and link, of rings and trees"
+    )
+    direct_link_softness: Positive = Field(
+        description="the same of direct sends, which do not wait for one another's steps"
+    )
     link_efficiency: Fraction = Field(description="share of a link's usable rate that many channels reach")
     cluster: Count = Field(
         description="channels that start together in one shader engine; numbers it does not divide start singly"

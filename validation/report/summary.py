@@ -29,6 +29,7 @@ def totals_table(verdict: Verdict) -> str:
     """One row per class of metrics, held-out records only."""
     headers = [
         "held-out measurements",
+        "node",
         "verdict",
         "#cases",
         "#median error (%)",
@@ -43,7 +44,7 @@ def totals_table(verdict: Verdict) -> str:
 def _total(total: Total) -> list[str]:
     kind, words = ("good", "on target") if total.on_target else ("gap", "off target")
     return [
-        cell(text(TOTALS.get(total.name, total.name))), cell(words, kind), cell(str(total.cases), "number"),
+        cell(text(TOTALS.get(total.name, total.name))), cell(text(total.node)), cell(words, kind), cell(str(total.cases), "number"),
         cell(f"<strong>{percent(total.median_error)}</strong>", "number"), cell(percent(total.p90_error), "number"),
         cell(signed(total.bias), "number"), cell(f"{100 * total.target_median:g}, {100 * total.target_p90:g}", "number"),
         *_plain(total.baselines, total.median_error),
