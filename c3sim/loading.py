@@ -84,7 +84,9 @@ def _hardware(path: Path, before: tuple[Path, ...]) -> LoadedNode:
     node = validate(document, Node, {**data, **inherited} if inherited else data)
     raise_all(errors)
     assert node is not None  # no error was noted
-    leaves = {key: leaf for key, leaf in base.provenance.items() if key.split(".")[0] in inherited} if base else {}
+    leaves = (
+        {key: leaf for key, leaf in base.provenance.items() if key.split(".")[0] in inherited} if base else {}
+    )
     return LoadedNode(node=node, provenance={**leaves, **document.leaves})
 
 
@@ -97,7 +99,11 @@ def _base(like: Item | None, path: Path, before: tuple[Path, ...], document: Con
         return None
     try:
         beside = path.parent / like.value
-        found = beside if like.value.endswith((".yaml", ".yml")) and beside.exists() else library.find("node", like.value)
+        found = (
+            beside
+            if like.value.endswith((".yaml", ".yml")) and beside.exists()
+            else library.find("node", like.value)
+        )
     except InputError as error:
         document.fail(error.message, "like", like.line)
         return None

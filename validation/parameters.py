@@ -13,6 +13,7 @@ from .no_workload import NO_WORKLOAD
 
 __all__ = ["Fitted", "Parameter", "set_values"]
 
+TINY = 1e-24  # less than any quantity of a node means; a search that ends at a limit of 0 comes close to it
 WIDE = 5.0  # an interval whose ends differ by more than this factor is searched in logarithms
 
 
@@ -63,5 +64,6 @@ def set_values(node: Node, values: Mapping[str, float]) -> Node:
     for path, value in values.items():
         unit = unit_of(node, NO_WORKLOAD, path)
         number = float(round(value)) if unit == "B" else float(value)  # sizes are whole bytes
+        number = number if abs(number) > TINY else 0.0
         node, _ = set_value(node, NO_WORKLOAD, path, f"{number!r} {unit}" if unit else number)
     return node
