@@ -166,3 +166,36 @@ def test_a_rule_of_the_whole_node_is_told_in_its_own_words():
         _node("gpu: teaching").replace("{value: 4, source", "{value: 2, source", 1),
     )
     assert lines == ["node.yaml:1: a ring needs at least 3 GPUs, got gpus=2"]
+
+
+# Nodes that are like another -----------------------------------------------------------------------------------
+
+
+def _like(text):
+    Path("mine.yaml").write_text(text)
+    return "mine.yaml"
+
+
+def test_what_a_node_leaves_out_it_has_from_the_one_it_is_like():
+    loaded = load_hardware(
+        _like("like: teaching-4\nname: six\ndescription: d\ngpus: {value: 6, source: me}\n")
+    )
+    base = load_hardware("teaching-4")
+    assert (loaded.node.name, loaded.node.gpus) == ("six", 6)
+    assert loaded.node.gpu == base.node.gpu and loaded.node.links == base.node.links
+    assert loaded.provenance["links.bandwidth"].file == base.provenance["links.bandwidth"].file
+    assert loaded.provenance["gpus"].source == "me"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("like: nothing\nname: x\n", "like: unknown node 'nothing'"),
+        ("like: mine.yaml\nname: x\n", "like: mine.yaml is like itself"),
+        ("like: [1]\nname: x\n", "like: must be the name or the path of a node file"),
+        ("like: teaching-4\nname: x\nlimks: 1\n", "unknown field 'limks'"),
+    ],
+)
+def test_mistakes_in_a_node_that_is_like_another(text, said):
+    errors = errors_of(load_hardware, "mine.yaml", text)
+    assert len(errors) == 1 and said in errors[0], errors

@@ -76,7 +76,9 @@ def _in_other_units(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize(
+    "name", [name for name in NODES if "\ngpu:" in library.find("node", name).read_text()]
+)
 def test_units_do_not_matter(name: str, tmp_path: Path) -> None:
     """The packaged files and the same ones in other units (48.5 GB/s as 48500 MB/s, ...) load to equal
     nodes."""

@@ -79,3 +79,23 @@ def test_a_collective_goes_round_the_peers_with_every_engine() -> None:
         spans = [s for s in run({**task, "direction": direction}).spans if ".dma" in s.track]
         assert len(spans) == 6
         assert {span.detail["bytes"] for span in spans} == {1e6}
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        (
+            {"submission": "one_by_one"},
+            1 + 100 + 2.5 + 100 + 2.5,
+        ),  # the second waits until the first one's end is seen
+        ({"submission": "batch"}, 1 + 100 + 100 + 2.5),  # it follows at once
+    ],
+)
+def test_copies_of_a_repeated_task_overlap_in_a_batch(how: dict[str, Any], expected: float) -> None:
+    assert run({**COPY, "repeat": 2}, prelaunched=True, **how).end == pytest.approx(expected * US)
+
+
+def test_a_read_from_a_peer_takes_longer_to_end() -> None:
+    node = with_engines(remote_read_latency=7e-6)
+    push, pull = (run({**COPY, "direction": way}, node).end for way in ("push", "pull"))
+    assert pull - push == pytest.approx(7 * US)

@@ -96,7 +96,7 @@ SIX = {
 }  # six tiles, one below the other
 
 
-@pytest.mark.parametrize("rule", ["work_conserving", "weighted_rotation"])
+@pytest.mark.parametrize("rule", ["work_conserving", "rotation", "weighted_rotation"])
 def test_a_held_unit_costs_a_cluster_its_place(rule: str) -> None:
     """Engines of 4 and 3 units have room for 2 and 1 clusters of two: a grid of 6. With one unit of the first held there
     is room for 1 and 1, though 6 units are free: the static grid does not fit and its last cluster starts when the first
@@ -120,3 +120,50 @@ def test_a_mask_that_no_cluster_fits_is_launched_without() -> None:
     case = {"tasks": {"g": {**SIX, "stream": "s"}}, "streams": {"s": {"compute_units": 3}}}
     workload = parse_workload({"schema": 1, "name": "w", **case})
     assert simulate(clustered(3, "work_conserving"), workload).end > 0
+
+
+# Schedules that stay, with units held -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schedule", "own", "rounds"),
+    [
+        ("work_stealing", 1, 5),  # 28 tiles on 6 units: 4.67 rounds
+        (
+            "dynamic_persistent",
+            1,
+            5,
+        ),  # 7 own; the pool of 21 lasts 3.5 rounds of 6: the late one starts at 4, ends at 5
+        (
+            "dynamic_persistent",
+            2,
+            6,
+        ),  # 14 own, 14 in the pool: 2.33 rounds after 2; the late one starts at 4, ends at 6
+        ("persistent", 1, 8),  # the late workgroup's list of 4 comes after those of the others
+    ],
+)
+def test_what_a_late_workgroup_still_has_to_do(schedule: str, own: int, rounds: int) -> None:
+    """28 tiles on a grid of 7, one unit held for good: four rounds alone."""
+    node = clustered(1, "rotation")
+    library = node.gpu.gemm_libraries["hipblaslt"].model_copy(update={"schedule": schedule, "own_tiles": own})
+    gpu = node.gpu.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
+    node = node.model_copy(update={"gpu": gpu})
+    task = {**SIX, "m": 28 * 256}
+    one = end({**SIX, "m": 7 * 256}, node) - OVERHEAD
+    assert end(task, node) - OVERHEAD == pytest.approx(4 * one, rel=0.02)
+    beside = run({"hold": hold(1, "1 s"), "g": task}, node).task("g").end - OVERHEAD
+    assert beside == pytest.approx(rounds * one, rel=0.02)
+
+
+def test_a_library_with_all_registers_leaves_no_room_beside_it() -> None:
+    """A stream kernel waits for a GEMM that claims every register, and runs beside one that does not."""
+    node = clustered(1, "rotation")
+    stream = {"kind": "stream", "bytes": "1 MB", "workgroups": 1}
+    waits = []
+    for registers in (0, node.gpu.compute_units.registers):
+        library = node.gpu.gemm_libraries["hipblaslt"].model_copy(update={"registers": registers})
+        gpu = node.gpu.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
+        task = {**SIX, "m": 7 * 64, "n": 64, "macro_tile": [64, 64]}
+        both = run({"g": task, "s": stream}, node.model_copy(update={"gpu": gpu}))
+        waits.append(both.task("s").end > both.task("g").end)
+    assert waits == [False, True]

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from c3sim.loading import load_hardware
-from c3sim.validation.calibrate import calibrate
+from c3sim.validation.calibrate import calibrate, groups
 from c3sim.validation.calibration_text import in_file_units, to_dict, to_yaml
 from c3sim.validation.calibration_write import write_calibration
-from c3sim.validation.record_files import load
+from c3sim.validation.record_files import data_hash, load
 
 
 def copy_of_the_node(folder: Path) -> Path:
@@ -76,3 +76,22 @@ def test_the_yaml_has_provenance():
 def test_values_are_written_with_three_digits_in_the_unit_of_the_file(path, value, text):
     leaf = load_hardware("mi300x-8").provenance[path]
     assert in_file_units(leaf, value) == text
+
+
+def test_the_values_of_the_h200_were_fitted_to_the_records_that_are_packaged():
+    """Each fitted value names a hash of its data; values that the data left open keep the note of their start."""
+    records = [record for record in load() if record.node == "h200-2" and record.role == "calibration"]
+    named = 0
+    for group in groups(load_hardware("h200-2")):
+        data = data_hash([record for record in records if record.suite in group.suites])
+        for path, leaf in group.leaves.items():
+            if leaf.source.startswith("calibrated"):
+                named += 1
+                assert f"(data {data})" in leaf.source, path
+    assert named > 15
+
+
+def test_no_record_of_a_gemm_beside_a_collective_may_be_fitted_to():
+    for record in load():
+        kinds = {task.kind for task in record.workload.tasks.values()}
+        assert record.role == "validation" or not {"gemm", "collective"} <= kinds

@@ -23,6 +23,8 @@ static void check_blas(int status, const char *what) {
     if (status != 0) throw GpuError(std::string(what) + ": status " + std::to_string(status));
 }
 
+std::string BlasLibrary::name() { return BLAS; }
+
 BlasLibrary::BlasLibrary() {
     const char *given = std::getenv(variable);
     if (given) library_ = dlopen(given, RTLD_NOW);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "copy_loop.h"
 #include "copy_task.h"
 #include "nccl.h"
 
@@ -73,15 +74,7 @@ Json CollectiveTask::workload() const {
     return json;
 }
 
-Json CollectiveTask::streams() const {
-    if (!spec_.high_priority && !spec_.part.units) return Json();
-    auto json = Json::object();
-    if (spec_.high_priority) json.set("priority", 1);
-    if (spec_.part.units)
-        json.set("compute_units", std::to_string(spec_.part.first) + "-" +
-                                      std::to_string(spec_.part.first + spec_.part.units - 1));
-    return json;
-}
+Json CollectiveTask::streams() const { return stream_json(spec_.high_priority, spec_.part); }
 
 // -- the vendor's library ------------------------------------------------------------------------------------------
 
@@ -164,19 +157,7 @@ struct Pointers {
 __global__ void __launch_bounds__(threads) push_kernel(Pointers from, Pointers to, std::size_t count, int peers) {
     const int peer = blockIdx.x % peers;
     const std::size_t part = blockIdx.x / peers, parts = (gridDim.x - peer + peers - 1) / peers;
-    const std::size_t step = parts * threads;
-    const uint4 *source = from.at[peer];
-    uint4 *destination = to.at[peer];
-    constexpr int unroll = 8;
-    std::size_t i = part * threads + threadIdx.x;
-    for (; i + (unroll - 1) * step < count; i += unroll * step) {
-        uint4 x[unroll];
-#pragma unroll
-        for (int j = 0; j < unroll; ++j) x[j] = source[i + j * step];
-#pragma unroll
-        for (int j = 0; j < unroll; ++j) destination[i + j * step] = x[j];
-    }
-    for (; i < count; i += step) destination[i] = source[i];
+    copy_strided(to.at[peer], from.at[peer], count, part * threads + threadIdx.x, parts * threads);
 }
 
 __device__ inline std::uint32_t add_bf16x2(std::uint32_t a, std::uint32_t b) {  // exact for small whole numbers

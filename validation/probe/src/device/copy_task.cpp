@@ -1,26 +1,19 @@
 #include "copy_task.h"
 
+#include "copy_loop.h"
+
 namespace probe {
 
 constexpr int threads = 512;
 
-__global__ void __launch_bounds__(threads) copy_kernel(float4 *to, const float4 *from, std::size_t count) {
-    constexpr int unroll = 8;
+__global__ void __launch_bounds__(threads) copy_kernel(uint4 *to, const uint4 *from, std::size_t count) {
     const std::size_t step = static_cast<std::size_t>(gridDim.x) * threads;
-    std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
-    for (; i + (unroll - 1) * step < count; i += unroll * step) {
-        float4 x[unroll];
-#pragma unroll
-        for (int j = 0; j < unroll; ++j) x[j] = from[i + j * step];
-#pragma unroll
-        for (int j = 0; j < unroll; ++j) to[i + j * step] = x[j];
-    }
-    for (; i < count; i += step) to[i] = from[i];
+    copy_strided(to, from, count, blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x, step);
 }
 
 void launch_copy_kernel(char *to, const char *from, std::size_t bytes, int workgroups, gpuStream_t stream) {
-    copy_kernel<<<workgroups, threads, 0, stream>>>(reinterpret_cast<float4 *>(to),
-                                                    reinterpret_cast<const float4 *>(from), bytes / 16);
+    copy_kernel<<<workgroups, threads, 0, stream>>>(reinterpret_cast<uint4 *>(to),
+                                                    reinterpret_cast<const uint4 *>(from), bytes / 16);
     GPU(gpuGetLastError());
 }
 

@@ -10,7 +10,7 @@ namespace probe {
 #if defined(__CUDACC__)
 std::string vendor_gemm_library() { return "cublas"; }
 #else
-std::string vendor_gemm_library() { return "hipblas"; }
+std::string vendor_gemm_library() { return "hipblaslt"; }
 #endif
 
 static std::shared_ptr<BlasLibrary> open_blas() {  // one for all tasks: its handles and workspaces are kept
@@ -90,19 +90,11 @@ Json GemmTask::workload() const {
     return json;
 }
 
-Json GemmTask::streams() const {
-    if (!spec_.high_priority && !spec_.part.units) return Json();
-    auto json = Json::object();
-    if (spec_.high_priority) json.set("priority", 1);
-    if (spec_.part.units)
-        json.set("compute_units", std::to_string(spec_.part.first) + "-" +
-                                      std::to_string(spec_.part.first + spec_.part.units - 1));
-    return json;
-}
+Json GemmTask::streams() const { return stream_json(spec_.high_priority, spec_.part); }
 
 std::vector<std::pair<std::string, std::string>> GemmTask::libraries() const {
     if (!blas_) return {};
-    return {{vendor_gemm_library(), blas_->version()}};
+    return {{blas_->name(), blas_->version()}};
 }
 
 std::vector<Placement> GemmTask::placements() const {

@@ -42,6 +42,6 @@ private:
     int grid() const;
 };
 
-std::string vendor_gemm_library();  // cublas or hipblas: as records call it
+std::string vendor_gemm_library();  // cublas or hipblaslt: as records call it
 
 }  // namespace probe

@@ -41,6 +41,7 @@ int fail(int code, const char *kind, const std::exception &error) {
 int main(int count, char **words) {
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);  // streams must not share a hardware queue
     setenv("GPU_MAX_HW_QUEUES", "16", 0);
+    setenv("ROCBLAS_USE_HIPBLASLT", "1", 0);
     std::string line = "probe";
     for (int i = 1; i < count; ++i) line += std::string(" ") + words[i];
     if (count < 2) return usage(stderr);

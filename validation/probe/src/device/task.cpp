@@ -4,6 +4,15 @@
 
 namespace probe {
 
+Json stream_json(bool high_priority, Partition part) {
+    if (!high_priority && !part.units) return Json();
+    auto json = Json::object();
+    if (high_priority) json.set("priority", 1);
+    if (part.units)
+        json.set("compute_units", std::to_string(part.first) + "-" + std::to_string(part.first + part.units - 1));
+    return json;
+}
+
 float from_bf16(std::uint16_t bits) {
     const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;
     float value;

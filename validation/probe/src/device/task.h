@@ -9,6 +9,9 @@
 
 namespace probe {
 
+// The stream of a task as a workload file writes it, or null where it is an ordinary one.
+Json stream_json(bool high_priority, Partition part);
+
 class Task {
 public:
     virtual ~Task() = default;
