@@ -13,6 +13,7 @@ from typing import Any
 
 import c3sim
 from c3sim.loading import load_hardware, parse_workload
+from c3sim.specs.hardware import Node
 from c3sim.units import parse_quantity
 from c3sim.validation.probing.plan import load_plan
 
@@ -25,8 +26,10 @@ def text_of(size: int) -> str:
     return f"{size} {units[0]}"
 
 
-def workloads(words: list[str]) -> Iterator[dict[str, Any]]:
-    """The workloads of one ``c3`` command, as the probe writes them."""
+def workloads(words: list[str], node: Node) -> Iterator[dict[str, Any]]:
+    """The workloads of one ``c3`` command, as the probe writes them on *node*: with its first libraries."""
+    library, backend = next(iter(node.gpu.gemm_libraries)), next(iter(node.collective_libraries))
+    last = node.gpu.compute_unit_count - 1
     options = dict(zip(words[1::2], words[2::2], strict=True))
     lists = [options[name].split(",") for name in ("--shape", "--op", "--size", "--variants")]
     part = int(options.get("--partition", 0))
@@ -35,8 +38,8 @@ def workloads(words: list[str]) -> Iterator[dict[str, Any]]:
         if variant.startswith("dma") and op in ("reduce_scatter", "all_reduce"):
             continue
         m, n, k = map(int, shape.split("x"))
-        collective: dict[str, Any] = {"kind": "collective", "op": op, "size": size_bytes, "backend": "nccl"}
-        gemm: dict[str, Any] = {"kind": "gemm", "m": m, "n": n, "k": k, "library": "cublas"}
+        collective: dict[str, Any] = {"kind": "collective", "op": op, "size": size_bytes, "backend": backend}
+        gemm: dict[str, Any] = {"kind": "gemm", "m": m, "n": n, "k": k, "library": library}
         streams: dict[str, Any] = {}
         host: dict[str, Any] = {}
         order = ["gemm", "collective"]
@@ -52,7 +55,7 @@ def workloads(words: list[str]) -> Iterator[dict[str, Any]]:
                 collective["direction"] = "pull"
         if part:
             streams.setdefault("collective", {})["compute_units"] = f"0-{part - 1}"
-            streams["gemm"] = {"compute_units": f"{part}-131"}
+            streams["gemm"] = {"compute_units": f"{part}-{last}"}
         tasks = {"gemm": gemm, "collective": collective}
         for name in streams:
             tasks[name]["stream"] = name
@@ -65,7 +68,7 @@ def workloads(words: list[str]) -> Iterator[dict[str, Any]]:
 def main(plan: str, node: str) -> None:
     machine = load_hardware(node).node
     for step in load_plan(plan).steps:
-        for data in workloads(step.words):
+        for data in workloads(step.words, machine):
             result = c3sim.run(parse_workload(data, plain_si=True), node=machine)
             line = {
                 "workload": data["name"], "node": node, "step": step.name, "wall_us": round(result.wall_s * 1e6, 2),
