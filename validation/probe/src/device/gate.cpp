@@ -6,7 +6,12 @@ namespace probe {
 
 Gate::Gate() {
     void *memory = nullptr;
+#if defined(__CUDACC__)
     GPU(gpuHostMalloc(&memory, sizeof(std::uint32_t), gpuHostMallocPortable | gpuHostMallocMapped));
+#else
+    // hipStreamWaitValue32 asks for memory of this kind, eight bytes of it; the host sees it as well.
+    GPU(hipExtMallocWithFlags(&memory, sizeof(std::uint64_t), hipMallocSignalMemory));
+#endif
     word_ = static_cast<volatile std::uint32_t *>(memory);
     close();
 }
@@ -16,7 +21,7 @@ Gate::~Gate() {
 #if defined(__CUDACC__)
     (void)cudaFreeHost(const_cast<std::uint32_t *>(word_));
 #else
-    (void)hipHostFree(const_cast<std::uint32_t *>(word_));
+    (void)hipFree(const_cast<std::uint32_t *>(word_));
 #endif
 }
 

@@ -137,7 +137,7 @@ __device__ void one_tile(const std::uint16_t *a, const std::uint16_t *b, std::ui
 #if defined(__CUDACC__)
             __syncwarp();
 #else
-            __builtin_amdgcn_wave_barrier();
+            __syncthreads();  // every wave goes through these loops alike
 #endif
             for (int index = lane; index < 256; index += wave_size) {
                 const std::int64_t row = row0 + wave_row + i * 16 + index / 16;
@@ -149,7 +149,7 @@ __device__ void one_tile(const std::uint16_t *a, const std::uint16_t *b, std::ui
 #if defined(__CUDACC__)
             __syncwarp();
 #else
-            __builtin_amdgcn_wave_barrier();
+            __syncthreads();  // every wave goes through these loops alike
 #endif
         }
     __syncthreads();
