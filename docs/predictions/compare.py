@@ -1,0 +1,59 @@
+"""Compares predictions that were written down with measured records: median and 90th percentile of the relative error.
+
+python docs/predictions/compare.py docs/predictions/h200-2-c3.jsonl validation/data/h200/c3-run*.jsonl
+python docs/predictions/compare.py docs/predictions/h200-2-c3.jsonl docs/predictions/first-runs/c3-run*.jsonl.gz
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def lines(path: str) -> Iterator[dict[str, Any]]:
+    """The JSON lines of a file, packed or not."""
+    raw = Path(path).read_bytes()
+    yield from map(json.loads, (gzip.decompress(raw) if path.endswith(".gz") else raw).decode().splitlines())
+
+
+def measured(paths: list[str]) -> dict[tuple[bool, str], dict[str, Any]]:
+    """Means over repeats, by workload and whether its compute units were divided, in the shape of the predictions."""
+    found = defaultdict(list)
+    for record in (record for path in paths for record in lines(path)):
+        times = record["measured"]
+        flat = {"wall": times["wall_us"]}
+        flat |= {f"tasks.{name}": each["time_us"] for name, each in times["tasks"].items()}
+        flat |= {f"isolated.{name}": each for name, each in times["isolated"].items()}
+        found[record["suite"].endswith("partition"), record["workload"]["name"]].append(flat)
+    return {
+        key: {name: np.mean([one[name] for one in runs]) for name in runs[0]} for key, runs in found.items()
+    }
+
+
+def main(predictions: str, *records: str) -> None:
+    errors = defaultdict(list)
+    runs = measured(list(records))
+    for line in lines(predictions):
+        run = runs.get((line["step"].endswith("partition"), line["workload"]))
+        if run is None:
+            continue
+        errors["wall time"].append(line["wall_us"] / run["wall"] - 1)
+        for task in line["tasks"]:
+            alone, together = line["isolated"][task], line["tasks"][task]
+            slowdown = run[f"tasks.{task}"] / run[f"isolated.{task}"]
+            errors[f"{task} slowdown"].append(together / alone / slowdown - 1)
+            errors[f"{task} alone"].append(alone / run[f"isolated.{task}"] - 1)
+    for name, values in errors.items():
+        middle, tail = np.quantile(np.abs(values), [0.5, 0.9])
+        print(f"{name:22} {len(values):4} runs   median {100 * middle:5.1f} %   p90 {100 * tail:5.1f} %")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
