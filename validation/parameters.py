@@ -43,7 +43,8 @@ class Parameter:
     def value(self, place: float) -> float:
         """The value at *place*."""
         low, high = self.interval
-        return low * (high / low) ** place if self._logarithmic else low + place * (high - low)
+        value = low * (high / low) ** place if self._logarithmic else low + place * (high - low)
+        return value if abs(value) > TINY else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,5 @@ def set_values(node: Node, values: Mapping[str, float]) -> Node:
     for path, value in values.items():
         unit = unit_of(node, NO_WORKLOAD, path)
         number = float(round(value)) if unit == "B" else float(value)  # sizes are whole bytes
-        number = number if abs(number) > TINY else 0.0
         node, _ = set_value(node, NO_WORKLOAD, path, f"{number!r} {unit}" if unit else number)
     return node

@@ -15,8 +15,9 @@ Per GPU and per message of S bytes (the nccl-tests size: the full buffer) on n G
 Writes include those that arrive from peers. For all_reduce the count is confirmed by counters: 2.75 S read and
 2.75 S written at n = 8 (cache_counters.json). ``direct`` for the other operations sends straight to every peer.
 
-Time = launch + steps x (link latency + step_latency + slice / channel rate) + sent / rate; slices are stored and
-forwarded, so a ring fills slice by slice. All but the link latency is work of the channels' compute units and slows with
+Time = launch + steps x (link latency + step_latency) + (steps + 1) x slice / rate of a channel + sent / rate; slices are stored
+and forwarded, so a ring fills slice by slice, and its last receiver copies the last one out. In the calls in which a channel of a
+ring only receives, its link idles: 1/p of the soft minimum of channels and link (models/links.py) grows by their share. All but the link latency is work of the channels' compute units and slows with
 their clock and with memory. The library picks the protocol with the smallest estimate.
 """
 
@@ -93,6 +94,13 @@ def _paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[in
     return draw, 1 if topology == "switch" else len({port for _, port in draw})
 
 
+def _receiving_share(algorithm: str, gpus: int, op: str) -> float:
+    """Share of a channel's calls in a ring in which it only receives: one of n, of an all-reduce's one of 2n - 1."""
+    if algorithm != "ring":
+        return 0.0
+    return 1.0 / (2 * gpus - 1 if op == "all_reduce" else gpus)
+
+
 def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
     library = node.collective_library(task.backend)
     wire = library.protocols[protocol]
@@ -111,12 +119,15 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
         / hop_load
     )
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
-    softness = (
-        library.channels.direct_link_softness if algorithm == "direct" else library.channels.link_softness
-    )
-    piece = min(library.slice_bytes, sent * unit / (steps * channels))
+    softness = library.channels.direct_link_softness
+    if algorithm != "direct":
+        softness = 1.0 / (
+            1.0 / library.channels.link_softness + _receiving_share(algorithm, node.gpus, task.op)
+        )
+    loaded = soft_minimum(per_link * channel, link, softness) / per_link  # with all channels at work
+    piece = min(library.slice_bytes, sent * unit / (steps * channels * library.slices))
     flight = steps * node.links.latency
-    work = library.launch_latency + steps * (wire.step_latency + piece / channel)
+    work = library.launch_latency + steps * wire.step_latency + (steps + 1) * piece / loaded
     return CollectivePlan(
         op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=work, flight=flight,
         reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()), per_link=per_link, lanes=lanes,

@@ -61,7 +61,7 @@ class Channels(Spec):
     maximum: Count = Field(description="more are accepted but idle")
     bytes_per_cycle: BytesPerCycle = Field(description="payload one channel moves per engine cycle")
     link_softness: Positive = Field(
-        description="exponent p of the soft minimum of channels and link, of rings and trees"
+        description="exponent p of the soft minimum of channels and link, of rings and trees whose every call sends"
     )
     direct_link_softness: Positive = Field(
         description="the same of direct sends, which do not wait for one another's steps"
@@ -87,3 +87,4 @@ class CollectiveLibrary(Spec):
     enqueue_time: Time = Field(description="host thread busy per collective")
     launch_latency: Time = Field(description="kernel start to first byte: flags, barrier between ranks")
     slice_bytes: Bytes = Field(description="most that one channel stores before it forwards")
+    slices: Count = Field(description="slices that a channel's part of a step is cut into at least")

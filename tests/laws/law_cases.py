@@ -56,6 +56,7 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
         "stream beside DMA all_to_all, two engines to a peer": {
             "stream": STREAM, "swap": {**swap, "backend": "dma", "engines": 2},
         },
+        "all_gather of a few KiB": {"gather": {**GATHER, "size": "16 KiB"}},
         "DMA all_gather, prelaunched": {
             "tasks": {"gather": {**GATHER, "size": "64 KiB", "backend": "dma"}}, "host": {"prelaunched": True},
         },
