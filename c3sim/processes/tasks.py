@@ -12,7 +12,8 @@ from c3sim.models.gemm import plan_gemm
 from c3sim.processes.collectives import ChannelCollective
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim, GridShape, usable_cluster
-from c3sim.processes.dma import DmaQueues, direct_copies, task_copies
+from c3sim.processes.dma import DmaQueues, task_copies
+from c3sim.processes.dma_collectives import collective_copies
 from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
 from c3sim.processes.kernels import Kernel, KernelSpec
 from c3sim.processes.programs import program_steps
@@ -197,7 +198,7 @@ class TaskRuns:
             copies = (
                 task_copies(self.context, gpu, task) * task.repeat
                 if isinstance(task, Copy)
-                else direct_copies(self.context, gpu, task)
+                else collective_copies(self.context, gpu, task)
             )
             steps = [
                 self.queues.copy_step(name, copy, in_order=stream and task.repeat > 1) for copy in copies
