@@ -111,6 +111,9 @@ class DmaQueues:
         how, host = self.context.workload.host, self.context.host(gpu, task)
         costs, poll = self.context.node.host, self.context.node.gpu.dma_engines.poll_latency
         direct = how.submission == "direct"
+        if not steps:
+            self.context.after(0.0, done)
+            return
         rings: dict[tuple[int, int, str], list[Step]] = {}
         for step in steps:
             private = task if "dma" in self.context.machine.private else ""

@@ -82,6 +82,7 @@ class TaskRuns:
         self._collectives: dict[tuple[str, int], ChannelCollective] = {}
         self._ends: dict[tuple[str, int, int], tuple[Call, Call]] = {}
         self._tiles: dict[Key, float] = {}
+        self._swapped: dict[str, list[Call]] = {}  # GPUs whose own swaps have ended
         self._awaited: dict[str, list[tuple[str, float]]] = {}  # GEMM -> (signal, share of its tiles)
         for task in context.workload.tasks.values():
             for entry in task.after:
@@ -205,6 +206,17 @@ class TaskRuns:
             ]
 
         def ended() -> None:
+            if isinstance(task, Collective) and task.variant == "swap":
+                self._swapped.setdefault(name, []).append(finished)
+                if len(self._swapped[name]) == len(self.context.machine.gpus):
+                    for finish in self._swapped.pop(
+                        name
+                    ):  # what one GPU asked for changes the memory of another
+                        finish()
+            else:
+                finished()
+
+        def finished() -> None:
             if isinstance(task, Collective):
                 for chunk in range(task.chunks):  # the engines report completion of whole copies only
                     self.signals.fire((f"{name}.chunk[{chunk}]", gpu))

@@ -74,6 +74,13 @@ def test_a_swap_serves_both_gpus_of_a_pair() -> None:
     assert outcome.end == pytest.approx((2 + 25 + 0.25) * US)
 
 
+def test_a_gpu_without_swaps_of_its_own_ends_with_its_peer() -> None:
+    """Of two GPUs the first one submits the only swap: 1 + 2.5 + 40 + 2.5 + 0.25 us for 200 kB each way."""
+    outcome = run({**GATHER, "op": "all_to_all", "variant": "swap"}, MESH.model_copy(update={"gpus": 2}))
+    ends = [outcome.times["t", gpu].end for gpu in (0, 1)]
+    assert ends == pytest.approx([46.25 * US] * 2)
+
+
 def test_what_the_variants_submit_on_eight_gpus() -> None:
     """Of the publication: 7 copies, 4 broadcasts, at most 4 swaps and 28 in all, 7 copies on one engine."""
     node = load_hardware("mi300x-8").node
