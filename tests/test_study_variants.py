@@ -54,6 +54,12 @@ def test_the_best_variant_goes_from_few_doorbells_to_many_links(study: dict[str,
         assert order == ["b2b_pl", middle, "pcpy_pl"]
 
 
+def test_published_figures_stand_beside_their_own_node_only() -> None:
+    other = c3sim.study("dma-latte", node="teaching-4")
+    assert "errors" not in other and not other["published"]
+    assert not any(row["published"] for row in other["rows"])
+
+
 def test_it_can_be_drawn(study: dict[str, Any]) -> None:
     gather, _, phases = plot_variants(study).axes
     assert [line.get_label() for line in gather.lines if not line.get_label().startswith("_")] == [

@@ -45,9 +45,10 @@ def run_study(
     _check(study, names)
     cases = study_cases(study, node)
     if "dma_variants" in study.outputs:
+        published = study.published if cases[0].node.name == study.node else {}  # of that node only
         return {
             "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
-            **variant_study(cases, study.published, progress), "published": study.published,
+            **variant_study(cases, published, progress), "published": published,
         }  # fmt: skip
     rows = evaluate(cases, names, what="scenarios", n_jobs=n_jobs, progress=progress)
     result: dict[str, Any] = {
