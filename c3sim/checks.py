@@ -24,6 +24,7 @@ _AFTER = re.compile(r"(?P<task>[\w-]+)(?:\.tiles\[(?P<tiles>\d+(?:\.\d+)?)%\]|\.
 _OF_ENGINES = {
     "direction": "engines have a direction",
     "engines": "a transfer by engines is split over them",
+    "variant": "engines have variants",
 }
 _AFTER_ALLOWED = "write task, task.tiles[25%] or task.chunk[0]"
 
@@ -130,6 +131,19 @@ def _task_errors(task: Task, path: str) -> list[InputError]:
             for field, what in _OF_ENGINES.items()
             if getattr(task, field) is not None
         ]
+    return _variant_errors(task, path) if isinstance(task, Collective) else []
+
+
+def _variant_errors(task: Collective, path: str) -> list[InputError]:
+    """What a variant of a collective on DMA engines cannot do."""
+    only = {"bcst": "all_gather", "swap": "all_to_all"}.get(task.variant or "")
+    if only not in (None, task.op):
+        message = f"{task.variant!r} of {task.op}; allowed: {only}, or the variants pcpy and b2b"
+        return [InputError(message, join(path, "variant"))]
+    if task.direction == "pull" and task.variant not in (None, "pcpy"):
+        return [InputError(f"the engines of {task.variant!r} push", join(path, "direction"))]
+    if task.engines is not None and only is not None:
+        return [InputError(f"{task.variant!r} has an engine per command", join(path, "engines"))]
     return []
 
 

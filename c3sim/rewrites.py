@@ -79,7 +79,7 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
             if not having:
                 message = f"no collective library of {node.name} has {task.op!r}"
                 raise InputError(message, f"tasks.{name}.op")
-            changes[name] = {"backend": having[0], "direction": None, "engines": None}
+            changes[name] = {"backend": having[0], "direction": None, "engines": None, "variant": None}
     return with_tasks(workload, changes)
 
 

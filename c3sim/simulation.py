@@ -43,6 +43,8 @@ def can_fold(workload: Workload, node: Node) -> bool:
     """
     if any(isinstance(task, Copy) and task.gpus == "first" for task in workload.tasks.values()):
         return False
+    if any(isinstance(task, Collective) and task.variant == "swap" for task in workload.tasks.values()):
+        return False  # one GPU of each pair submits
     if workload.host.threads == "per_gpu":
         return True
     by_dma = any(

@@ -37,8 +37,8 @@ def test_a_leaf_is_kept_beside_the_plain_number():
 
 
 def test_intervals_are_converted_like_values():
-    leaf = load_hardware("mi300x-8").provenance["gpu.dma_engines.latency"]
-    assert leaf.interval == (4e-6, 6.5e-6)
+    leaf = load_hardware("mi300x-8").provenance["gpu.dma_engines.poll_latency"]
+    assert leaf.interval == (0.3e-6, 2.5e-6)
     assert leaf.estimate
 
 

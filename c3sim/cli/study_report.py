@@ -8,6 +8,7 @@ from typing import Any
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.study_tables import scenario_table, study_table
 from c3sim.output.text import MISSING, figures, percent, times
+from c3sim.output.variant_tables import variant_parts
 
 __all__ = ["report", "report_text"]
 
@@ -17,6 +18,8 @@ _UNITS = {"1": ("%", 100.0), "x": ("x", 1.0)}  # how figures of that unit are sh
 
 def report(study: Mapping[str, Any]) -> list[Any]:
     """The tables of *study*, what matters most last."""
+    if "phases" in study:
+        return variant_parts(study)
     if "strategies" not in study:
         return [_rows_table(study)]
     parts = [scenario_table(study)]

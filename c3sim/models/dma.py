@@ -8,18 +8,33 @@ a write at the destination; under load x (see models/memory.py) the two memory a
 An engine that reads from a peer (pull) waits for its data where one that writes to a peer (push) waits only for the
 acknowledgement; how many reads it can have open over a link is a number of its own (``remote_read_in_flight``).
 What is not payload on the link (headers, requests) is the engine's ``link_efficiency`` in that direction.
+
+A broadcast reads each byte once and writes it twice; an engine's ``broadcast_bandwidth`` counts what it writes. A swap moves as
+many bytes each way, both through the same data path and out of the same bytes in flight.
 """
 
 from __future__ import annotations
 
-from c3sim.specs.hardware import Node
+from c3sim.specs.hardware import DmaEngines, Node
 
-__all__ = ["engine_rate"]
+__all__ = ["engine_rate", "engine_work"]
 
 
-def engine_rate(node: Node, load: float, *, linked: bool, pull: bool = False) -> float:
-    """Rate [B/s] of one engine under memory *load*; *linked*: the copy crosses a link; *pull*: it reads from a peer."""
+def engine_rate(
+    node: Node, load: float, *, linked: bool, pull: bool = False, work: float = 1.0, ways: int = 1
+) -> float:
+    """Rate [B/s] of one engine under memory *load*; *linked*: the copy crosses a link; *pull*: it reads from a peer.
+
+    *work*: of :func:`engine_work`; *ways*: 2 where as many bytes go the other way.
+    """
     trip = 2 * node.gpu.hbm.latency * (1.0 + load) + (2 * node.links.latency if linked else 0.0)
     engine = node.gpu.dma_engines
     open_bytes = engine.remote_read_in_flight if pull else engine.in_flight
-    return min(engine.bandwidth, open_bytes / trip)
+    return min(engine.bandwidth / work, open_bytes / trip / ways)
+
+
+def engine_work(engine: DmaEngines, *, broadcast: bool = False, swap: bool = False) -> float:
+    """Bytes of the engine's data path that one byte of progress takes: 1 of a copy."""
+    if broadcast:
+        return 2 * engine.bandwidth / engine.broadcast_bandwidth
+    return 2.0 if swap else 1.0

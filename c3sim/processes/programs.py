@@ -36,7 +36,8 @@ def program_steps(
 
             signals.when([key], happened)
 
-        half = context.node.gpu.dma_engines.latency / 2
-        return Step(gpu, command.engine, half, signal if command.op == "signal" else wait)
+        engines = context.node.gpu.dma_engines
+        fetch = engines.latency * (1 - engines.completion_share)
+        return Step(gpu, command.engine, fetch, signal if command.op == "signal" else wait)
 
     return [step(command) for command in task.program]

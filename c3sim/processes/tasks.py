@@ -12,7 +12,8 @@ from c3sim.models.gemm import plan_gemm
 from c3sim.processes.collectives import ChannelCollective
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim, GridShape, usable_cluster
-from c3sim.processes.dma import DmaQueues, direct_copies, task_copies
+from c3sim.processes.dma import DmaQueues, task_copies
+from c3sim.processes.dma_collectives import collective_copies
 from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
 from c3sim.processes.kernels import Kernel, KernelSpec
 from c3sim.processes.programs import program_steps
@@ -81,6 +82,7 @@ class TaskRuns:
         self._collectives: dict[tuple[str, int], ChannelCollective] = {}
         self._ends: dict[tuple[str, int, int], tuple[Call, Call]] = {}
         self._tiles: dict[Key, float] = {}
+        self._swapped: dict[str, list[Call]] = {}  # GPUs whose own swaps have ended
         self._awaited: dict[str, list[tuple[str, float]]] = {}  # GEMM -> (signal, share of its tiles)
         for task in context.workload.tasks.values():
             for entry in task.after:
@@ -197,13 +199,24 @@ class TaskRuns:
             copies = (
                 task_copies(self.context, gpu, task) * task.repeat
                 if isinstance(task, Copy)
-                else direct_copies(self.context, gpu, task)
+                else collective_copies(self.context, gpu, task)
             )
             steps = [
                 self.queues.copy_step(name, copy, in_order=stream and task.repeat > 1) for copy in copies
             ]
 
         def ended() -> None:
+            if isinstance(task, Collective) and task.variant == "swap":
+                self._swapped.setdefault(name, []).append(finished)
+                if len(self._swapped[name]) == len(self.context.machine.gpus):
+                    for finish in self._swapped.pop(
+                        name
+                    ):  # what one GPU asked for changes the memory of another
+                        finish()
+            else:
+                finished()
+
+        def finished() -> None:
             if isinstance(task, Collective):
                 for chunk in range(task.chunks):  # the engines report completion of whole copies only
                     self.signals.fire((f"{name}.chunk[{chunk}]", gpu))

@@ -126,6 +126,18 @@ class DmaEngines(Spec):
     latency: Time = Field(
         description="doorbell to first byte plus last byte to completion signal, of one command"
     )
+    completion_share: Fraction = Field(description="part of the latency that lies after the last byte")
+    copy_latency: Time = Field(
+        description="a byte's way through the engine, from read to written: what a copy takes beside size / rate;"
+        " overlaps with the next command of the queue"
+    )
+    packet_time: Time = Field(description="engine busy with the decoding of one packet")
+    packet_bytes: Bytes = Field(
+        description="what one packet moves at most; longer copies are several packets"
+    )
+    broadcast_bandwidth: Bandwidth = Field(
+        description="bytes one engine writes at most when every byte read goes to two destinations"
+    )
     poll_latency: Time = Field(
         description="release to first byte of a command that waits behind a poll in its queue"
     )
@@ -221,7 +233,10 @@ class Host(Spec):
     launch_time: Time = Field(description="host thread busy per kernel launch")
     copy_time: Time = Field(description="host thread busy per DMA command submitted one by one")
     batch_time: Time = Field(description="host thread busy per batch of DMA commands, beside its commands")
-    batch_copy_time: Time = Field(description="host thread busy per DMA command of a batch")
+    batch_copy_time: Time = Field(description="host thread busy per DMA packet of a batch")
+    packet_time: Time = Field(description="host thread busy per DMA packet that a program writes itself")
+    doorbell_time: Time = Field(description="host thread busy per doorbell of a DMA queue")
+    signal_time: Time = Field(description="host thread busy to see one completion signal that it polls")
     link_bandwidth: Bandwidth = Field(description="usable host link rate, one direction, one GPU")
 
 

@@ -144,7 +144,13 @@ class Collective(_Task):
         None, description="backend dma: engines of the sender (push, the default) or of the receiver (pull)"
     )
     engines: Count | None = Field(
-        None, description="backend dma: engines that share what goes to one peer; left out: 1"
+        None,
+        description="backend dma: engines that share what goes to one peer, or (b2b) all peers; left out: 1",
+    )
+    variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = Field(
+        None,
+        description="backend dma: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two peers each"
+        " (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one engine (b2b)",
     )
     chunks: Count = Field(1, description="released one by one: names for others' after")
 
@@ -211,14 +217,15 @@ class HostThreads(Spec):
 
     ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them from the release
     on. ``looped``: the steady state of a loop, the host launches the next iteration while this one runs, and a task
-    ends no earlier than that. DMA commands are submitted at the release in every mode, one by one or as a ``batch``.
+    ends no earlier than that. DMA commands are submitted at the release in every mode: one by one, as a ``batch``
+    (one call of the runtime), or ``direct`` (the program writes the engines' rings and polls their signals itself).
     *prelaunched*: they are already in their engines' queues, behind a poll that sees the release. One by one, the
-    commands of a copy that is repeated wait for each other; those of a batch overlap.
+    commands of a copy that is repeated wait for each other; the others overlap.
     """
 
     threads: Literal["per_gpu", "single"] = "per_gpu"
     launch: Literal["queued", "eager", "looped"] = "queued"
-    submission: Literal["one_by_one", "batch"] = "one_by_one"
+    submission: Literal["one_by_one", "batch", "direct"] = "one_by_one"
     prelaunched: bool = False
     order: tuple[str, ...] = Field((), description="launch order of tasks; left out: as declared")
 

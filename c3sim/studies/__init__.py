@@ -5,6 +5,7 @@
     run.py               a study from file to result
     summary.py           studies of one GEMM beside one collective: classes, means, fractions of ideal
     characterisation.py  isolated behaviour that publications report: CUs taken away, saturation, DMA against CUs
+    variants.py          collectives on DMA engines by variant and size, and the phases of one copy
     band.py              the means over other admissible tables of pairs
 
 A study lists scenarios, axes, strategies and outputs; a packaged one differs from a sweep only in what it lists.

@@ -16,12 +16,13 @@ from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.characterisation import characterise
 from c3sim.studies.rows import Progress, Row, evaluate
 from c3sim.studies.summary import auto_summary, by_strategy, scenario_entry, strategy_means
+from c3sim.studies.variants import variant_study
 
 __all__ = ["OUTPUTS", "run_study"]
 
 #: Per row; and of the whole study (each needs one GEMM and one collective per scenario).
 PER_ROW = ("wall_s", "serial_s", "ideal_speedup", "speedup", "fraction_of_ideal", "own_fraction", "energy_j")
-WHOLE = ("c3", "auto", "characterisation", "band")
+WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants")
 OUTPUTS = (*PER_ROW, *WHOLE)
 
 
@@ -38,10 +39,17 @@ def run_study(
 
     The result has ``name``, ``node``, ``rows`` (one per case and strategy, with the study's outputs), ``published``,
     and, as far as its outputs ask for them, ``strategies`` and ``scenarios`` (``c3``), ``auto``, ``characterisation``.
+    With ``dma_variants``, which stands alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``.
     """
     names = tuple(strategies or study.strategies)
     _check(study, names)
     cases = study_cases(study, node)
+    if "dma_variants" in study.outputs:
+        published = study.published if cases[0].node.name == study.node else {}  # of that node only
+        return {
+            "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
+            **variant_study(cases, published, progress), "published": published,
+        }  # fmt: skip
     rows = evaluate(cases, names, what="scenarios", n_jobs=n_jobs, progress=progress)
     result: dict[str, Any] = {
         "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,

@@ -109,6 +109,16 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
         "DMA all_gather in a batch": {
             "tasks": {"gather": {**GATHER, "backend": "dma"}}, "host": {"submission": "batch"},
         },
+        "DMA all_gather by broadcasts, direct": {
+            "tasks": {"gather": {**GATHER, "backend": "dma", "variant": "bcst"}}, "host": {"submission": "direct"},
+        },
+        "DMA all_to_all by swaps, direct": {
+            "tasks": {"swap": {**swap, "backend": "dma", "variant": "swap"}}, "host": {"submission": "direct"},
+        },
+        "DMA all_gather back to back, one thread": {
+            "tasks": {"gather": {**GATHER, "backend": "dma", "variant": "b2b"}},
+            "host": {"submission": "direct", "threads": "single"},
+        },
         "DMA program": {
             "program": {
                 "kind": "commands",

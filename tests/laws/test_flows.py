@@ -193,7 +193,9 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
             net[source] += size * task.repeat
             net[destination] -= size * task.repeat
         if isinstance(task, Collective) and task.backend != "dma":
-            tree = plan_collective(node, task).algorithm == "tree"  # the GPU inside that sends most: up and twice down
+            tree = (
+                plan_collective(node, task).algorithm == "tree"
+            )  # the GPU inside that sends most: up and twice down
             sent_each = 3.0 if tree else SENT[task.op](gpus)
             hops += task.repeat * gpus * sent_each * task.size * _stretch(case, name, outcome)
     assert sum(sent) == pytest.approx(hops, rel=REL)

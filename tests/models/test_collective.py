@@ -151,7 +151,9 @@ def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> N
         check_on_node(parse_workload({"schema": 1, "name": "w", "tasks": {"a": task}}), MI300X)
 
 
-@pytest.mark.parametrize(("op", "share"), [("all_gather", 1 / 4), ("reduce_scatter", 1 / 4), ("all_reduce", 1 / 7)])
+@pytest.mark.parametrize(
+    ("op", "share"), [("all_gather", 1 / 4), ("reduce_scatter", 1 / 4), ("all_reduce", 1 / 7)]
+)
 def test_calls_that_only_receive_soften_a_ring(op: str, share: float) -> None:
     """On 4 GPUs: 3 of 4 calls of an all-gather send, 6 of 7 of an all-reduce; the node's p is 4."""
     assert 1 / plan(op, 8 * MIB, TEACHING, algorithm="ring").softness == pytest.approx(1 / 4 + share)

@@ -65,9 +65,9 @@ MISTAKES = [
     ("median: 0.06", "median: -0.06", "got -0.06; must be at least 0"),
     ("median: 0.06", "median: .nan", "is not a number"),
     (
-        "    isolated_commands:",
-        "    isolated_comands:",
-        "unknown metric 'isolated_comands'; did you mean 'isolated_commands'?",
+        "    isolated_gemm:",
+        "    isolated_gem:",
+        "unknown metric 'isolated_gem'; did you mean 'isolated_gemm'?",
     ),
     ("known_gaps:", "gaps:", "unknown field 'gaps'"),
 ]

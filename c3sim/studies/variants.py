@@ -1,0 +1,94 @@
+"""Collectives on DMA engines by variant, against each other and against compute units; and the phases of one copy.
+
+A case is a node, and a workload with one collective on DMA engines and the host that submits it. Names of variants as in
+``processes/dma_collectives.py``; ``_pl``: prelaunched, behind a poll.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median, quantiles
+from typing import Any
+
+from c3sim.rewrites import on_compute_units, with_tasks
+from c3sim.runs import isolated, run_traced
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Copy, HostThreads, Workload
+from c3sim.studies.cases import Case, gather_of
+from c3sim.studies.rows import Progress
+
+__all__ = ["VARIANTS", "variant_study"]
+
+VARIANTS = ("pcpy", "bcst", "swap", "b2b")
+ONLY = {"bcst": "all_gather", "swap": "all_to_all"}
+TIMED_PACKETS = 4  # a copy, its signal, and the timestamps around the copy that a measurement of phases adds
+
+
+def variant_study(
+    cases: Sequence[Case], published: Mapping[str, Any], progress: Progress | None = None
+) -> dict[str, Any]:
+    """``rows`` (a case each), ``phases`` (a size each), and ``errors`` against the published speedups, if there are any."""
+    rows: list[dict[str, Any]] = []
+    for case in cases:
+        rows.append(_row(case, published.get("speedup", {})))
+        if progress is not None:
+            progress("variants", len(rows), len(cases))
+    sizes = sorted({row["size_bytes"] for row in rows})
+    found: dict[str, Any] = {"rows": rows, "phases": [_phases(cases[0].node, size) for size in sizes]}
+    used = set(published.get("calibration_bytes", ()))
+    errors = [
+        abs(row["speedups"][name] / theirs - 1)
+        for row in rows
+        if row["size_bytes"] not in used
+        for name, theirs in row["published"].items()
+    ]
+    if len(errors) > 1:
+        p90 = quantiles(errors, n=10, method="inclusive")[-1]
+        found["errors"] = {"of": len(errors), "median": median(errors), "p90": p90, "max": max(errors)}
+    return found
+
+
+def _row(case: Case, speedups: Mapping[str, Any]) -> dict[str, Any]:
+    name, task = gather_of(case)
+    base = with_tasks(case.workload, {name: {"backend": "dma"}})
+    times = {
+        variant + ending: _time(case.node, base, name, variant, prelaunched=bool(ending))
+        for variant in VARIANTS
+        if ONLY.get(variant, task.op) == task.op
+        for ending in ("", "_pl")
+    }
+    on_units = on_compute_units(base, case.node)
+    columns, table = speedups.get("columns", {}).get(task.op, ()), speedups.get(task.op, {})
+    theirs = table.get(str(int(task.size)), ())
+    return {
+        "collective": task.op, "size_bytes": int(task.size),
+        "variants": {variant: {"time_us": time} for variant, time in times.items()},
+        "rccl": {"time_us": 1e6 * isolated(case.node, on_units, name).end},
+        "best": min(times, key=lambda variant: times[variant]),
+        "speedups": {variant: times["pcpy"] / time for variant, time in times.items()},
+        "published": dict(zip(columns, theirs, strict=True)) if theirs else {},
+    }  # fmt: skip
+
+
+def _time(node: Node, base: Workload, name: str, variant: str, *, prelaunched: bool) -> float:
+    host = base.host.model_copy(update={"prelaunched": prelaunched})
+    changed = with_tasks(base, {name: {"variant": variant}}).model_copy(update={"host": host})
+    return 1e6 * isolated(node, changed, name).end
+
+
+def _phases(node: Node, size: int) -> dict[str, Any]:
+    """Shares of one copy to a peer: control (packets written), schedule (doorbell to fetched), copy, and sync (signal)."""
+    workload = Workload(
+        schema_version=1, name="copy", tasks={"copy": Copy(kind="copy", bytes=size)}, host=HostThreads(submission="direct")
+    )  # fmt: skip
+    _, timeline = run_traced(node, workload)
+    moved = [span for span in timeline.spans if ".dma" in span.track]
+    engines = node.gpu.dma_engines
+    signal = engines.latency * engines.completion_share
+    parts = {
+        "control": TIMED_PACKETS * node.host.packet_time,
+        "schedule": engines.latency - signal,
+        "copy": moved[-1].end - moved[0].start + engines.copy_latency,
+        "sync": signal,
+    }
+    return {"size_bytes": size, **{name: part / sum(parts.values()) for name, part in parts.items()}}
