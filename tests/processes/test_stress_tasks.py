@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from shapes import TEACHING
 
-from c3sim.loading import parse_workload
+from c3sim.loading import load_hardware, parse_workload
 from c3sim.simulation import Outcome, simulate
 from c3sim.specs.hardware import Dies, Node
 
@@ -167,3 +167,31 @@ def test_a_library_with_all_registers_leaves_no_room_beside_it() -> None:
         both = run({"g": task, "s": stream}, node.model_copy(update={"gpu": gpu}))
         waits.append(both.task("s").end > both.task("g").end)
     assert waits == [False, True]
+
+
+def test_which_engine_a_held_unit_is_in() -> None:
+    """Engines of 3 and 2 units, clusters of two. In turns, the first engine goes first: (2, 2) is left, two clusters. Of engines of
+    2 and 3, turns leave (1, 3), one cluster, where most room would leave (2, 2). Four tiles need one round or two."""
+    four = {**SIX, "m": 4 * 256}
+    rounds = {}
+    for rule, engines in (("rotation", (3, 2)), ("rotation", (2, 3)), ("work_conserving", (2, 3))):
+        gpu = clustered(2, rule).gpu
+        dies = Dies(count=1, shader_engines=engines, dispatch=rule)
+        node = TEACHING.model_copy(update={"gpu": gpu.model_copy(update={"dies": dies})})
+        alone = end(four, node) - OVERHEAD
+        beside = run({"hold": hold(1, "1 s"), "g": four}, node).task("g").end - OVERHEAD
+        rounds[rule, engines] = round(beside / alone, 1)
+    assert rounds == {("rotation", (3, 2)): 1, ("rotation", (2, 3)): 2, ("work_conserving", (2, 3)): 1}
+
+
+def test_stages_overlap_misses_with_matrix_instructions() -> None:
+    """Half of the time of a GEMM of few rows goes into operands from memory, half into matrix instructions; with one
+    workgroup on a unit and one stage they follow one another, with four stages a quarter of the shorter is left."""
+    node = load_hardware("h200-2").node
+    task = {"kind": "gemm", "m": 256, "n": 8192, "k": 8192, "macro_tile": [128, 128]}
+    times = []
+    for stages in (1, 4):
+        library = node.gpu.gemm_libraries["cublas"].model_copy(update={"stages": stages})
+        gpu = node.gpu.model_copy(update={"gemm_libraries": {"cublas": library}})
+        times.append(end(task, node.model_copy(update={"gpu": gpu})))
+    assert times[1] < 0.8 * times[0]

@@ -32,7 +32,6 @@ using gpuDeviceProp = hipDeviceProp_t;
 #endif
 
 #define gpuSuccess GPU_NAME(Success)
-#define gpuErrorNotReady GPU_NAME(ErrorNotReady)
 #define gpuErrorPeerAccessAlreadyEnabled GPU_NAME(ErrorPeerAccessAlreadyEnabled)
 #define gpuGetErrorName GPU_NAME(GetErrorName)
 #define gpuGetErrorString GPU_NAME(GetErrorString)
@@ -46,7 +45,6 @@ using gpuDeviceProp = hipDeviceProp_t;
 #define gpuDeviceEnablePeerAccess GPU_NAME(DeviceEnablePeerAccess)
 #define gpuDeviceGetStreamPriorityRange GPU_NAME(DeviceGetStreamPriorityRange)
 #define gpuRuntimeGetVersion GPU_NAME(RuntimeGetVersion)
-#define gpuDriverGetVersion GPU_NAME(DriverGetVersion)
 #define gpuMalloc GPU_NAME(Malloc)
 #define gpuFree GPU_NAME(Free)
 #define gpuHostMalloc GPU_NAME(HostAlloc)
@@ -56,22 +54,18 @@ using gpuDeviceProp = hipDeviceProp_t;
 #define gpuMemcpyAsync GPU_NAME(MemcpyAsync)
 #define gpuMemcpyPeerAsync GPU_NAME(MemcpyPeerAsync)
 #define gpuMemcpyDefault GPU_NAME(MemcpyDefault)
-#define gpuMemcpyDeviceToHost GPU_NAME(MemcpyDeviceToHost)
 #define gpuMemsetAsync GPU_NAME(MemsetAsync)
 #define gpuStreamCreateWithPriority GPU_NAME(StreamCreateWithPriority)
 #define gpuStreamNonBlocking GPU_NAME(StreamNonBlocking)
-#define gpuStreamDestroy GPU_NAME(StreamDestroy)
 #define gpuStreamSynchronize GPU_NAME(StreamSynchronize)
 #define gpuStreamWaitEvent GPU_NAME(StreamWaitEvent)
 #define gpuEventCreate GPU_NAME(EventCreate)
 #define gpuEventDestroy GPU_NAME(EventDestroy)
 #define gpuEventRecord GPU_NAME(EventRecord)
-#define gpuEventQuery GPU_NAME(EventQuery)
 #define gpuEventSynchronize GPU_NAME(EventSynchronize)
 #define gpuEventElapsedTime GPU_NAME(EventElapsedTime)
 #define gpuFuncSetAttribute GPU_NAME(FuncSetAttribute)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize GPU_NAME(FuncAttributeMaxDynamicSharedMemorySize)
-#define gpuLaunchKernel GPU_NAME(LaunchKernel)
 #if !defined(__CUDACC__)
 #undef gpuHostMalloc
 #undef gpuHostMallocPortable

@@ -148,9 +148,9 @@ __global__ void hold_kernel(std::uint64_t time_ns) {
     }
 }
 
-HoldTask::HoldTask(Node &node, int workgroups, double time_us, bool high_priority)
+HoldTask::HoldTask(Node &node, int workgroups, double time_us)
     : workgroups_(workgroups), time_us_(time_us), shared_(whole_unit(node)) {
-    for (int gpu = 0; gpu < node.gpus(); ++gpu) lanes_.push_back(node.stream(gpu, high_priority));
+    for (int gpu = 0; gpu < node.gpus(); ++gpu) lanes_.push_back(node.stream(gpu));
 }
 
 void HoldTask::submit() {

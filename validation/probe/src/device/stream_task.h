@@ -32,7 +32,7 @@ private:
 // Workgroups that each fill one compute unit and touch no memory, for a set time.
 class HoldTask : public Task {
 public:
-    HoldTask(Node &node, int workgroups, double time_us, bool high_priority = false);
+    HoldTask(Node &node, int workgroups, double time_us);
     void submit() override;
     Json workload() const override;
 

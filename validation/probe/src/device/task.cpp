@@ -20,12 +20,6 @@ float from_bf16(std::uint16_t bits) {
     return value;
 }
 
-std::uint16_t to_bf16(float value) {
-    std::uint32_t word;
-    std::memcpy(&word, &value, sizeof word);
-    return static_cast<std::uint16_t>(word >> 16);
-}
-
 __global__ void fill_kernel(std::uint16_t *out, std::size_t elements, std::uint32_t seed, bool whole) {
     const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
     for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < elements; i += step) {

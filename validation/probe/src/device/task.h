@@ -44,7 +44,6 @@ __host__ __device__ inline float fraction(std::uint64_t index, std::uint32_t see
 }
 
 float from_bf16(std::uint16_t bits);
-std::uint16_t to_bf16(float value);  // of numbers that bf16 holds exactly
 
 enum class Pattern { whole, fraction };
 void fill_bf16(const Buffer &buffer, std::uint32_t seed, Pattern pattern);
