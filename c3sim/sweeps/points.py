@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from c3sim.aliases import canonical
 from c3sim.errors import InputError
@@ -28,6 +31,7 @@ __all__ = ["Cases", "Settings", "Setup", "models_of", "workload_and_node"]
 Settings = tuple[tuple[str, Any], ...]  # (path, value in SI units)
 Key = TypeVar("Key", bound=Hashable)
 Made = TypeVar("Made")
+_MANY = 8  # settings from which on it pays to make them all at once
 _KEPT = 512  # nodes, workloads, pairs of them
 
 
@@ -78,6 +82,9 @@ class Cases:
         node, workload = self.setup.node, self.setup.workloads[scenario]
         for path, value in self.setup.settings[scenario].items():
             node, _ = set_value(node, workload, path, value)
+        if len(settings) > _MANY:
+            with suppress(KeyError, TypeError, ValidationError):  # told below, in words
+                return _all_at_once(node, settings)
         return _set(node, workload, settings)[0]
 
     def lookup(self, scenario: str, strategy: str, settings: Settings) -> Lookup:
@@ -132,6 +139,22 @@ def _set(node: Node, workload: Workload, settings: Sequence[tuple[str, Any]]) ->
     for path, value in settings:
         node, workload = set_si(node, workload, path, value)
     return node, workload
+
+
+def _all_at_once(node: Node, settings: Settings) -> Node:
+    """*node* with plain SI values, validated once. Raises what it likes for those that are none, or cannot be."""
+    data = node.model_dump()
+    for path, value in settings:
+        if isinstance(value, str):
+            raise TypeError(value)
+        *steps, last = path.split(".")
+        inner = data
+        for step in steps:
+            inner = inner[step]
+        if last not in inner:
+            raise KeyError(path)
+        inner[last] = value
+    return Node.model_validate(data)
 
 
 def models_of(setup: Setup) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from c3sim.sweeps.store import Store, locked, missing, results_schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Interrupted", "Swept", "Watcher", "run_points", "sweep"]
+__all__ = ["Interrupted", "Swept", "Watcher", "cases_of", "run_points", "sweep"]
 
 Watcher = Callable[[int, int, int], None]  # points done, of how many, failed
 
@@ -127,21 +127,27 @@ class Points(Sequence[Point]):
         return self.plan.point(self.numbers[index])
 
 
-_cases: dict[str, Cases] = {}  # of the sweep this process works on
+_cases: dict[str, Cases] = {}  # of what this process works on
+
+
+def cases_of(setup: Setup, name: str, code: str) -> Cases:
+    """Those of *name* in this process, so that its batches share what they build. Raises InputError for other code."""
+    if code != code_hash():
+        here = code_hash()
+        message = f"a worker has another version of the code of c3sim ({here}, here {code}); install the same"
+        raise InputError(message)
+    cases = _cases.get(name)
+    if cases is None:
+        _cases.clear()
+        cases = _cases[name] = Cases(setup)
+    return cases
 
 
 def run_points(
     setup: Setup, name: str, code: str, points: Sequence[Point]
 ) -> list[tuple[int, dict[str, Any]]]:
     """Rows of *points* by number, with the seconds each took; *name* tells sweeps apart, *code* is that of who asks."""
-    if code != code_hash():
-        raise InputError(
-            f"a worker has another version of the code of c3sim ({code_hash()}, here {code}); install the same"
-        )
-    cases = _cases.get(name)
-    if cases is None:
-        _cases.clear()
-        cases = _cases[name] = Cases(setup)
+    cases = cases_of(setup, name, code)
     rows = []
     for point in points:
         begin = perf_counter()
