@@ -8,7 +8,6 @@ Parameters are taken as independent: where a fit ties two together, the band is 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass

@@ -80,16 +80,21 @@ def sensitivity(
         raise InputError(f"got {samples}; must be a power of 2, such as 64", "--samples")
     check_salib()
     if not parameters:
-        raise InputError(f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary")
+        raise InputError(
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary"
+        )
     base, effects = _one_at_a_time(sampler, parameters, watcher)
     value = base[output]
     if value is None:
         raise InputError(f"{output} has no value here; choose another one", "--output")
     moving = [effect for effect in effects if effect.swing(output) > _NOTHING * abs(value)]
     moving.sort(key=lambda effect: -effect.swing(output))
-    indices, dropped = _sobol(sampler, [effect.parameter for effect in moving[:top]], output, samples, seed, watcher)
+    indices, dropped = _sobol(
+        sampler, [effect.parameter for effect in moving[:top]], output, samples, seed, watcher
+    )
     ranked = [
-        Effect(parameter=e.parameter, low=e.low, high=e.high, index=indices.get(e.parameter.path)) for e in moving
+        Effect(parameter=e.parameter, low=e.low, high=e.high, index=indices.get(e.parameter.path))
+        for e in moving
     ]
     band = band_of(sampler, parameters, max(4 * samples, 64), seed, watcher)
     return Sensitivity(
@@ -123,7 +128,12 @@ def _one_at_a_time(
 
 
 def _sobol(
-    sampler: Sampler, parameters: Sequence[Parameter], output: str, samples: int, seed: int, watcher: Watcher | None
+    sampler: Sampler,
+    parameters: Sequence[Parameter],
+    output: str,
+    samples: int,
+    seed: int,
+    watcher: Watcher | None,
 ) -> tuple[dict[str, Index], int]:
     """Indices by path, and how many samples were dropped."""
     if not parameters:

@@ -74,7 +74,9 @@ def uncertainty(
     Raises InputError when the node has no interval, or no sample runs.
     """
     outputs = (*OUTPUTS, *(f"tasks.{name}.slowdown" for name in workload.tasks))
-    setup = Setup(node=loaded.node, workloads={workload.name: workload}, settings={workload.name: {}}, outputs=outputs)
+    setup = Setup(
+        node=loaded.node, workloads={workload.name: workload}, settings={workload.name: {}}, outputs=outputs
+    )
     sampler = Sampler(setup=setup, strategy=strategy, workers=workers or Workers(jobs=1))
     return band_of(sampler, parameters_of(loaded, but), samples, seed, watcher)
 
@@ -84,7 +86,9 @@ def band_of(
 ) -> Band:
     """The band of every output of *sampler* over *parameters*. Raises InputError: nothing to draw, or nothing that runs."""
     if not parameters:
-        raise InputError(f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw")
+        raise InputError(
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw"
+        )
     settings = [settings_of(parameters, row) for row in latin_hypercube(parameters, samples, seed)]
     rows = sampler.rows(settings, watcher)
     good = [row for row in rows if row["error"] is None]
