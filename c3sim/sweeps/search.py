@@ -119,7 +119,10 @@ def _with_objectives(loaded: LoadedStudy, setup: Setup, search: Search) -> Setup
     workloads = list(setup.workloads.values())
     for name in search.objectives:
         place = f"search.objectives.{name}" if name.isidentifier() else "search.objectives"
-        found = located(loaded, place, partial(output_names, [name], loaded.study.costs, workloads))
+        try:
+            found = output_names([name], loaded.study.costs, workloads)
+        except InputError as error:
+            raise loaded.error(error.message, place) from None
         if found != (name,):
             raise loaded.error(f"{name!r} is no single output; name one, such as fraction_of_ideal", place)
     wanted = (*search.objectives, *loaded.study.outputs, *loaded.study.costs)
