@@ -55,7 +55,7 @@ def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
     dress(axes, plan.x, "x", direction=True)
     dress(axes, plan.y, "y", direction=True)
     axes.margins(0.08)
-    _name(axes, table, plan, best)
+    _name(figure, axes, table, plan, best)
     axes.legend(title=by.label if by else None, fontsize=9, title_fontsize=9, framealpha=0.85)
     return figure, f"{len(best)} of {len(table)} points are on the front"
 
@@ -84,11 +84,9 @@ def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
     return best
 
 
-def _name(axes: Axes, table: ResultTable, plan: Plan, best: Sequence[int]) -> None:
+def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequence[int]) -> None:
     """Say at points of the front what makes them, where that can be read."""
     told = [column for column in table.varied() if plan.by is None or column.name != plan.by.name][:TOLD]
-    figure = axes.get_figure()
-    assert figure is not None  # it was drawn in one
     figure.draw_without_rendering()
     used: list[tuple[float, float]] = []
     for row in best:
