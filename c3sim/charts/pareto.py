@@ -78,7 +78,7 @@ def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
     best = front(xs, ys, **higher)
     at = [shown(c, [table.columns[c.name].values[row] for row in best]) for c in (plan.x, plan.y)]
     steps = "steps-pre" if higher["x_higher"] else "steps-post"
-    axes.plot(*at, color=look.INK, linewidth=1.2, drawstyle=steps, zorder=1.9, label="Pareto front")  # type: ignore[arg-type]
+    axes.plot(*at, color=look.INK, linewidth=1.2, drawstyle=steps, zorder=1.9, label="Pareto front")
     ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": look.INK, "markeredgewidth": 1.1}
     axes.plot(*at, "o", markersize=9.5, **ring)
     return best

@@ -63,24 +63,36 @@ function showView(view) {
 
 function drawChart() {
   if (!chart.settings[chart.view]) return;
-  const ratio = window.devicePixelRatio || 1;
   const { width, height } = canvas.getBoundingClientRect();
   if (!width) return;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  const g = canvas.getContext("2d");
-  g.scale(ratio, ratio);
-  g.clearRect(0, 0, width, height);
+  const g = cleared(canvas, width, height);
   const rows = shown.filter((row) => !failed(row));
   byId("empty").hidden = shown.length > 0;
   chart.spots = [];
   const box = { left: chart.view === "heatmap" ? 92 : 74, right: width - 14, top: 12, bottom: height - 50 };
   const draw = { scatter: drawScatter, lines: drawLines, heatmap: drawHeatmap }[chart.view];
   draw(g, box, rows);
-  ring(g, chart.current, theme.accent);
-  ring(g, chart.hot, theme.ink);
+  drawRings();
   const counted = `${rows.length} points`;
   canvas.setAttribute("aria-label", `${VIEWS[chart.view]}: ${setting("y").label} against ${setting("x").label}, ${counted}`);
+}
+
+/** An empty canvas of that size in CSS pixels, and its context. */
+function cleared(target, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  target.width = Math.round(width * ratio);
+  target.height = Math.round(height * ratio);
+  const g = target.getContext("2d");
+  g.scale(ratio, ratio);
+  return g;
+}
+
+/** The open point and the one under the pointer, on a canvas of their own: thousands of points need not be drawn again. */
+function drawRings() {
+  const { width, height } = canvas.getBoundingClientRect();
+  const g = cleared(byId("rings"), width, height);
+  ring(g, chart.current, theme.accent);
+  ring(g, chart.hot, theme.ink);
 }
 
 function ring(g, row, colour) {
@@ -127,15 +139,12 @@ function drawMarks(g, colours, radius) {
     if (!groups.has(style)) groups.set(style, []);
     groups.get(style).push(spot);
   }
+  g.globalAlpha = chart.spots.length > 2000 ? 0.7 : 0.9;
   for (const [style, spots] of groups) {
-    g.beginPath();
-    for (const spot of spots) markPath(g, style.shape, spot.x, spot.y, radius);
-    g.fillStyle = style.colour;
-    g.globalAlpha = spots.length > 500 ? 0.7 : 0.9;
-    g.fill();
-    g.globalAlpha = 1;
-    if (style.edged && chart.spots.length <= 2000) { g.lineWidth = 0.8; g.strokeStyle = theme.soft; g.stroke(); }
+    const stamp = makeStamp(style, radius);
+    for (const spot of spots) g.drawImage(stamp, spot.x - stamp.half, spot.y - stamp.half, 2 * stamp.half, 2 * stamp.half);
   }
+  g.globalAlpha = 1;
 }
 
 function drawFront(g, x, y, rows) {

@@ -27,6 +27,22 @@ function markPath(g, shape, x, y, r) {
   g.closePath();
 }
 
+/** A marker drawn once, to be stamped at many places; *half* its size in CSS pixels. */
+function makeStamp(style, radius) {
+  const stamp = document.createElement("canvas");
+  stamp.half = Math.ceil(1.4 * radius) + 1;
+  const ratio = 2 * (window.devicePixelRatio || 1);
+  stamp.width = stamp.height = 2 * stamp.half * ratio;
+  const g = stamp.getContext("2d");
+  g.scale(ratio, ratio);
+  g.beginPath();
+  markPath(g, style.shape, stamp.half, stamp.half, radius);
+  g.fillStyle = style.colour;
+  g.fill();
+  if (style.edged) { g.lineWidth = 0.8; g.strokeStyle = theme.soft; g.stroke(); }
+  return stamp;
+}
+
 /** How a column colours rows: of(row) gives {colour, shape, dash, group}; entries for the legend. */
 function makeColours(column, rows) {
   const plain = { colour: theme.series[0], shape: "circle", dash: [], group: 0 };

@@ -11,7 +11,7 @@ function openPanel(row, from) {
   panel.hidden = false;
   document.body.classList.add("open");
   fillTable();
-  drawChart();
+  drawRings();
   panel.scrollTop = 0;
   panel.focus({ preventScroll: true });
 }
@@ -23,7 +23,7 @@ function closePanel() {
   const row = chart.current;
   chart.current = -1;
   fillTable();
-  drawChart();
+  drawRings();
   const again = opener && opener.isConnected ? opener : byId("points").querySelector(`tr[data-row="${row}"] button`) ?? canvas;
   again.focus({ preventScroll: true });
 }
@@ -80,21 +80,22 @@ function account(run) {
       bar.style.width = `${(100 * Math.abs(to - from)) / top}%`;
       return make("td", { class: "track", "aria-hidden": "true" }, bar);
     };
-    const line = (words, share, bar, kind = "", hint = "") => {
+    const line = (words, share, bar, kind = "") => {
       const time = (share * task.isolated * 1e9) / length;
       const sized = Math.abs(time) < 0.5 * 10 ** -3 ? "0.000" : time.toFixed(3);
-      body.append(make("tr", { class: kind, title: hint }, make("td", {}, words), make("td", { class: "number" }, (100 * share).toFixed(1).replace(/^-0\.0$/, "0.0")), make("td", { class: "number" }, sized), bar));
+      body.append(make("tr", { class: kind }, make("td", {}, ...words), make("td", { class: "number" }, (100 * share).toFixed(1).replace(/^-0\.0$/, "0.0")), make("td", { class: "number" }, sized), bar));
     };
-    line(`${name}: alone`, 1, place(0, 1, "alone"));
+    line([`${name}: alone`], 1, place(0, 1, "alone"));
     sum = 1;
     for (const [cause, share] of causes) {
       const words = cause === "left_over" ? "left over" : cause.replaceAll("_", " ");
-      line(`${share < 0 ? "−" : "+"} ${words}: ${D.causes[cause] ?? ""}`, share, place(sum, sum + share, share < 0 ? "less" : "more"));
+      const felt = Math.abs(share) >= FELT;
+      line([`${share < 0 && felt ? "−" : "+"} ${words}`, ...(felt ? [make("small", {}, D.causes[cause] ?? "")] : [])], share, felt ? place(sum, sum + share, share < 0 ? "less" : "more") : make("td"));
       sum += share;
     }
-    line(`= ${name} together with the others, ${(task.time / task.isolated).toFixed(2)}x`, task.time / task.isolated, place(0, sum, "whole"), "total");
+    line([`= ${name} with the others, ${(task.time / task.isolated).toFixed(2)}x`], task.time / task.isolated, place(0, sum, "whole"), "total");
   }
-  const heads = [["what", ""], ["share of time alone (%)", "number"], [`time (${unit})`, "number"], ["", "track"]].map(([words, kind]) => make("th", { scope: "col", class: kind }, words));
+  const heads = [["what", ""], ["share of alone (%)", "number"], [`time (${unit})`, "number"], ["", "track"]].map(([words, kind]) => make("th", { scope: "col", class: kind }, words));
   return make("table", { id: "account" }, make("thead", {}, make("tr", {}, ...heads)), body);
 }
 

@@ -92,7 +92,7 @@ function showTip(spot, px, py) {
 
 function heat(spot, px, py) {
   const row = spot ? spot.row : -1;
-  if (row !== chart.hot) { chart.hot = row; drawChart(); }
+  if (row !== chart.hot) { chart.hot = row; drawRings(); }
   if (spot) showTip(spot, px, py);
   else hideTip();
 }

@@ -8,12 +8,14 @@ function draw(tag, attributes = {}, ...children) {
   return found;
 }
 
+const GUTTER = 134; // for the names of tracks
+
 /** The unit in which times up to *longest* [ns] read well. */
 const timeUnit = (longest) => (longest >= 2e9 ? ["s", 1e9] : longest >= 5e5 ? ["ms", 1e6] : ["us", 1e3]);
 const taskColour = (number) => (number < 0 ? "var(--soft)" : `var(--series-${number % SERIES})`);
 
 function timeline(run) {
-  const [width, left, right] = [660, 6, 8];
+  const [width, left, right] = [680, GUTTER, 8]; // pixels
   const names = Object.keys(run.tasks);
   const [unit, length] = timeUnit(run.end);
   const at = (ns) => left + (ns / run.end) * (width - left - right);
@@ -53,7 +55,7 @@ function label(x, y, words, kind = "", anchor = "start") {
 
 function lane(picture, at, y, name, number, [start, end, alone, kind], unit, length) {
   const told = `${written(end / length)} ${unit}, ${(end / alone).toFixed(2)}x its ${written(alone / length)} ${unit} alone`;
-  const words = draw("text", { x: at(0), y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kind}: ${told}`));
+  const words = draw("text", { x: 2, y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kind}: ${told}`));
   picture.append(words);
   if (start > 0) picture.append(draw("rect", { x: at(0), y: y + 19, width: at(start) - at(0), height: 13, style: `fill:url(#hatch-${number});stroke:${taskColour(number)}` }));
   picture.append(draw("rect", { x: at(start), y: y + 19, width: Math.max(at(end) - at(start), 1), height: 13, style: `fill:${taskColour(number)}` }));
@@ -63,7 +65,7 @@ function lane(picture, at, y, name, number, [start, end, alone, kind], unit, len
 
 function tracks(picture, run, at, y, names, unit, length) {
   if (!run.tracks.length) return y;
-  picture.append(label(at(0), y + 12, "What ran on each queue and engine" + (run.left_out ? ` (${run.left_out} more spans are not drawn)` : ""), "strong"));
+  picture.append(label(2, y + 12, "What ran on each queue and engine" + (run.left_out ? ` (${run.left_out} more spans are not drawn)` : ""), "strong"));
   y += 18;
   for (const [name, spans] of run.tracks) {
     picture.append(draw("line", { x1: at(0), x2: at(run.end), y1: y + 13.5, y2: y + 13.5, class: "rule" }));
@@ -71,7 +73,7 @@ function tracks(picture, run, at, y, names, unit, length) {
       const told = `${what}${task >= 0 && what !== names[task] ? ` of ${names[task]}` : ""}: ${written(start / length)} to ${written(end / length)} ${unit}${detail ? `; ${detail}` : ""}`;
       picture.append(draw("rect", { x: at(start), y: y + 2, width: Math.max(at(end) - at(start), 0.8), height: 10, style: `fill:${taskColour(task)};stroke:var(--paper);stroke-width:.5` }, draw("title", {}, told)));
     }
-    if (name) picture.append(label(at(0) + 2, y + 11, name, "label track"));
+    if (name) picture.append(label(GUTTER - 6, y + 11, run.tracks.every(([each]) => !each || each.startsWith("gpu0.")) ? name.slice(5) : name, "", "end"));
     y += 14;
   }
   return y + 6;
@@ -86,7 +88,7 @@ function counterPanel(picture, run, counter, at, y, edge) {
   counter.times.forEach((time, number) => { mean += counter.values[number] * ((counter.times[number + 1] ?? run.end) - time); });
   mean /= run.end - (counter.times[0] ?? 0) || 1;
   const share = counter.maximum ? `, ${Math.round((100 * mean) / counter.maximum)} % of ${counter.limit} ${written(counter.maximum)}` : "";
-  picture.append(label(at(0), y + 12, counter.title, "strong"), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}`, "", "end"));
+  picture.append(label(2, y + 12, counter.title, "strong"), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}`, "", "end"));
   const outline = (values, below) => {
     const forth = [], back = [];
     counter.times.forEach((time, number) => {
