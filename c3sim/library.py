@@ -27,7 +27,7 @@ _FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "workload": ("c3sim.workloads", ("micro", "layers", "studies")),
     "study": ("c3sim.workloads", ("studies",)),
 }
-_STUDY_KEY = re.compile(r"^(scenarios|axes)\s*:", re.MULTILINE)
+_STUDY_KEY = re.compile(r"^(scenarios|axes|linked|search)\s*:", re.MULTILINE)
 _LISTS = {"node": "nodes", "workload": "workloads", "study": "studies"}
 
 

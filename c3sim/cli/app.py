@@ -16,8 +16,10 @@ from c3sim.cli import (
     probe,
     run,
     schema,
+    sensitivity,
     show,
     study,
+    sweep,
     validate,
 )
 from c3sim.cli.guard import Guarded
@@ -68,5 +70,5 @@ app.command("compare", short_help="The strategies side by side.")(compare.compar
 app.command("explain", short_help="Where the time went.")(explain.explain)
 app.command("study", short_help="A study beside published figures.")(study.study)
 app.command("schema", short_help="JSON Schema of a kind of file.")(schema.schema)
-for command in (plot, validate, calibrate, import_logs, probe):
+for command in (sweep, sensitivity, plot, validate, calibrate, import_logs, probe):
     command.register(app)
