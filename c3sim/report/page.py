@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -13,7 +14,7 @@ from c3sim.charts.table import ResultTable, read_results
 from c3sim.charts.tornado import is_tornado
 from c3sim.errors import InputError
 from c3sim.output.files import check_writable, write_text
-from c3sim.report.again import Models, Resimulate, compact_rows
+from c3sim.report.again import Models, Resimulate, Resimulator, compact_rows
 from c3sim.report.command import bases
 from c3sim.report.data import page_data
 from c3sim.report.palette import css
@@ -30,7 +31,7 @@ Tell = Callable[[str, int, int], None]  # what is being done, how many are done,
 
 
 def write_report(
-    results: str | os.PathLike[str],
+    results: ResultTable | str | os.PathLike[str],
     html: str | os.PathLike[str],
     resimulate: Resimulate | None = None,
     *,
@@ -40,18 +41,17 @@ def write_report(
     jobs: int | None = None,
     tell: Tell | None = None,
 ) -> int:
-    """Write the page of *results* (a file or folder of a sweep) to *html*, whole or not at all.
+    """Write the page of *results* (a table, or the file or folder of a sweep) to *html*, whole or not at all.
 
-    *resimulate* runs a row again for its timeline and explanation (None: no point has any); *models* builds a row's
-    workload and node, for the command lines; *command* is what made the results; at most *most* points are run again, in *jobs* processes.
-    Returns how many points have a timeline. Raises InputError: no result file, a place that cannot be written.
+    *models* builds a row's workload and node (left out: from the models that a sweep's file holds), *resimulate* runs a
+    row again for its timeline and explanation (left out: with *models*). *command* is what made the results. At most
+    *most* points are run again, in *jobs* processes. Returns how many points have a timeline. Raises InputError: no
+    result file, a place that cannot be written.
     """
     check_writable(html, SUFFIXES)
-    table = read_results(results)
+    table = results if isinstance(results, ResultTable) else read_results(results)
     if is_tornado(table):
-        raise InputError(
-            "a sensitivity study has no points to click; draw it with 'c3sim plot'", file=str(results)
-        )
+        raise InputError("a sensitivity study has no points to click; draw it as a picture", file=str(html))
     text, count = render(table, resimulate, models=models, command=command, most=most, jobs=jobs, tell=tell)
     write_text(html, text)
     return count
@@ -70,12 +70,22 @@ def render(
     """The page as one text, and how many points have a timeline; the same table gives the same text."""
     from c3sim import __version__
 
+    models = models or _models(table)
+    resimulate = resimulate or (Resimulator(models) if models else None)
     data = page_data(table)
     data |= {"version": __version__, "command": command, "bases": bases(table, models) if models else {}}
     size = len(_json(data))
     runs = _runs(table, resimulate, most, SIZE - size, jobs, tell) if resimulate else {}
     data["runs"] = runs
     return _page(data), sum(1 for run in runs.values() if "tracks" in run)
+
+
+def _models(table: ResultTable) -> Models | None:
+    """What builds the models of a row, from those that the file holds."""
+    from c3sim.sweeps.points import workload_and_node
+
+    study = table.about.get("study") or {}
+    return partial(workload_and_node, study) if "models" in study else None
 
 
 def _runs(
