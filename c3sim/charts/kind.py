@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from c3sim.charts.columns import Column
-from c3sim.charts.table import ResultTable, directions
+from c3sim.charts.table import ResultTable
 from c3sim.errors import InputError
 from c3sim.hints import unknown
 
@@ -60,7 +60,7 @@ def plan(
 
 def objectives(table: ResultTable) -> list[Column]:
     """Columns that a search was told to improve."""
-    return [table.columns[name] for name in directions(table.about) if name in table.columns]
+    return [table.columns[name] for name in table.about.get("objectives") or () if name in table.columns]
 
 
 def preferred(table: ResultTable) -> Column:

@@ -55,7 +55,7 @@ def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
     dress(axes, plan.x, "x", direction=True)
     dress(axes, plan.y, "y", direction=True)
     axes.margins(0.08)
-    _name(axes, table, plan, best)
+    _name(figure, axes, table, plan, best)
     axes.legend(title=by.label if by else None, fontsize=9, title_fontsize=9, framealpha=0.85)
     return figure, f"{len(best)} of {len(table)} points are on the front"
 
@@ -78,17 +78,15 @@ def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
     best = front(xs, ys, **higher)
     at = [shown(c, [table.columns[c.name].values[row] for row in best]) for c in (plan.x, plan.y)]
     steps = "steps-pre" if higher["x_higher"] else "steps-post"
-    axes.plot(*at, color=look.INK, linewidth=1.2, drawstyle=steps, zorder=1.9, label="Pareto front")  # type: ignore[arg-type]
+    axes.plot(*at, color=look.INK, linewidth=1.2, drawstyle=steps, zorder=1.9, label="Pareto front")
     ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": look.INK, "markeredgewidth": 1.1}
     axes.plot(*at, "o", markersize=9.5, **ring)
     return best
 
 
-def _name(axes: Axes, table: ResultTable, plan: Plan, best: Sequence[int]) -> None:
+def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequence[int]) -> None:
     """Say at points of the front what makes them, where that can be read."""
     told = [column for column in table.varied() if plan.by is None or column.name != plan.by.name][:TOLD]
-    figure = axes.get_figure()
-    assert figure is not None  # it was drawn in one
     figure.draw_without_rendering()
     used: list[tuple[float, float]] = []
     for row in best:

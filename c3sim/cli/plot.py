@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from c3sim.cli import complete
 from c3sim.cli.emit import say
 
+if TYPE_CHECKING:
+    from c3sim.charts.table import ResultTable
+
 __all__ = ["plot", "register"]
+
+PAGES = (".html", ".htm")
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +55,7 @@ def plot(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE", help="The picture: .png, .svg or .pdf. Left out: FILE.png here."),
+        typer.Option("--out", metavar="FILE", help="The picture: .png, .svg or .pdf; or .html, a page of all points. Left out: FILE.png here."),
     ] = None,
 ) -> None:  # fmt: skip
     """Draw FILE, what a sweep, a search or a sensitivity study wrote.
@@ -64,17 +69,37 @@ def plot(
       c3sim plot results --kind lines --x gpu.dma_engines.count --y fraction_of_ideal --by strategy
       c3sim plot results --where strategy=conccl --where 'links.bandwidth>=64 GB/s' --out wide.svg
       c3sim plot results --kind pareto --x energy_j --y wall_s
+      c3sim plot results --out page.html                       to filter, hover and click through
     """
     from pathlib import Path
 
-    from c3sim.output.look import check_picture
+    from c3sim.output.files import check_writable
+    from c3sim.output.look import SUFFIXES
 
     target = out or f"{Path(file).resolve().stem}.png"
-    check_picture(target)
+    check_writable(target, (*SUFFIXES, *PAGES))
     from c3sim.charts.draw import draw_results
     from c3sim.charts.table import read_results
     from c3sim.charts.where import select
 
     table = select(read_results(file), where or ())
+    if target.lower().endswith(PAGES):
+        _page(table, target, {"--kind": kind, "--x": x, "--y": y, "--value": value, "--by": by})
+        return
     draw_results(table, target, kind=kind, x=x, y=y, value=value, by=by)
     say(f"wrote {target}")
+
+
+def _page(table: ResultTable, path: str, choices: dict[str, str | None]) -> None:
+    """The page of *table*; what a picture shows is chosen there, not here. Raises InputError for *choices* made."""
+    from c3sim.cli.command_line import command_line
+    from c3sim.cli.progress import progress
+    from c3sim.errors import InputError
+    from c3sim.report import write_report
+
+    for option, given in choices.items():
+        if given is not None:
+            raise InputError("is chosen in the page itself; leave it out", option, given)
+    with progress() as tell:
+        write_report(table, path, command=command_line(), tell=tell)
+    say(f"wrote {path}; open it in a browser")

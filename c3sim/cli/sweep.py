@@ -97,6 +97,8 @@ def sweep(
     except Interrupted as stopped:
         say(f"c3sim: {stopped}")
         raise typer.Exit(INTERRUPTED) from None
+    if report is not None:
+        _write_page(swept, report, jobs)
     _show(swept, as_json)
     if swept.failed == swept.table.num_rows:
         raise typer.Exit(FAILED)
@@ -106,6 +108,16 @@ def _node(name: str | None) -> Any:
     from c3sim.loading import load_hardware
 
     return None if name is None else load_hardware(name).node
+
+
+def _write_page(swept: Swept, path: str, jobs: int | None) -> None:
+    from c3sim.cli.command_line import command_line
+    from c3sim.cli.progress import progress
+    from c3sim.report import write_report
+
+    with progress() as tell:
+        write_report(swept.folder, path, command=command_line(), jobs=jobs, tell=tell)
+    say(f"wrote {path}; open it in a browser")
 
 
 def _show(swept: Swept, as_json: bool) -> None:

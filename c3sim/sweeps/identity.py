@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["code_hash", "hash_of"]
 
-_NO_NUMBERS = ("cli", "output", "charts")  # folders of the package that show results and make none
+_NO_NUMBERS = ("cli", "output", "charts", "report")  # folders of the package that show results and make none
 
 
 def hash_of(data: Any) -> str:
