@@ -7,9 +7,11 @@ from functools import partial
 from typing import Any
 
 from c3sim.aliases import canonical
+from c3sim.hints import unknown
 from c3sim.loading import LoadedStudy
 from c3sim.paths import is_whole, unit_of
 from c3sim.specs.study import Range, Search, Values
+from c3sim.strategies import STRATEGIES
 from c3sim.sweeps.axes import ends_of, make_axis
 from c3sim.sweeps.points import Setup
 from c3sim.sweeps.setup import located
@@ -51,15 +53,26 @@ class Knob:
 
 
 def make_knobs(loaded: LoadedStudy, search: Search, setup: Setup) -> tuple[Knob, ...]:
-    """The knobs of a study; with several strategies, the strategy is one more. Raises InputError with file and line."""
+    """The knobs of a study. The strategy is one more: of those under ``strategy``, or of the study's.
+
+    Raises InputError with file and line.
+    """
     found = [
         located(loaded, join("search.knobs", path), partial(_knob, path, values, setup))
         for path, values in search.knobs.items()
+        if path != "strategy"
     ]
+    strategies = search.knobs.get("strategy", loaded.study.strategies)
+    place = "search.knobs.strategy" if "strategy" in search.knobs else "strategies"
+    if isinstance(strategies, Range) or not strategies:
+        raise loaded.error("must be a list of strategies", place)
+    for name in strategies:
+        if str(name).partition(":")[0] not in STRATEGIES:
+            raise loaded.error(unknown("strategy", name, STRATEGIES), place)
     twice = [knob for knob in found if sum(other.path == knob.path for other in found) > 1]
     if twice:
         raise loaded.error(f"two knobs of {twice[0].path}; a path is one knob", "search.knobs")
-    return (*found, Knob(path="strategy", written="strategy", unit="", choices=loaded.study.strategies))
+    return (*found, Knob(path="strategy", written="strategy", unit="", choices=strategies))
 
 
 def _knob(path: str, values: Values, setup: Setup) -> Knob:

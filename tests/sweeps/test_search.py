@@ -98,6 +98,15 @@ def test_several_strategies_are_a_knob(tmp_path):
     assert {row["strategy"] for row in found.rows} == {"base", "conccl"}
 
 
+def test_the_search_may_have_strategies_of_its_own(tmp_path):
+    text = STUDY.replace("[as_written]", "[base, conccl]").replace(
+        "  knobs:\n", "  knobs:\n    strategy: [conccl]\n"
+    )
+    assert {
+        row["strategy"] for row in optimise(write(tmp_path, text), trials=8, workers=Workers(jobs=1)).rows
+    } == {"conccl"}
+
+
 def test_a_design_is_the_mean_of_the_scenarios(tmp_path):
     scenarios = "scenarios: [{name: a}, {name: b, set: {task.gemm.m: 1024}}]\n"
     path = write(tmp_path, STUDY + scenarios)
@@ -130,6 +139,7 @@ def test_the_file_has_the_format_of_a_sweep(found, tmp_path):
         ("5 GB/s", "0 GB/s", "11: search.knobs.'hw.sdma.bandwidth': got '0 GB/s'; must be greater than 0"),
         ("fraction_of_ideal: m", "fraction_of_idea: m", "13: search.objectives.fraction_of_idea: unknown output"),
         ("fraction_of_ideal: m", '"tasks.*.slowdown": m', "13: search.objectives: 'tasks.*.slowdown' is no single output"),
+        ("  knobs:", "  knobs:\n    strategy: [bse]", "10: search.knobs.strategy: unknown strategy 'bse'; did you mean 'base'?"),
         ("maximise", "more", "unknown value 'more'"),
         ("search:", "axes: {hw.sdma.engines: [1]}\nserch:", "unknown field 'serch'; did you mean 'search'?"),
     ],
