@@ -27,11 +27,18 @@ _BATCHES = 8  # for each worker at least, so that all end together
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where work is done. *jobs*: processes, None for all cores where it pays; *scheduler*: address of a Dask scheduler."""
+    """Where work is done. *jobs*: processes, None for all cores where it pays; *scheduler*: address of a Dask scheduler.
+
+    Raises InputError for a scheduler without Dask.
+    """
 
     jobs: int | None = None
     backend: Backend = "loky"
     scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.scheduler and self.backend == "loky":
+            raise InputError("a scheduler is Dask's; add --backend dask", "--scheduler", self.scheduler)
 
     def count(self, points: int) -> int:
         """Processes for so many points, 1 for this one."""
@@ -100,8 +107,6 @@ def _watch(parent: int) -> None:
 def _backend(workers: Workers, jobs: int) -> Iterator[dict[str, Any]]:
     """Options of joblib; a Dask client lives as long as the work. Raises InputError: no Dask here, no scheduler there."""
     if workers.backend == "loky":
-        if workers.scheduler:
-            raise InputError("a scheduler is Dask's; add --backend dask", "--scheduler", workers.scheduler)
         yield {"backend": "loky"}
         return
     try:
