@@ -47,7 +47,7 @@ def can_fold(workload: Workload, node: Node) -> bool:
         return False
     if any(isinstance(task, Collective) and task.variant == "swap" for task in workload.tasks.values()):
         return False  # one GPU of each pair submits
-    if node.links.engine_map is not None and not _engines_alike(workload, node):
+    if node.engine_map is not None and not _engines_alike(workload, node):
         return False
     if workload.host.threads == "per_gpu":
         return True

@@ -69,7 +69,7 @@ def _broadcasts(node: Node, gpu: int, task: Collective) -> tuple[Command, ...]:
     commands = []
     for turn, first in enumerate(range(1, node.gpus, most), start=1):
         peers = tuple(range(first, min(first + most, node.gpus)))
-        engine, _ = engine_for(node, gpu, first if node.links.engine_map else turn)
+        engine, _ = engine_for(node, gpu, first if node.engine_map else turn)
         if len(peers) > 1:
             commands.append(Command(op="broadcast", bytes=size, peers=peers, engine=engine))
         else:

@@ -87,8 +87,8 @@ def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1)
     engines = node.gpu.dma_engines
     used = min(parts, engines.per_peer)
     number, queue = part % used, (part // used) % engines.stream_queues
-    rows = node.links.engine_map
-    if rows is not None and node.gpus <= len(rows):
+    rows = node.engine_map
+    if rows is not None:
         first = rows[gpu % node.gpus][(gpu + offset) % node.gpus]
         return (first + number - engines.host_count) % engines.count + engines.host_count, queue
     return engines.host_count + ((offset - 1) * used + number) % engines.count, queue
@@ -97,14 +97,12 @@ def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1)
 def same_sharing(node: Node) -> bool:
     """Whether the engines of the map serve the peers of every GPU alike, up to their numbers."""
     engines = node.gpu.dma_engines
-    rows = node.links.engine_map
+    rows = node.engine_map
     return rows is None or _alike(rows, node.gpus, engines.per_peer, engines.count)
 
 
 @lru_cache(maxsize=256)
 def _alike(rows: tuple[tuple[int, ...], ...], gpus: int, per_peer: int, count: int) -> bool:
-    if gpus > len(rows):
-        return True  # the map is not used
     patterns = set()
     for gpu in range(gpus):
         served = [

@@ -195,7 +195,7 @@ class Links(Spec):
     per_peer: Count = Field(description="links to each neighbour (full mesh, ring) or into the switch")
     engine_map: tuple[tuple[int, ...], ...] | None = Field(
         None,
-        description="DMA engine that serves each peer: a row per source, a column per destination; left out, and beyond it: dealt in turn",
+        description="DMA engine that serves each peer: a row per source, a column per destination; left out, or naming engines or GPUs that are not there: dealt in turn",
     )
 
 
@@ -227,13 +227,19 @@ class Node(Spec):
         """The library of that name; None: the first. Raises KeyError (checked on input)."""
         return self.collective_libraries[next(iter(self.collective_libraries)) if name is None else name]
 
+    @property
+    def engine_map(self) -> tuple[tuple[int, ...], ...] | None:
+        """``links.engine_map`` where it fits: made for as many GPUs or more, and for engines that they have."""
+        rows = self.links.engine_map
+        if rows is None or len(rows) < self.gpus:
+            return None
+        return rows if max(map(max, rows)) <= self.gpu.dma_engines.last else None
+
     @model_validator(mode="after")
-    def _engine_map_fits(self) -> Node:
-        rows, last = self.links.engine_map or (), self.gpu.dma_engines.last
-        if any(len(row) != len(rows) for row in rows):
-            raise ValueError("links.engine_map needs as many columns as rows")
-        if any(not 0 <= engine <= last for row in rows for engine in row):
-            raise ValueError(f"links.engine_map names engines beyond 0 to {last}")
+    def _engine_map_is_square(self) -> Node:
+        rows = self.links.engine_map or ()
+        if any(len(row) != len(rows) or min(row) < 0 for row in rows):
+            raise ValueError("links.engine_map needs as many columns as rows, and numbers of engines from 0 on")
         return self
 
     @model_validator(mode="after")

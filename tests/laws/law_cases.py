@@ -142,14 +142,24 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
                         {"op": "atomic", "on": "moved", "peer": 1, "engine": 0},
                         {"op": "poll", "on": "moved", "engine": 1},
                         {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1},
-                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1, "queue": 1},
-                        {"op": "fence", "on": "done", "engine": 1, "queue": 1, "value": 7},
+                        {"op": "fence", "on": "done", "engine": 1, "value": 7},
                         {"op": "poll", "on": "done", "engine": 0, "value": 7},
-                        {"op": "copy", "bytes": "1 MiB", "peer": "host"},
+                        {"op": "copy", "bytes": "1 MiB", "peer": "host", "engine": 0},
                     ],
                 },
             },
             "host": {"submission": "direct"},
+        },
+        "two queues of a DMA engine": {
+            "tasks": {
+                "program": {
+                    "kind": "commands",
+                    "program": [
+                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 0, "queue": queue} for queue in (0, 1, 0, 1)
+                    ],
+                },
+            },
+            "host": {"submission": "direct", "prelaunched": True},
         },
         "a program of one GPU that swaps": {
             "tasks": {
