@@ -239,7 +239,9 @@ class Node(Spec):
     def _engine_map_is_square(self) -> Node:
         rows = self.links.engine_map or ()
         if any(len(row) != len(rows) or min(row) < 0 for row in rows):
-            raise ValueError("links.engine_map needs as many columns as rows, and numbers of engines from 0 on")
+            raise ValueError(
+                "links.engine_map needs as many columns as rows, and numbers of engines from 0 on"
+            )
         return self
 
     @model_validator(mode="after")
