@@ -95,6 +95,7 @@ class Result:
     tasks: Mapping[str, TaskResult]
     folded: bool
     events: int
+    gpus: int = 1
     energy: Mapping[str, float] = field(default_factory=dict)
     average_power_w: float = 0.0
     component_names: Mapping[str, str] = field(default_factory=dict)

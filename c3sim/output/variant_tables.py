@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.text import MISSING, figures, percent, size
+from c3sim.output.variant_energy_table import energy_parts
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -27,6 +28,7 @@ def variant_parts(study: Mapping[str, Any]) -> list[Any]:
     return [
         phase_table(study),
         *(variant_table(study, operation) for operation in operations),
+        *energy_parts(study),
         _remarks(study),
     ]
 
