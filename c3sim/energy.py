@@ -90,8 +90,9 @@ def bill_of(
     for (sender, port), amount in traffic.ports:
         spend(home(sender), "link_byte", amount * energy.link_byte)
         if port.startswith("link["):  # the other end is a GPU; of a port of a switch it is not
-            receiver = sender + int(port[len("link[") : port.index("]")])
-            spend(home(receiver % node.gpus), "link_byte", amount * energy.link_byte)
+            offset, first = int(port[len("link[") : port.index("]")]), sender - sender % node.gpus
+            receiver = first + (sender - first + offset) % node.gpus
+            spend(home(receiver), "link_byte", amount * energy.link_byte)
     for _, amount in traffic.host:
         spend(here, "host_link_byte", amount * energy.host_link_byte)
     if traffic.engine is not None:

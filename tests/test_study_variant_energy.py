@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import random
 from itertools import product
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import c3sim
 from c3sim.loading import load_hardware
-from c3sim.output.layout import show
 from c3sim.output.plot_variants import plot_variants
 from c3sim.output.variant_energy_table import energy_parts
 from c3sim.studies.variant_energy import Spent, band, intervals_of
@@ -24,6 +25,13 @@ def study() -> dict[str, Any]:
 def row(study: dict[str, Any], operation: str, size: int) -> dict[str, Any]:
     found = [r for r in study["energy"]["rows"] if (r["collective"], r["size_bytes"]) == (operation, size)]
     return found[0]
+
+
+def text_of(study: dict[str, Any]) -> str:
+    console = Console(file=io.StringIO(), width=160)
+    for part in energy_parts(study):
+        console.print(part)
+    return console.file.getvalue()
 
 
 def test_a_band_by_hand() -> None:
@@ -105,20 +113,16 @@ def test_small_collectives_are_idle_power(study: dict[str, Any]) -> None:
     assert runs["b2b_pl"]["energy_j"] < 0.5 * runs["pcpy"]["energy_j"]
 
 
-def test_without_intervals_there_is_no_band_and_without_published_figures_no_comparison(capsys: Any) -> None:
+def test_without_intervals_there_is_no_band_and_without_published_figures_no_comparison() -> None:
     other = c3sim.study("dma-latte", node=load_hardware("teaching-4").node)
     saving = other["energy"]["rows"][0]["variants"]["pcpy"]["over_rccl"]["power"]
     assert saving["low"] is saving["high"] is None and "large" not in other["energy"]
-    for part in energy_parts(other):
-        show(part)
-    text = capsys.readouterr().out
+    text = text_of(other)
     assert "in brackets" not in text and "published" not in text and "not validated" in text
 
 
-def test_the_table_says_units_bands_and_published_figures(study: dict[str, Any], capsys: Any) -> None:
-    for part in energy_parts(study):
-        show(part)
-    text = capsys.readouterr().out
+def test_the_table_says_units_bands_and_published_figures(study: dict[str, Any]) -> None:
+    text = text_of(study)
     assert "mean power per GPU (W)" in text and "(nJ/B)" in text and "not validated" in text
     assert "published: pcpy 32 % less than rccl, variants 3 to 10 % less than pcpy" in text
     assert energy_parts({}) == []

@@ -57,7 +57,7 @@ def run_study(
         ends = intervals_of(provenance if node is not None else load_hardware(study.node).provenance)
         return {
             "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
-            **found, "energy": variant_energy(cases, ends, published.get("power", {}), progress), "published": published,
+            **found, "energy": variant_energy(cases, found["rows"], ends, published.get("power", {}), progress), "published": published,
         }  # fmt: skip
     rows = evaluate(cases, names, what="scenarios", n_jobs=n_jobs, progress=progress)
     result: dict[str, Any] = {

@@ -20,7 +20,6 @@ from c3sim.runs import alone, run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.studies.cases import Case, gather_of
-from c3sim.studies.variants import ONLY, VARIANTS
 
 __all__ = ["Spent", "band", "intervals_of", "variant_energy"]
 
@@ -80,19 +79,21 @@ def band(spent: Spent, other: Spent, ends: Ends) -> tuple[float, float]:
 
 def variant_energy(
     cases: Sequence[Case],
+    timed: Sequence[Mapping[str, Any]],
     ends: Ends,
     published: Mapping[str, Any],
     progress: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """``rows`` (a case each), ``large`` (mean savings at the published sizes) and ``published``; plain data.
+    """``rows`` (a case each, with the variants of its row in *timed*, see ``studies/variants.py``), ``large`` (mean savings at
+    the published sizes) and ``published``; plain data.
 
     Savings are 1 - this / other, each with ``low`` and ``high`` (None where no energy has an interval): ``power`` of the mean
     power over the collective's time, ``energy`` of the joules. ``moving``: of the power, if the variant took as long as pcpy,
     that is by what it does per byte and not by being slower. *ends*: of :func:`intervals_of`.
     """
     rows = []
-    for case in cases:
-        rows.append(_row(case, ends))
+    for case, row in zip(cases, timed, strict=True):
+        rows.append(_row(case, tuple(row["variants"]), ends))
         if progress is not None:
             progress("energies", len(rows), len(cases))
     found: dict[str, Any] = {"validated": False, "rows": rows}
@@ -101,18 +102,13 @@ def variant_energy(
     return found
 
 
-def _row(case: Case, ends: Ends) -> dict[str, Any]:
+def _row(case: Case, names: Sequence[str], ends: Ends) -> dict[str, Any]:
     name, task = gather_of(case)
     base = with_tasks(case.workload, {name: {"backend": "dma"}})
     moved = payload_bytes(case.node, task)
     assert moved is not None  # a collective moves bytes
     rccl = _spent(case.node, on_compute_units(base, case.node), name)
-    runs = {
-        variant + ending: _spent(case.node, _workload(base, name, variant, bool(ending)), name)
-        for variant in VARIANTS
-        if ONLY.get(variant, task.op) == task.op
-        for ending in ("", "_pl")
-    }
+    runs = {variant: _spent(case.node, _workload(base, name, variant), name) for variant in names}
     variants = {
         variant: _entry(case.node, run, moved)
         | {"over_rccl": _savings(run, rccl, ends), "over_pcpy": _savings(run, runs["pcpy"], ends)}
@@ -125,9 +121,10 @@ def _row(case: Case, ends: Ends) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _workload(base: Workload, name: str, variant: str, prelaunched: bool) -> Workload:
-    host = base.host.model_copy(update={"prelaunched": prelaunched})
-    return with_tasks(base, {name: {"variant": variant}}).model_copy(update={"host": host})
+def _workload(base: Workload, name: str, variant: str) -> Workload:
+    host = base.host.model_copy(update={"prelaunched": variant.endswith("_pl")})
+    changed = with_tasks(base, {name: {"variant": variant.removesuffix("_pl")}})
+    return changed.model_copy(update={"host": host})
 
 
 def _spent(node: Node, workload: Workload, name: str) -> Spent:
