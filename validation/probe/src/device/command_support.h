@@ -64,7 +64,7 @@ inline void measure_alone(Bench &bench, Report &report, const std::string &name,
     if (!observed.is_null() && !bench.settings().eager && task.lanes().size() > 1)
         observed.set("stream_ends_us", stream_ends_us(scene));
     report.write(bench, name, nullptr, {&scene}, host, observed);
-    progress(name + ": " + std::to_string(median_us(scene, task_name)) + " us");
+    progress(name + (bench.settings().eager ? ", eager: " : ": ") + std::to_string(median_us(scene, task_name)) + " us");
 }
 
 }  // namespace probe
