@@ -11,10 +11,11 @@ from c3sim.engine.fluid import Fluid, Observer
 from c3sim.errors import DeadlockError
 from c3sim.machine import Machine
 from c3sim.processes.context import Context
+from c3sim.processes.dma_copies import same_sharing
 from c3sim.processes.tasks import TaskRuns, Times, grid_shapes
 from c3sim.result import Span
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Copy, Workload
+from c3sim.specs.workload import Collective, Commands, Copy, Workload
 
 __all__ = ["Outcome", "can_fold", "simulate"]
 
@@ -39,12 +40,15 @@ class Outcome:
 def can_fold(workload: Workload, node: Node) -> bool:
     """Whether one GPU can stand for all: every GPU does the same, and the host treats them alike.
 
-    The three topologies map onto themselves when GPUs are renumbered cyclically, so only tasks and host decide.
+    The three topologies map onto themselves when GPUs are renumbered cyclically, so only tasks, the map of DMA engines and
+    host decide.
     """
-    if any(isinstance(task, Copy) and task.gpus == "first" for task in workload.tasks.values()):
+    if any(isinstance(task, Copy | Commands) and task.gpus == "first" for task in workload.tasks.values()):
         return False
     if any(isinstance(task, Collective) and task.variant == "swap" for task in workload.tasks.values()):
         return False  # one GPU of each pair submits
+    if node.engine_map is not None and not _engines_alike(workload, node):
+        return False
     if workload.host.threads == "per_gpu":
         return True
     by_dma = any(
@@ -54,6 +58,14 @@ def can_fold(workload: Workload, node: Node) -> bool:
         for task in workload.tasks.values()
     )
     return workload.host.launch == "queued" and not by_dma
+
+
+def _engines_alike(workload: Workload, node: Node) -> bool:
+    """Whether DMA commands share engines in the same way on every GPU, though the map numbers them differently."""
+    for task in workload.tasks.values():
+        if isinstance(task, Commands) and any(command.engine is not None for command in task.program):
+            return False  # a number means another peer's engine on every GPU
+    return same_sharing(node)
 
 
 def simulate(

@@ -121,6 +121,7 @@ class ChannelCollective:
         moved = plan.reads + plan.writes
         return Traffic(
             cache=moved, hbm_read=plan.reads, hbm_write=plan.writes, inserted=moved,
+            vector=moved,  # loads, local stores, and as many stores to peers as arrive from them
             ports=tuple((((rank + offset) % gpus, port), amount) for (offset, port), amount in plan.paths),
         )  # fmt: skip
 

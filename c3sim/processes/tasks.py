@@ -12,8 +12,10 @@ from c3sim.models.gemm import plan_gemm
 from c3sim.processes.collectives import ChannelCollective
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Claim, GridShape, usable_cluster
-from c3sim.processes.dma import DmaQueues, task_copies
-from c3sim.processes.dma_collectives import collective_copies
+from c3sim.processes.dma_collectives import collective_program
+from c3sim.processes.dma_commands import Words, copy_step
+from c3sim.processes.dma_copies import stream_queue, task_copies
+from c3sim.processes.dma_host import DmaHost
 from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
 from c3sim.processes.kernels import Kernel, KernelSpec
 from c3sim.processes.programs import program_steps
@@ -75,7 +77,8 @@ class TaskRuns:
     def __init__(self, context: Context):
         self.context = context
         self.signals = Signals()
-        self.queues = DmaQueues(context)
+        self.dma = DmaHost(context)
+        self.words = Words()
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
         self._needs: dict[Key, tuple[Key, ...]] = {}
@@ -99,7 +102,7 @@ class TaskRuns:
             last: dict[str, str] = {}
             for name in task_order(workload):
                 task = workload.tasks[name]
-                if gpu != 0 and isinstance(task, Copy) and task.gpus == "first":
+                if gpu != 0 and isinstance(task, Copy | Commands) and task.gpus == "first":
                     continue
                 needs = [(entry, gpu) for entry in task.after]
                 if task.stream is not None:
@@ -108,8 +111,7 @@ class TaskRuns:
                 if workload.host.launch == "eager" and name in context.shapes:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
-                    delay = context.host(gpu, name).busy(self._launch_time(task))
-                    context.after(delay, partial(self.signals.fire, launched))
+                    context.host(gpu, name).do(self._launch_time(task), partial(self.signals.fire, launched))
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
                 self.signals.when(needs, partial(self._run, name, gpu, 1))
@@ -140,14 +142,13 @@ class TaskRuns:
             if times.start is None:
                 times.start = self.context.env.now
 
-        launched = 0.0  # when the host has launched the next iteration of a loop
-        if self.context.workload.host.launch == "looped" and name in self.context.shapes:
-            host = self.context.host(gpu, name)
-            launched = self.context.env.now + host.busy(self._launch_time(self.context.workload.tasks[name]))
+        looped = self.context.workload.host.launch == "looped" and name in self.context.shapes
+        missing = 2 if looped else 1  # the task's own end; the launch of the loop's next turn
 
         def done() -> None:
-            if self.context.env.now < launched:
-                self.context.after(launched - self.context.env.now, done)
+            nonlocal missing
+            missing -= 1
+            if missing:
                 return
             if turn < self._turns(name):
                 self._run(name, gpu, turn + 1)
@@ -159,6 +160,8 @@ class TaskRuns:
             self.unfinished -= 1
             self.signals.fire((name, gpu))
 
+        if looped:
+            self.context.host(gpu, name).do(self._launch_time(self.context.workload.tasks[name]), done)
         self._start(name, gpu, turn, times, started, done)
 
     def _start(self, name: str, gpu: int, turn: int, times: Times, started: Call, done: Call) -> None:
@@ -175,10 +178,10 @@ class TaskRuns:
             context.after(context.node.gpu.kernels.dispatch_latency, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
-            context.after(context.host(gpu, name).busy(task.time), done)
+            context.host(gpu, name).do(task.time, done)
         else:
             started()
-            self._submit_commands(name, gpu, task, done)
+            self._submit_commands(name, gpu, task, times, done)
 
     def _turns(self, name: str) -> int:
         """How often the task runs as a whole. The copies of a repeated DMA copy are submitted together instead."""
@@ -191,19 +194,25 @@ class TaskRuns:
             return self.context.node.collective_library(task.backend).enqueue_time
         return self.context.node.host.launch_time
 
-    def _submit_commands(self, name: str, gpu: int, task: Collective | Copy | Commands, done: Call) -> None:
+    def _submit_commands(
+        self, name: str, gpu: int, task: Collective | Copy | Commands, times: Times, done: Call
+    ) -> None:
+        context, host = self.context, self.context.workload.host
         if isinstance(task, Commands):
-            steps = program_steps(self.context, self.queues, self.signals, name, gpu, task)
+            noted: dict[str, float] = {}
+            steps = program_steps(context, self.words, name, gpu, task.program, times=noted)
+            if any(command.op == "timestamp" for command in task.program):
+                times.detail["timestamps_s"] = noted
+        elif isinstance(task, Copy):
+            in_order = host.submission == "one_by_one" and task.repeat > 1
+            copies = task_copies(context, gpu, name, task) * task.repeat
+            steps = [copy_step(context, name, copy, in_order=in_order) for copy in copies]
         else:
-            stream = isinstance(task, Copy) and self.context.workload.host.submission == "one_by_one"
-            copies = (
-                task_copies(self.context, gpu, task) * task.repeat
-                if isinstance(task, Copy)
-                else collective_copies(self.context, gpu, task)
-            )
-            steps = [
-                self.queues.copy_step(name, copy, in_order=stream and task.repeat > 1) for copy in copies
-            ]
+            program = collective_program(context.node, gpu, task)
+            steps = program_steps(
+                context, self.words, name, gpu, program,
+                mirrored=task.variant != "swap", queue=stream_queue(context, name),
+            )  # fmt: skip
 
         def ended() -> None:
             if isinstance(task, Collective) and task.variant == "swap":
@@ -222,7 +231,7 @@ class TaskRuns:
                     self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
             done()
 
-        self.queues.submit(name, gpu, steps, ended)
+        self.dma.submit(name, gpu, steps, ended)
 
     def _kernel_spec(
         self, name: str, gpu: int, task: Gemm | StreamKernel | Hold | Copy, times: Times

@@ -134,7 +134,9 @@ def cases_of(setup: Setup, name: str, code: str) -> Cases:
     """Those of *name* in this process, so that its batches share what they build. Raises InputError for other code."""
     if code != code_hash():
         here = code_hash()
-        message = f"a worker has another version of the code of c3sim ({here} there, {code} here); install the same"
+        message = (
+            f"a worker has another version of the code of c3sim ({here} there, {code} here); install the same"
+        )
         raise InputError(message)
     cases = _cases.get(name)
     if cases is None:

@@ -123,12 +123,51 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
             "program": {
                 "kind": "commands",
                 "program": [
-                    {"op": "wait", "on": "ready", "engine": 1},
+                    {"op": "poll", "on": "ready", "engine": 1},
                     {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1},
                     {"op": "copy", "bytes": "2 MiB", "peer": peer, "engine": 0},
-                    {"op": "signal", "on": "ready", "engine": 0},
+                    {"op": "atomic", "on": "ready", "engine": 0},
                 ],
             },
+        },
+        "DMA program of every kind of packet": {
+            "tasks": {
+                "program": {
+                    "kind": "commands",
+                    "program": [
+                        {"op": "timestamp", "on": "begin", "engine": 0},
+                        {"op": "broadcast", "bytes": "1 MiB", "peers": [1, peer] if peer > 1 else [1], "engine": 0},
+                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "direction": "pull", "engine": 0},
+                        {"op": "timestamp", "on": "end", "engine": 0},
+                        {"op": "atomic", "on": "moved", "peer": 1, "engine": 0},
+                        {"op": "poll", "on": "moved", "engine": 1},
+                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1},
+                        {"op": "fence", "on": "done", "engine": 1, "value": 7},
+                        {"op": "poll", "on": "done", "engine": 0, "value": 7},
+                        {"op": "copy", "bytes": "1 MiB", "peer": "host", "engine": 0},
+                    ],
+                },
+            },
+            "host": {"submission": "direct"},
+        },
+        "two queues of a DMA engine": {
+            "tasks": {
+                "program": {
+                    "kind": "commands",
+                    "program": [
+                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 0, "queue": queue} for queue in (0, 1, 0, 1)
+                    ],
+                },
+            },
+            "host": {"submission": "direct", "prelaunched": True},
+        },
+        "a program of one GPU that swaps": {
+            "tasks": {
+                "program": {
+                    "kind": "commands", "gpus": "first", "program": [{"op": "swap", "bytes": "1 MiB", "peer": 1}],
+                },
+            },
+            "host": {"submission": "direct", "prelaunched": True},
         },
         "host step before gemm": {
             "think": {"kind": "host", "time": "20 us"}, "gemm": {**GEMM, "after": ["think"]},

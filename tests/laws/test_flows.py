@@ -14,6 +14,7 @@ from c3sim.models.collective import plan_collective
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
+from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm, StreamKernel
 
@@ -211,9 +212,25 @@ def _transfers(task: object, gpus: int) -> list[tuple[int, int, float]]:
     if isinstance(task, Collective) and task.backend == "dma":
         return [(g, h, task.size / gpus) for g in range(gpus) for h in range(gpus) if g != h]
     if isinstance(task, Commands):
-        copies = [c for c in task.program if c.op == "copy"]
-        return [(g, (g + c.peer) % gpus, c.bytes) for c in copies for g in range(gpus)]
+        return [
+            pair
+            for c in task.program
+            for g in (range(gpus) if task.gpus == "all" else (0,))
+            for pair in _moved(c, g, gpus)
+        ]
     return []
+
+
+def _moved(command: Command, gpu: int, gpus: int) -> list[tuple[int, int, float]]:
+    """(source, destination, bytes) between GPUs of one command of *gpu*."""
+    if command.bytes is None or command.peer == "host":
+        return []
+    peers = [(gpu + offset) % gpus for offset in command.peers or (command.peer,)]
+    out = [(gpu, peer, command.bytes) for peer in peers]
+    back = [(peer, gpu, command.bytes) for peer in peers]
+    if command.op == "swap":
+        return out + back
+    return back if command.direction == "pull" else out
 
 
 def _wire(task: object, node: Node) -> float:
