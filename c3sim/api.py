@@ -80,14 +80,22 @@ def explain(
 
 
 def study(
-    name_or_path: str | PathLike[str], *, node: AnyNode | None = None, **options: Any
+    name_or_path: str | PathLike[str],
+    *,
+    node: AnyNode | None = None,
+    set: Settings | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
-    """A study by name or path; *node* replaces its own; options as in :func:`c3sim.studies.run_study`."""
+    """A study by name or path; *node* replaces its own; *set*: values by path, each an axis (one value or a list).
+
+    Further options as in :func:`c3sim.studies.run_study`.
+    """
     from c3sim.loading import load_study
     from c3sim.studies import run_study
+    from c3sim.studies.settings import with_settings
 
     on = None if node is None else _node(node)
-    return run_study(load_study(_pathlike(name_or_path)), node=on, **options)
+    return run_study(with_settings(load_study(_pathlike(name_or_path)), set or {}), node=on, **options)
 
 
 def prepare(

@@ -158,6 +158,8 @@ class DmaQueues:
         tail = engines.copy_latency + signal + (engines.remote_read_latency if copy.pull else 0.0)
         linked = copy.source != copy.destination
         packets = math.ceil(copy.size / engines.packet_bytes)
+        waiting = packets * engines.packet_time
+        waiting += self.context.node.host.read_latency if copy.source == HOST else 0.0
         work = engine_work(engines, broadcast=copy.second is not None, swap=copy.swap)
 
         def run(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
@@ -180,8 +182,8 @@ class DmaQueues:
                     traffic=self._traffic(copy, work), clocked=0.0, done=moved,
                 )  # fmt: skip
 
-            if engines.packet_time:
-                self.context.after(packets * engines.packet_time, decoded)
+            if waiting:
+                self.context.after(waiting, decoded)
             else:
                 decoded()
 

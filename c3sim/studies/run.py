@@ -14,7 +14,9 @@ from c3sim.strategies import STRATEGIES
 from c3sim.studies.band import bands
 from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.characterisation import characterise
+from c3sim.studies.kv_fetch import kv_study
 from c3sim.studies.rows import Progress, Row, evaluate
+from c3sim.studies.serving_cases import serving_cases
 from c3sim.studies.summary import auto_summary, by_strategy, scenario_entry, strategy_means
 from c3sim.studies.variants import variant_study
 
@@ -22,7 +24,7 @@ __all__ = ["OUTPUTS", "run_study"]
 
 #: Per row; and of the whole study (each needs one GEMM and one collective per scenario).
 PER_ROW = ("wall_s", "serial_s", "ideal_speedup", "speedup", "fraction_of_ideal", "own_fraction", "energy_j")
-WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants")
+WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants", "kv_fetch")
 OUTPUTS = (*PER_ROW, *WHOLE)
 
 
@@ -43,6 +45,8 @@ def run_study(
     """
     names = tuple(strategies or study.strategies)
     _check(study, names)
+    if study.serving is not None:
+        return _serving(study, node, progress)
     cases = study_cases(study, node)
     if "dma_variants" in study.outputs:
         published = study.published if cases[0].node.name == study.node else {}  # of that node only
@@ -74,6 +78,16 @@ def run_study(
     return result
 
 
+def _serving(study: Study, node: Node | None, progress: Progress | None) -> dict[str, Any]:
+    """A study of serving, output ``kv_fetch``: the rows of :mod:`c3sim.studies.kv_fetch`, with ``copies`` and ``claims``."""
+    cases = serving_cases(study, node)
+    published = study.published if cases[0].node.name == study.node else {}
+    return {
+        "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
+        **kv_study(cases, published, progress), "published": published,
+    }  # fmt: skip
+
+
 def _pairs(cases: Sequence[Case], rows: Sequence[Sequence[Row]]) -> dict[str, Any]:
     return {
         "strategies": {name: strategy_means(found) for name, found in by_strategy(rows).items()},
@@ -86,6 +100,8 @@ def _shown(row: Row, outputs: Sequence[str]) -> Row:
 
 
 def _check(study: Study, strategies: Sequence[str]) -> None:
+    if (study.serving is not None) != ("kv_fetch" in study.outputs):
+        raise InputError("output 'kv_fetch' and serving belong together; give both or neither", "outputs")
     for index, output in enumerate(study.outputs):
         if output not in OUTPUTS:
             raise InputError(unknown("output", output, OUTPUTS), f"outputs[{index}]")
