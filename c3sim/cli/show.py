@@ -91,7 +91,11 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
         changes = ", ".join(f"{path}={value}" for path, value in scenario.set.items())
         add_row(table, scenario.name, scenario.label, changes)
     axes = "\n".join(f"axis {path}: {', '.join(map(str, values))}" for path, values in study.axes.items())
-    what = f"serving {study.serving.model}" if study.serving else f"workload {study.workload or 'of each scenario'}"
+    what = (
+        f"serving {study.serving.model}"
+        if study.serving
+        else f"workload {study.workload or 'of each scenario'}"
+    )
     about = f"node {study.node}, {what}"
     ways = f"strategies {', '.join(study.strategies)}\noutputs {', '.join(study.outputs)}"
     source = f"source: {study.source}" if study.source else ""

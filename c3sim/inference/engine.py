@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections import deque
 
+from c3sim.errors import InputError
 from c3sim.inference.fetch import Fetch
-from c3sim.inference.kv import block_bytes, copies_of, token_room
+from c3sim.inference.kv import copies_of, token_room
 from c3sim.inference.requests import Request, requests_of
 from c3sim.inference.steps import Batch, Steps
 from c3sim.specs.serving import Serving
@@ -23,10 +24,17 @@ from c3sim.specs.serving import Serving
 __all__ = ["Engine", "serve"]
 
 
-def serve(serving: Serving, steps: Steps, method: str) -> list[Request]:
-    """The requests of *serving*, all of them served, their KV fetched by *method*. Raises InputError as kv.py does."""
-    block = block_bytes(steps.model, serving)
-    engine = Engine(serving, steps, Fetch(steps.node, method, block, serving.gather_workgroups))
+def serve(serving: Serving, steps: Steps, fetch: Fetch) -> list[Request]:
+    """The requests of *serving*, all of them served, their KV brought by *fetch*.
+
+    Raises InputError: a request that does not fit into memory; layers that arrive one by one out of blocks of all layers.
+    """
+    if serving.load == "layerwise" and serving.layout == "contiguous":
+        message = (
+            "'layerwise' with layout 'contiguous': a block of all layers arrives whole; allowed: per_layer"
+        )
+        raise InputError(message, "serving.load")
+    engine = Engine(serving, steps, fetch)
     engine.run()
     return engine.requests
 

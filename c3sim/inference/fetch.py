@@ -1,9 +1,9 @@
 """How KV blocks come from host memory: four methods as tasks, and what a fetch takes when it is alone.
 
-    per_block    a copy command per block, submitted one by one in a stream, each waiting for the one before
-    gather       one kernel on compute units that reads all blocks over the host link
-    batched      all copies in one batch: one doorbell, no waiting between them
-    batched_pl   the same, prelaunched: in the queue behind a poll, which a store releases
+per_block    a copy command per block, submitted one by one in a stream, each waiting for the one before
+gather       one kernel on compute units that reads all blocks over the host link
+batched      all copies in one batch: one doorbell, no waiting between them
+batched_pl   the same, prelaunched: in the queue behind a poll, which a store releases
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Fetch:
 
     def __init__(self, node: Node, method: str, block: int, workgroups: int):
         self.node, self.method, self.block, self.workgroups = node, method, block, workgroups
-        self._line: tuple[float, float] | None = None
+        self._known: dict[int, float] = {}
 
     @property
     def on_compute_units(self) -> bool:
@@ -82,4 +82,7 @@ class Fetch:
         return host.batch_time + (copies + 1) * host.batch_copy_time + host.doorbell_time
 
     def _simulated(self, copies: int) -> float:
-        return run_once(self.node, workload_of({"fetch": self.task(copies)}, HOSTS[self.method])).wall
+        if copies not in self._known:
+            workload = workload_of({"fetch": self.task(copies)}, HOSTS[self.method])
+            self._known[copies] = run_once(self.node, workload).wall
+        return self._known[copies]

@@ -68,7 +68,9 @@ def attention_task(node: Node, model: Transformer, read: float, flops: float, ef
     """
     rates = node.gpu.compute_units.flops_per_cycle
     if "fp32" not in rates or model.dtype not in rates:
-        raise InputError(f"{node.gpu.name} has no flops_per_cycle of fp32 and {model.dtype}; attention needs both")
+        raise InputError(
+            f"{node.gpu.name} has no flops_per_cycle of fp32 and {model.dtype}; attention needs both"
+        )
     alike = flops * rates["fp32"] / (efficiency * rates[model.dtype])
     return {
         "kind": "stream", "stream": STREAM, "pattern": "read", "bytes": max(1.0, read),

@@ -14,7 +14,7 @@ from c3sim.specs.serving import Serving
 __all__ = ["Request", "measures", "requests_of"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # two that ask for the same are still two
 class Request:
     """*hit* of its *prompt* tokens are fetched, *output* are generated. Times [s] are set as they happen."""
 

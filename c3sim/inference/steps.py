@@ -3,7 +3,8 @@
 A step runs all layers on its tokens, then the head. One layer is simulated and counts ``layers`` times. GEMMs and
 all-reduces depend on the tokens, attention on the bytes and FLOP of the sequences; these run one after another in a
 stream, so their times add up. Beside a fetch, a layer runs slower by one factor and the fetch by another; both come from
-one simulation of the layer with as much of the fetch as fits beside it.
+one simulation of the layer with as much of the fetch as fits beside it, at the nearest power of 2 of the tokens and of 4
+of the attention's bytes and FLOP. Prelaunch changes how a fetch begins and not how it goes on, so it shares the factors.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from c3sim.specs.transformer import Transformer
 
 __all__ = ["Batch", "Steps"]
 
-MOST_COPIES = 192  # of a fetch that are simulated beside a layer
+MOST_COPIES = 64  # of a fetch that are simulated beside a layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,10 @@ class Steps:
 
     def beside(self, batch: Batch, fetch: Fetch) -> tuple[float, float]:
         """Factors by which a step that runs *batch*, and *fetch*, take longer when they run at the same time."""
-        attentions = tuple(
-            (snap(read, 4.0), snap(flops, 4.0)) for read, flops in self._attentions(batch)
-        )
+        attentions = tuple((snap(read, 4.0), snap(flops, 4.0)) for read, flops in self._attentions(batch))
         tokens = int(snap(batch.tokens, 2.0))
-        key = (tokens, attentions, fetch.method, fetch.block, fetch.workgroups)
+        way = fetch.method.removesuffix("_pl")
+        key = (tokens, attentions, way, fetch.block, fetch.workgroups)
         if key not in self._beside:
             self._beside[key] = self._slowdowns(tokens, attentions, fetch)
         return self._beside[key]
@@ -125,7 +125,7 @@ class Steps:
         if not fetch.on_compute_units:
             copies = min(MOST_COPIES, copies)
         alone = fetch.alone(copies)
-        host = {**HOSTS[fetch.method], "launch": "queued"}
+        host = {**HOSTS[fetch.method], "launch": "queued"}  # the kernel runs on from the layer before
         run = run_once(self.node, workload_of({"fetch": fetch.task(copies), **whole}, host))
         fetched = run.tasks["fetch"].end
         computed = max(task.end for name, task in run.tasks.items() if name != "fetch")

@@ -33,7 +33,9 @@ class Serving(BaseModel):
     )
     prompt_tokens: Count = 4096
     output_tokens: Count = Field(128, description="tokens generated per request, the first one included")
-    hit_rate: Fraction = Field(0.9, description="share of the prompt whose KV is in host memory; whole blocks")
+    hit_rate: Fraction = Field(
+        0.9, description="share of the prompt whose KV is in host memory; whole blocks"
+    )
     requests: Count = 64
     arrivals_per_second: Positive | None = Field(
         None, description="Poisson arrivals; left out: all requests are there at the start"

@@ -32,7 +32,8 @@ class Study(Spec):
     node: str = "mi300x-8"
     workload: str | None = Field(None, description="default workload of the scenarios")
     serving: Serving | None = Field(
-        None, description="instead of a workload: requests to an inference engine; paths serving.hit_rate and so on"
+        None,
+        description="instead of a workload: requests to an inference engine; paths serving.hit_rate and so on",
     )
     scenarios: tuple[Scenario, ...] = ()
     axes: dict[str, tuple[Any, ...]] = Field(

@@ -58,6 +58,4 @@ class Transformer(BaseModel):
         attention = self.hidden * self.head_dim * (2 * self.heads + 2 * self.kv_heads)
         networks = 3 * self.hidden * self.ffn * self.experts
         router = self.hidden * self.experts if self.experts > 1 else 0
-        return self.element * (
-            self.layers * (attention + networks + router) + 2 * self.vocab * self.hidden
-        )
+        return self.element * (self.layers * (attention + networks + router) + 2 * self.vocab * self.hidden)

@@ -33,14 +33,10 @@ def kv_study(
     cases: Sequence[ServingCase], published: Mapping[str, Any], progress: Progress | None = None
 ) -> dict[str, Any]:
     """``rows`` (a case each), ``copies`` (isolated cost of one copy by block size) and ``claims`` (published, simulated)."""
-    steps: dict[tuple[int, int, str, float], Steps] = {}
+    known = _Known()
     rows = []
     for case in cases:
-        key = (id(case.node), case.serving.tensor_parallel, case.serving.model, case.serving.attention_efficiency)
-        if key not in steps:
-            cut = node_of(case.node, case.serving)
-            steps[key] = Steps(cut, case.model, case.serving.attention_efficiency)
-        rows.append(_row(case, steps[key]))
+        rows.append(_row(case, known))
         if progress is not None:
             progress("serving", len(rows), len(cases))
     sizes = {row["block_bytes"] for row in rows} | {row["bytes"] for row in published.get("copy_costs", ())}
@@ -53,17 +49,38 @@ def kv_study(
     }
 
 
-def _row(case: ServingCase, steps: Steps) -> dict[str, Any]:
-    serving = case.serving
+class _Known:
+    """Steps and fetches that several cases share, with what they have simulated."""
+
+    def __init__(self) -> None:
+        self._steps: dict[tuple[int, int, str, float], Steps] = {}
+        self._fetches: dict[tuple[int, str, int, int], Fetch] = {}
+
+    def steps(self, case: ServingCase) -> Steps:
+        serving = case.serving
+        key = (id(case.node), serving.tensor_parallel, serving.model, serving.attention_efficiency)
+        if key not in self._steps:
+            cut = node_of(case.node, serving)
+            self._steps[key] = Steps(cut, case.model, serving.attention_efficiency)
+        return self._steps[key]
+
+    def fetch(self, node: Node, method: str, block: int, workgroups: int) -> Fetch:
+        key = (id(node), method, block, workgroups)
+        if key not in self._fetches:
+            self._fetches[key] = Fetch(node, method, block, workgroups)
+        return self._fetches[key]
+
+
+def _row(case: ServingCase, known: _Known) -> dict[str, Any]:
+    serving, steps = case.serving, known.steps(case)
     block, copies = block_bytes(case.model, serving), copies_of(case.model, serving)
     methods = {}
     for method in METHODS:
-        found = measures(serve(serving, steps, method))
-        alone = Fetch(steps.node, method, block, serving.gather_workgroups).alone(copies)
-        methods[method] = {"fetch_s": alone, **found}
+        fetch = known.fetch(steps.node, method, block, serving.gather_workgroups)
+        methods[method] = {"fetch_s": fetch.alone(copies), **measures(serve(serving, steps, fetch))}
     base = methods[BASE]
     return {
-        "scenario": case.name, "label": case.label or case.serving.model,
+        "scenario": case.name, "label": case.label or _label(case),
         **{name: getattr(serving, name) for name in SHOWN},
         "block_bytes": block, "copies": copies, "fetched_bytes": block * copies, "methods": methods,
         "fetch_share": base["fetch_s"] / base["ttft_s"]["mean"] if serving.requests == 1 else None,
@@ -76,6 +93,11 @@ def _row(case: ServingCase, steps: Steps) -> dict[str, Any]:
             },
         },
     }  # fmt: skip
+
+
+def _label(case: ServingCase) -> str:
+    share = case.serving.tensor_parallel
+    return case.model.name + (f" on {share}" if share > 1 else "")
 
 
 def _copy(node: Node, size: int, workgroups: int, known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

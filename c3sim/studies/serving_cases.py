@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -54,16 +54,10 @@ def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
                 case = _case(study.serving, scenario, base, point, models)
             except InputError as error:
                 where = f"study {study.name!r}, scenario {scenario.name!r}"
-                raise InputError(
-                    f"{error.message} ({where})", error.path, error.file, error.line
-                ) from None
-            known = nodes.setdefault(case.node.model_dump_json(), case.node) if case.node is not base else base
-            cases.append(
-                ServingCase(
-                    name=case.name, label=case.label, serving=case.serving, model=case.model, node=known,
-                    point=point,
-                )  # fmt: skip
-            )
+                raise InputError(f"{error.message} ({where})", error.path, error.file, error.line) from None
+            known = base if case.node is base else nodes.setdefault(case.node.model_dump_json(), case.node)
+            name = case.name + "".join(f", {path}={value}" for path, value in point.items())
+            cases.append(replace(case, name=name, node=known, point=point))
     return cases
 
 
@@ -80,10 +74,8 @@ def _case(
             raise InputError(f"unknown path {path!r}; paths of serving begin with: {', '.join(_ROOTS)}", path)
     if serving.model not in models:
         models[serving.model] = load_model(serving.model)
-    name = scenario.name + "".join(f", {path}={value}" for path, value in point.items())
-    return ServingCase(
-        name=name, label=scenario.label, serving=serving, model=models[serving.model], node=node
-    )
+    model = models[serving.model]
+    return ServingCase(name=scenario.name, label=scenario.label, serving=serving, model=model, node=node)
 
 
 def set_serving(serving: Serving, path: str, value: object) -> Serving:
