@@ -69,6 +69,13 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
         "copy to the host on compute units": {
             "copy": {**COPY, "destination": "host", "executor": "kernel", "workgroups": 4}
         },
+        "copy from the host on compute units": {
+            "copy": {**COPY, "source": "host", "destination": "gpu", "executor": "kernel", "workgroups": 8}
+        },
+        "copies from the host in a batch": {
+            "tasks": {"copy": {**COPY, "bytes": "64 KiB", "source": "host", "destination": "gpu", "repeat": 8}},
+            "host": {"submission": "batch"},
+        },
         "copy to the host beside stream": {
             "stream": STREAM, "copy": {**COPY, "destination": "host"},
         },
