@@ -92,10 +92,9 @@ def study(
     """
     from c3sim.loading import load_study
     from c3sim.studies import run_study
-    from c3sim.studies.settings import with_settings
 
     on = None if node is None else _node(node)
-    return run_study(with_settings(load_study(_pathlike(name_or_path)), set or {}), node=on, **options)
+    return run_study(load_study(_pathlike(name_or_path)), node=on, settings=set, **options)
 
 
 def prepare(

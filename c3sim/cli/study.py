@@ -62,7 +62,7 @@ def study(
       c3sim study conccl --out results
       c3sim study conccl --no-band --plot conccl.png --json > conccl.json
       c3sim study dma-latte --plot variants.png
-      c3sim study kv-fetch --set serving.model=llama-3-70b --set serving.tensor_parallel=8 --plot kv.png
+      c3sim study kv-fetch --set serving.hit_rate=[0.5,0.75,1] --set serving.layout=per_layer --plot kv.png
       c3sim study my-sweep.yaml --jobs 2
     """
     from c3sim.loading import load_study

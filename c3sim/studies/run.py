@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from c3sim.errors import InputError
@@ -17,6 +17,7 @@ from c3sim.studies.characterisation import characterise
 from c3sim.studies.kv_fetch import kv_study
 from c3sim.studies.rows import Progress, Row, evaluate
 from c3sim.studies.serving_cases import serving_cases
+from c3sim.studies.settings import with_settings
 from c3sim.studies.summary import auto_summary, by_strategy, scenario_entry, strategy_means
 from c3sim.studies.variants import variant_study
 
@@ -33,16 +34,19 @@ def run_study(
     *,
     node: Node | None = None,
     strategies: Sequence[str] | None = None,
+    settings: Mapping[str, object] | None = None,
     band: bool = True,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Run *study*; *node* and *strategies* replace its own, *band* = False skips the band. Raises InputError.
+    """Run *study*; *node* and *strategies* replace its own, *settings* are values by path (settings.py), *band* = False
+    skips the band. Raises InputError.
 
     The result has ``name``, ``node``, ``rows`` (one per case and strategy, with the study's outputs), ``published``,
     and, as far as its outputs ask for them, ``strategies`` and ``scenarios`` (``c3``), ``auto``, ``characterisation``.
     With ``dma_variants``, which stands alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``.
     """
+    study = with_settings(study, settings or {})
     names = tuple(strategies or study.strategies)
     _check(study, names)
     if study.serving is not None:
@@ -67,7 +71,7 @@ def run_study(
     if "c3" in study.outputs:
         result |= _pairs(cases, rows)
         if band and "band" in study.outputs:
-            pool = study_cases(load_study(f"{study.name}-pool"), node)
+            pool = study_cases(with_settings(load_study(f"{study.name}-pool"), settings or {}), node)
             drawn = bands(cases, pool, names, n_jobs=n_jobs, progress=progress)
             for name, edges in drawn.items():
                 result["strategies"][name]["band"] = edges
