@@ -25,11 +25,12 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.placement_checks import check_on_node
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.study import Study
+from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
 from c3sim.yaml_nodes import Item, from_plain, read_yaml
 
 __all__ = [
-    "LoadedNode", "LoadedWorkload", "load_file", "load_hardware", "load_study", "load_workload", "open_workload", "parse_workload",
+    "LoadedNode", "LoadedWorkload", "load_file", "load_hardware", "load_model", "load_study", "load_workload", "open_workload", "parse_workload",
 ]  # fmt: skip
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -149,6 +150,11 @@ def open_workload(path_or_name: str | Path) -> LoadedWorkload:
 def load_study(path_or_name: str | Path) -> Study:
     """A study file. Raises InputErrors."""
     return _load(library.find("study", path_or_name), Study)[0]
+
+
+def load_model(path_or_name: str | Path) -> Transformer:
+    """A language model's file. Raises InputErrors."""
+    return _load(library.find("model", path_or_name), Transformer)[0]
 
 
 def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> Workload:

@@ -8,6 +8,7 @@ from c3sim.specs.workload import Collective, Commands, Copy, StreamKernel, Task
 
 __all__ = ["payload_bytes"]
 
+
 def payload_bytes(node: Node, task: Task) -> float | None:
     """Bytes [B] on all GPUs, or None for a task whose purpose is not to move any (GEMM, hold, host).
 

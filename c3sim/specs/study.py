@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from c3sim.specs.serving import Serving
+
 __all__ = ["Scenario", "Study"]
 
 
@@ -29,6 +31,10 @@ class Study(Spec):
     source: str = ""
     node: str = "mi300x-8"
     workload: str | None = Field(None, description="default workload of the scenarios")
+    serving: Serving | None = Field(
+        None,
+        description="instead of a workload: requests to an inference engine; paths serving.hit_rate and so on",
+    )
     scenarios: tuple[Scenario, ...] = ()
     axes: dict[str, tuple[Any, ...]] = Field(
         {}, description="path -> values; crossed with each other and the scenarios"
@@ -42,6 +48,10 @@ class Study(Spec):
 
     @model_validator(mode="after")
     def _has_something_to_run(self) -> Study:
+        if self.serving is not None:
+            if self.workload is not None or any(s.workload is not None for s in self.scenarios):
+                raise ValueError("a study of serving has no workload; leave it out")
+            return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")
         if self.workload is None and not self.scenarios:
