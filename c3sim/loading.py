@@ -25,12 +25,13 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.placement_checks import check_on_node
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.study import Study
+from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
 from c3sim.yaml_nodes import Item, from_plain, read_yaml
 
 __all__ = [
-    "LoadedNode", "LoadedStudy", "LoadedWorkload", "load_file", "load_hardware", "load_study", "load_workload", "open_study",
-    "open_workload", "parse_workload",
+    "LoadedNode", "LoadedStudy", "LoadedWorkload", "load_file", "load_hardware", "load_model", "load_study", "load_workload",
+    "open_study", "open_workload", "parse_workload",
 ]  # fmt: skip
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -169,6 +170,11 @@ def open_study(path_or_name: str | Path) -> LoadedStudy:
     """As :func:`load_study`, with the lines of the file, for later checks."""
     study, document = _load(library.find("study", path_or_name), Study)
     return LoadedStudy(study=study, file=document.file, places=document.places)
+
+
+def load_model(path_or_name: str | Path) -> Transformer:
+    """A language model's file. Raises InputErrors."""
+    return _load(library.find("model", path_or_name), Transformer)[0]
 
 
 def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> Workload:

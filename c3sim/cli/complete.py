@@ -26,7 +26,7 @@ def studies(incomplete: str) -> list[str]:
 
 def shown(incomplete: str) -> list[str]:
     """Everything that ``show`` takes."""
-    return _names("node", "workload", "study")(incomplete) + strategy(incomplete)
+    return _names("node", "workload", "study", "model")(incomplete) + strategy(incomplete)
 
 
 def strategy(incomplete: str) -> list[str]:
@@ -44,7 +44,7 @@ def strategies(incomplete: str) -> list[str]:
 
 def kinds(incomplete: str) -> list[str]:
     """Kinds of file that have a schema."""
-    return _beginning(incomplete, ["node", "gpu", "workload", "study", "record"])
+    return _beginning(incomplete, ["node", "gpu", "workload", "study", "model", "record"])
 
 
 def charts(incomplete: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from c3sim.specs.quantities import Count
+from c3sim.specs.serving import Serving
 
 __all__ = ["Range", "Scenario", "Search", "Study", "Values"]
 
@@ -63,6 +64,10 @@ class Study(Spec):
     source: str = ""
     node: str = "mi300x-8"
     workload: str | None = Field(None, description="default workload of the scenarios")
+    serving: Serving | None = Field(
+        None,
+        description="instead of a workload: requests to an inference engine; paths serving.hit_rate and so on",
+    )
     scenarios: tuple[Scenario, ...] = ()
     axes: dict[str, Values] = Field(
         {}, description="path -> values or a range; crossed with each other and the scenarios"
@@ -87,6 +92,10 @@ class Study(Spec):
 
     @model_validator(mode="after")
     def _has_something_to_run(self) -> Study:
+        if self.serving is not None:
+            if self.workload is not None or any(s.workload is not None for s in self.scenarios):
+                raise ValueError("a study of serving has no workload; leave it out")
+            return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")
         if self.workload is None and not self.scenarios:

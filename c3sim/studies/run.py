@@ -18,7 +18,10 @@ from c3sim.strategies import STRATEGIES
 from c3sim.studies.band import bands
 from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.characterisation import characterise
+from c3sim.studies.kv_fetch import kv_study
 from c3sim.studies.rows import Progress, Row, evaluate
+from c3sim.studies.serving_cases import serving_cases
+from c3sim.studies.settings import with_settings
 from c3sim.studies.summary import auto_summary, by_strategy, scenario_entry, strategy_means
 from c3sim.studies.variant_energy import intervals_of, variant_energy
 from c3sim.studies.variants import variant_study
@@ -33,11 +36,13 @@ def run_study(
     node: Node | None = None,
     provenance: Mapping[str, Leaf] = MappingProxyType({}),
     strategies: Sequence[str] | None = None,
+    settings: Mapping[str, object] | None = None,
     band: bool = True,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Run *study*; *node* and *strategies* replace its own, *band* = False skips the band. Raises InputError.
+    """Run *study*; *node* and *strategies* replace its own, *settings* are values by path (settings.py), *band* = False
+    skips the band. Raises InputError.
 
     *provenance*: what the file says about the numbers of *node*; without it nothing is known of their intervals.
 
@@ -46,8 +51,11 @@ def run_study(
     With ``dma_variants``, which stands alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``, and
     ``energy`` is that of :mod:`c3sim.studies.variant_energy`.
     """
+    study = with_settings(study, settings or {})
     names = tuple(strategies or study.strategies)
-    _check(names)
+    _check(study, names)
+    if study.serving is not None:
+        return _serving(study, node, progress)
     cases = study_cases(study, node)
     outputs = output_names(study.outputs, study.costs, [case.workload for case in cases])
     if "dma_variants" in study.outputs:
@@ -71,7 +79,7 @@ def run_study(
     if "c3" in study.outputs:
         result |= _pairs(cases, rows)
         if band and "band" in study.outputs:
-            pool = study_cases(load_study(f"{study.name}-pool"), node)
+            pool = study_cases(with_settings(load_study(f"{study.name}-pool"), settings or {}), node)
             drawn = bands(cases, pool, names, n_jobs=n_jobs, progress=progress)
             for name, edges in drawn.items():
                 result["strategies"][name]["band"] = edges
@@ -80,6 +88,16 @@ def run_study(
     if "characterisation" in study.outputs:
         result["characterisation"] = characterise(cases, study.published.get("characterisation", {}))
     return result
+
+
+def _serving(study: Study, node: Node | None, progress: Progress | None) -> dict[str, Any]:
+    """A study of serving, output ``kv_fetch``: the rows of :mod:`c3sim.studies.kv_fetch`, with ``copies`` and ``claims``."""
+    cases = serving_cases(study, node)
+    published = study.published if cases[0].node.name == study.node else {}
+    return {
+        "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
+        **kv_study(cases, published, progress), "published": published,
+    }  # fmt: skip
 
 
 def _pairs(cases: Sequence[Case], rows: Sequence[Sequence[Row]]) -> dict[str, Any]:
@@ -102,7 +120,9 @@ def _shown(study: Study, case: Case, row: Row, outputs: Sequence[str]) -> Row:
     return {"strategy": row["strategy"], "chosen": row["chosen"], **values}
 
 
-def _check(strategies: Sequence[str]) -> None:
+def _check(study: Study, strategies: Sequence[str]) -> None:
+    if (study.serving is not None) != ("kv_fetch" in study.outputs):
+        raise InputError("output 'kv_fetch' and serving belong together; give both or neither", "outputs")
     for index, name in enumerate(strategies):
         if name.partition(":")[0] not in STRATEGIES:
             raise InputError(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")

@@ -29,6 +29,8 @@ _COLUMNS = ("point", "scenario", "strategy", "error")
 def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
     """Node, workloads and outputs of a study. Raises InputError or InputErrors, with file and line."""
     study = loaded.study
+    if study.serving is not None:
+        raise loaded.error("a study of serving has no points of a workload; 'c3sim study' runs it", "serving")
     _check_names(loaded)
     base = node or located(loaded, "node", partial(_node, study.node))
     files: dict[str, Workload] = {}

@@ -101,6 +101,23 @@ def test_out_leaves_table_data_and_picture(cli, two, empty):
     ]
 
 
+def test_set_changes_every_scenario(cli, sweep):
+    """A path that is an axis gets other values, another one joins; text of a list crosses its entries."""
+    result = cli(
+        "study",
+        sweep,
+        "--set",
+        "task.gather.size=[8 MiB]",
+        "--set",
+        "links.bandwidth=[10 GB/s, 20 GB/s]",
+        "--json",
+    )
+    rows = json.loads(result.stdout)["rows"]
+    found = [(row["task.gather.size"], row["links.bandwidth"], row["strategy"]) for row in rows]
+    assert found == [("8 MiB", rate, name) for rate in ("10 GB/s", "20 GB/s") for name in ("base", "sp")]
+    assert rows[0]["wall_s"] > rows[2]["wall_s"]
+
+
 def test_plot(cli, two, empty):
     assert cli("study", two, "--plot", "two.svg", "--jobs", "1").exit_code == 0
     assert "</svg>" in Path("two.svg").read_text(encoding="utf-8")
