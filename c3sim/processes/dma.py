@@ -44,7 +44,8 @@ class DmaCopy:
     """*size* bytes from GPU *source* to *destination* by *engine* of *gpu*.
 
     *mirrored*: every GPU does the same, so what arrives here is drawn here, as part of this copy. *second*: another
-    destination of the same bytes (broadcast). *swap*: as many bytes go the other way, by the same command.
+    destination of the same bytes (broadcast). *swap*: as many bytes go the other way, by the same command; *touching*: of a
+    mirrored swap, how many swaps touch the memory of *gpu* for each that it submits, those of its peers included.
     """
 
     gpu: int
@@ -55,6 +56,7 @@ class DmaCopy:
     mirrored: bool = False
     second: int | None = None
     swap: bool = False
+    touching: float = 1.0
 
     @property
     def pull(self) -> bool:
@@ -228,10 +230,11 @@ class DmaQueues:
             (hop, wire) for start, end in ways for hop in route(node.links.topology, node.gpus, start, end)
         )
         if copy.mirrored:
-            written = float(len(ways))
-            moved = 1.0 + written
+            read = copy.touching
+            written = read if copy.swap else float(len(ways))
+            moved = read + written
             return Traffic(
-                cache=moved, hbm_read=1.0, hbm_write=written, inserted=moved, ports=ports, engine=engine
+                cache=moved, hbm_read=read, hbm_write=written, inserted=moved, ports=ports, engine=engine
             )
         if copy.swap:
             return Traffic(

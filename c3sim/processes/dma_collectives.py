@@ -51,12 +51,17 @@ def _broadcasts(context: Context, gpu: int, task: Collective) -> list[DmaCopy]:
 
 
 def _swaps(context: Context, gpu: int, task: Collective) -> list[DmaCopy]:
-    """Each pair once: with the peers up to half way round, and the pairs half way round by their lower GPU."""
+    """Each pair once: with the peers up to half way round, and the pairs half way round by their lower GPU.
+
+    Every GPU takes part in n - 1 swaps and submits about half of them: its own ones draw what all do in its memory. Of two
+    GPUs one submits the only swap, which then draws on the other's memory itself.
+    """
     gpus = context.node.gpus
     offsets = [*range(1, (gpus + 1) // 2), *([gpus // 2] if gpus % 2 == 0 and gpu < gpus // 2 else [])]
     return [
         DmaCopy(
-            gpu, engine_of(context, offset), gpu, (gpu + offset) % gpus, task.size / gpus, swap=True
+            gpu, engine_of(context, offset), gpu, (gpu + offset) % gpus, task.size / gpus,
+            mirrored=gpus > 2, swap=True, touching=(gpus - 1) / len(offsets) if gpus > 2 else 1.0,
         )
         for offset in offsets
     ]  # fmt: skip
