@@ -114,6 +114,9 @@ class DmaEngines(Spec):
     """DMA engines (SDMA): copies without compute units."""
 
     count: Count = Field(description="engines that can serve peers")
+    commands: tuple[Literal["copy", "broadcast", "swap", "poll"], ...] = Field(
+        min_length=1, description="what a program can ask of an engine; prelaunch needs poll"
+    )
     bandwidth: Bandwidth = Field(description="payload one engine moves at most")
     in_flight: Bytes = Field(description="bytes one engine keeps in flight")
     remote_read_latency: Time = Field(description="what a command that reads from a peer takes longer")
