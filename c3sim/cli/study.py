@@ -54,6 +54,7 @@ def study(
       c3sim study conccl --out results
       c3sim study conccl --no-band --plot conccl.png --json > conccl.json
       c3sim study dma-latte --plot variants.png
+      c3sim study c3-latte --out results
       c3sim study my-sweep.yaml --jobs 2
     """
     from c3sim.loading import load_study
@@ -87,10 +88,8 @@ def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
 
     if plot:
         check_picture(plot)
-        if not {"c3", "dma_variants"} & set(loaded.outputs):
-            message = (
-                f"study {loaded.name!r} has nothing to draw; pictures need the output 'c3' or 'dma_variants'"
-            )
+        if not {"c3", "dma_variants", "c3_variants"} & set(loaded.outputs):
+            message = f"study {loaded.name!r} has nothing to draw; pictures need the output 'c3', 'dma_variants' or 'c3_variants'"
             raise InputError(message, "--plot")
     if out:
         folder = Path(out)
@@ -119,14 +118,15 @@ def _write_all(result: dict[str, Any], folder: Path) -> None:
     write_text(f"{base}.txt", report_text(result))
     write_text(f"{base}.json", json.dumps(result, indent=2, allow_nan=False) + "\n")
     say(f"wrote {base}.txt\nwrote {base}.json")
-    if "strategies" in result or "phases" in result:
+    if "strategies" in result or "phases" in result or "choosers" in result:
         _draw(result, f"{base}.png")
 
 
 def _draw(result: dict[str, Any], path: str) -> None:
+    from c3sim.output.plot_c3_variants import plot_c3_variants
     from c3sim.output.plot_study import plot_study
     from c3sim.output.plot_variants import plot_variants
 
-    draw = plot_variants if "phases" in result else plot_study
+    draw = plot_variants if "phases" in result else plot_c3_variants if "choosers" in result else plot_study
     draw(result, path)
     say(f"wrote {path}")
