@@ -88,7 +88,7 @@ def choose_variants(workload: Workload, node: Node) -> Choice:
             time = isolated(node, with_variants(workload, {name: variant}), name).end
             alone[name][variant.name] = time
             moved = _memory_time(node, *moved_bytes(task, variant.program, node.gpus))
-            hidden = time * (compute + memory) <= compute * compute
+            hidden = 0 < time * (compute + memory) <= compute * compute  # not behind nothing
             rank = (0.0, moved, time) if hidden else (1.0, time)
             best = ranked.setdefault(variant.prelaunched, {})
             if name not in best or rank < best[name][0]:

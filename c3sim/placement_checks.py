@@ -21,7 +21,7 @@ from c3sim.specs.workload import (
 )
 from c3sim.yaml_nodes import join
 
-__all__ = ["check_on_node", "parse_cu_mask"]
+__all__ = ["NEEDS", "check_on_node", "parse_cu_mask"]
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 NEEDS: dict[str, str] = {

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median, quantiles
 from typing import Any
 
+from c3sim.dma_variants import variants
 from c3sim.rewrites import on_compute_units, with_tasks
 from c3sim.runs import isolated, run_traced
 from c3sim.specs.hardware import Node
@@ -20,7 +21,6 @@ from c3sim.studies.rows import Progress
 __all__ = ["VARIANTS", "variant_study"]
 
 VARIANTS = ("pcpy", "bcst", "swap", "b2b")
-ONLY = {"bcst": "all_gather", "swap": "all_to_all"}
 TIMED_PACKETS = 4  # a copy, its signal, and the timestamps around the copy that a measurement of phases adds
 
 
@@ -51,11 +51,12 @@ def variant_study(
 def _row(case: Case, speedups: Mapping[str, Any]) -> dict[str, Any]:
     name, task = gather_of(case)
     base = with_tasks(case.workload, {name: {"backend": "dma"}})
+    possible = {variant.name for variant in variants(case.node, task.op)}
     times = {
         variant + ending: _time(case.node, base, name, variant, prelaunched=bool(ending))
         for variant in VARIANTS
-        if ONLY.get(variant, task.op) == task.op
         for ending in ("", "_pl")
+        if variant + ending in possible
     }
     on_units = on_compute_units(base, case.node)
     columns, table = speedups.get("columns", {}).get(task.op, ()), speedups.get(task.op, {})
