@@ -143,13 +143,13 @@ def test_the_runtimes_submission_is_what_prelaunch_saves(study: dict[str, Any]) 
 
 
 def test_long_collectives_want_every_link(study: dict[str, Any]) -> None:
-    """256 MiB beside a short GEMM, a chunk to each of seven peers: a copy has a link of 48.5 GB/s for it, a broadcast writes
-    two chunks at 41.7 GB/s in all, one engine all seven at 50.8 GB/s: 2 x 48.5 / 41.7 = 2.33, 7 x 48.5 / 50.8 = 6.7 times."""
+    """256 MiB beside a short GEMM, a chunk to each of seven peers: copies have a link of 48.5 GB/s each, a broadcast writes
+    two chunks at 41.7 GB/s in all, one engine fills one link after the other: 2 x 48.5 / 41.7 = 2.33 and 7 times as long."""
     walls = {
         name: entry["wall_s"] for name, entry in row(study, SHORT, "all_gather", 256)["variants"].items()
     }
     assert walls["bcst_pl"] / walls["pcpy_pl"] == pytest.approx(2.33, rel=0.05)
-    assert walls["b2b_pl"] / walls["pcpy_pl"] == pytest.approx(6.7, rel=0.05)
+    assert walls["b2b_pl"] / walls["pcpy_pl"] == pytest.approx(7.0, rel=0.03)
 
 
 def test_a_hidden_broadcast_disturbs_the_gemm_less(study: dict[str, Any]) -> None:

@@ -42,21 +42,25 @@ def _draw(study: Study) -> Figure:
 
     places = settings(study)
     hosts = list(dict.fromkeys(host for host, _ in places))
-    tall = max(3.4, 0.42 * len({row["label"] for row in study["rows"]}))
-    figure = Figure(figsize=(22.0, 0.8 + tall * len(places)), layout="constrained")
+    tall = max(2.6, 0.38 * len({row["label"] for row in study["rows"]}))
+    figure = Figure(figsize=(18.0, 0.8 + tall * len(places)), layout="constrained")
     panels = figure.subplots(len(places), 3, squeeze=False, width_ratios=(1.0, 1.0, 0.7))
     colours = look.colours(_program(name) for row in study["rows"] for name in row["variants"])
     for axes, (host, operation) in zip(panels, places, strict=True):
         rows = [row for row in study["rows"] if (row["host"], row["collective"]) == (host, operation)]
         sizes = sorted({row["size_bytes"] for row in rows})
         what = operation if len(hosts) == 1 else f"{operation}, {host}"
-        _winners(axes[0], rows, sizes, colours, f"{what}: best variant", "good")
+        _winners(axes[0], rows, sizes, colours, what, "good")
         _winners(axes[1], rows, sizes, colours, "without prelaunch", "good_not_prelaunched")
+        axes[1].set_yticklabels([])
         _walls(axes[2], rows, sizes, colours)
+        if host == hosts[0]:
+            axes[2].legend(frameon=False, fontsize=7.5, ncols=2)
     where = f" on {study['node']}" if study.get("node") else ""
     where += f", {hosts[0]}" if len(hosts) == 1 else ""
-    title = f"{study.get('name', 'study')}{where}; numbers: how much longer the wall time is with pcpy (%)"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
+    about = "best variant beside each GEMM; numbers: how much longer the wall time is with pcpy (%)"
+    title = f"{study.get('name', 'study')}{where}: {about}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     return figure
 
 
@@ -81,8 +85,8 @@ def _winners(
         if name != "pcpy":
             lost = pcpy_loss(row, which)
             text = percent(lost, 0 if lost >= 0.1 else 1)
-            axes.text(x, y, text, ha="center", va="center", fontsize=8.5, color=look.INK)
-    axes.imshow(image, aspect="auto")
+            axes.text(x, y, text, ha="center", va="center", fontsize=7.5, color=look.INK)
+    axes.imshow(image, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(labels)), [f"{label}\n{_time(alone[label])}" for label in labels], fontsize=8)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -100,7 +104,7 @@ def _winners(
 
 def _walls(axes: Axes, rows: Rows, sizes: Sequence[int], colours: Mapping[str, str]) -> None:
     """A line per strategy and variant: wall time over the ideal one, mean over the GEMMs."""
-    look.panel(axes, "wall time over the ideal one, mean over the GEMMs", "x")
+    look.panel(axes, "wall time over ideal, mean of GEMMs", "x")
 
     def line(name: str, style: str, **how: Any) -> None:
         found = [[over_ideal(row, name) for row in rows if row["size_bytes"] == bytes_] for bytes_ in sizes]
@@ -119,7 +123,6 @@ def _walls(axes: Axes, rows: Rows, sizes: Sequence[int], colours: Mapping[str, s
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, LOWEST), min(high, HIGHEST))
     _sizes(axes, sizes)
-    axes.legend(frameon=False, fontsize=8.5, ncols=2)
 
 
 def _program(name: str) -> str:
