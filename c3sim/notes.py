@@ -25,6 +25,8 @@ def notes(
     found = []
     if len(chosen.walls) > 1:
         found.append(f"{chosen.candidate.name} is the best of: {', '.join(chosen.walls)}")
+    for name, variant in chosen.candidate.detail.get("variants", {}).items():
+        found.append(f"{name} runs as {variant}, chosen from isolated times")
     if rivals:
         best, loss = auto_loss(chosen, node, rivals)
         found.append(
