@@ -99,8 +99,13 @@ def choose_variants(workload: Workload, node: Node) -> Choice:
 
 
 def moved_bytes(task: Collective, program: str, gpus: int) -> tuple[float, float]:
-    """Bytes read from and written to the memory of one GPU: a broadcast reads once for two peers."""
+    """Bytes read from and written to the memory of one GPU: a broadcast reads once for two peers, what is reduced is read
+    where it is added as well, and an all-reduce gathers afterwards.
+    """
     chunk, peers = task.size * task.repeat / gpus, gpus - 1
+    if task.op in ("reduce_scatter", "all_reduce"):
+        gathered = float(task.op == "all_reduce")
+        return chunk * peers * (2 + gathered), chunk * peers * (1 + gathered)
     return chunk * ((peers + 1) // 2 if program == "bcst" else peers), chunk * peers
 
 

@@ -84,18 +84,18 @@ def _sp_rp(workload: Workload, node: Node, number: int | None) -> tuple[Candidat
 
 def _conccl(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
     _need_collective("conccl", workload)
-    return (Candidate("conccl", on_dma(yardstick(workload, node))),)
+    return (Candidate("conccl", on_dma(yardstick(workload, node), node)),)
 
 
 def _conccl_rp(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
     _need_collective("conccl_rp", workload)
-    moved = on_dma(yardstick(workload, node))
+    moved = on_dma(yardstick(workload, node), node)
     return (Candidate("conccl_rp", withheld(moved, node, memory_bound_streams(moved, node))),)
 
 
 def _conccl_latte(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
     _need_collective("conccl_latte", workload)
-    moved = on_dma(yardstick(workload, node))
+    moved = on_dma(yardstick(workload, node), node)
     choice = choose_variants(moved, node)
     detail = {
         "variants": {name: variant.name for name, variant in choice.variants.items()},
@@ -120,7 +120,7 @@ STRATEGIES: dict[str, Strategy] = {
     "sp": Strategy(_sp, "schedule prioritisation: the kernel with fewer workgroups launched first"),
     "rp": Strategy(_rp, "CUs reserved for the collective: rp:32, or the best of 1 to 16 per die", numbered=True),
     "sp_rp": Strategy(_sp_rp, "sp and rp together: sp_rp:32, or the best of 1 to 16 per die", numbered=True),
-    "conccl": Strategy(_conccl, "collectives on DMA engines (all_gather and all_to_all only)"),
+    "conccl": Strategy(_conccl, "collectives on DMA engines (all_gather and all_to_all; reductions where engines can)"),
     "conccl_rp": Strategy(_conccl_rp, "conccl, and one CU per die withheld from memory-bound GEMMs"),
     "conccl_latte": Strategy(_conccl_latte, "conccl, with the DMA variant and prelaunch that isolated times recommend"),
     "auto": Strategy(_auto, "chosen by heuristics from isolated times; the loss against the best choice is reported"),

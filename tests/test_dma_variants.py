@@ -33,7 +33,7 @@ def workload(*gathers: dict[str, Any], compute: dict[str, Any] | None = GEMM, **
 
 
 def moved(given: Workload, node: Node) -> Workload:
-    return on_dma(yardstick(given, node))
+    return on_dma(yardstick(given, node), node)
 
 
 def with_commands(node: Node, *commands: str) -> Node:

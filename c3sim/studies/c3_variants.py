@@ -101,7 +101,7 @@ def _row(case: Case, strategies: Sequence[str]) -> Row:
             "collective_s": run.tasks[name].end, "fraction_of_ideal": overlap(alone, run.wall).fraction,
         }  # fmt: skip
 
-    moved = on_dma(common)
+    moved = on_dma(common, case.node)
     made = {variant.name: with_variants(moved, {name: variant}) for variant in variants(node, task.op)}
     times = {variant: isolated(node, workload, name).end for variant, workload in made.items()}
     found = {
