@@ -39,5 +39,5 @@ def task_energies(gpu: Gpu, segments: Iterable[Segment]) -> dict[str, float]:
 
 
 def total_energy(node: Node, tasks: Iterable[float], wall: float) -> float:
-    """Energy [J] of the node: its *tasks* [J, all GPUs] and every GPU's idle power for *wall* s."""
-    return sum(tasks) + node.gpu.clock.idle_power * wall * node.gpus
+    """Energy [J] of all nodes' GPUs: their *tasks* [J, all GPUs] and every GPU's idle power for *wall* s."""
+    return sum(tasks) + node.gpu.clock.idle_power * wall * node.ranks

@@ -21,7 +21,7 @@ from c3sim.models.links import route
 from c3sim.processes.context import Context
 from c3sim.specs.workload import Copy
 
-__all__ = ["HOST", "DmaCopy", "DmaQueues", "Step", "engine_of", "task_copies"]
+__all__ = ["HOST", "DmaCopy", "DmaQueues", "Step", "countdown", "engine_of", "task_copies"]
 
 HOST = -1  # as source or destination: host memory
 
@@ -64,7 +64,7 @@ class DmaCopy:
 
 def task_copies(context: Context, gpu: int, task: Copy) -> list[DmaCopy]:
     """A copy task as commands on the engines that serve its peer: this GPU's, or the other end's where it says so."""
-    peer, parts = (gpu + task.peer) % context.node.gpus, task.engines or 1
+    peer, parts = context.node.peer(gpu, task.peer), task.engines or 1
     where = {"gpu": gpu, "peer": peer, "host": HOST}
     source, destination = where[task.source], where[task.destination]
     by = {None: gpu, "push": source, "pull": destination}[task.direction]
@@ -86,7 +86,7 @@ def engine_of(context: Context, offset: int, part: int = 0, parts: int = 1) -> i
     return ((offset - 1) * parts + part) % context.node.gpu.dma_engines.count
 
 
-def _countdown(count: int, then: Callable[[], None]) -> Callable[[], None]:
+def countdown(count: int, then: Callable[[], None]) -> Callable[[], None]:
     """A function that calls *then()* when it is called for the *count*-th time."""
     left = [count]
 
@@ -132,7 +132,7 @@ class DmaQueues:
             else:
                 seen()
 
-        ends = {key: _countdown(len(ring), signalled) for key, ring in rings.items()}
+        ends = {key: countdown(len(ring), signalled) for key, ring in rings.items()}
         if not how.prelaunched and how.submission == "one_by_one":
             for step in steps:
                 key = (step.gpu, step.engine, task if "dma" in self.context.machine.private else "")

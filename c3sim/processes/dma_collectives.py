@@ -32,7 +32,7 @@ def _parallel(context: Context, gpu: int, task: Collective) -> list[DmaCopy]:
     copies = []
     for part in range(parts):
         for offset in range(1, gpus):
-            ends = (gpu, (gpu + offset) % gpus)
+            ends = (gpu, context.node.peer(gpu, offset))
             source, destination = ends if task.direction != "pull" else ends[::-1]
             engine, size = engine_of(context, offset, part, parts), task.size / gpus / parts
             copies.append(DmaCopy(gpu, engine, source, destination, size, True))

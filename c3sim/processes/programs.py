@@ -20,7 +20,7 @@ def program_steps(
     def step(command: Command) -> Step:
         if command.op == "copy":
             assert command.bytes is not None  # held by the schema
-            peer = (gpu + (command.peer or 0)) % context.node.gpus
+            peer = context.node.peer(gpu, command.peer or 0)
             return queues.copy_step(name, DmaCopy(gpu, command.engine, gpu, peer, command.bytes))
         key = (f"{name}:{command.on}", gpu)
 

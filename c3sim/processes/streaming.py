@@ -94,7 +94,7 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
     part = task.bytes / workgroups
     ends = (task.source, task.destination)
     local = ends == ("gpu", "gpu")
-    peer = (gpu + task.peer) % node.gpus
+    peer = node.peer(gpu, task.peer)
     bound = spec.compute_units.copy_bandwidth if local else spec.compute_units.remote_bandwidth
 
     def cost(crowd: int, together: int) -> TileCost:

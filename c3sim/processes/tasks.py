@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from c3sim.checks import parse_after, parse_cu_mask, task_order
-from c3sim.models.collective import plan_collective
 from c3sim.models.gemm import plan_gemm
+from c3sim.models.hierarchy import plan_task
 from c3sim.processes.collectives import ChannelCollective
 from c3sim.processes.context import Context
-from c3sim.processes.dispatcher import Claim, GridShape, usable_cluster
+from c3sim.processes.dispatcher import GridShape, usable_cluster
 from c3sim.processes.dma import DmaQueues, task_copies
 from c3sim.processes.dma_collectives import collective_copies
+from c3sim.processes.engines_and_nics import EngineCollective
 from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
+from c3sim.processes.hierarchical import channel_collective
 from c3sim.processes.kernels import Kernel, KernelSpec
+from c3sim.processes.nics import NicQueue, copy_transfer
 from c3sim.processes.programs import program_steps
 from c3sim.processes.signals import Key, Signals
 from c3sim.processes.streaming import copy_kernel, hold_kernel, stream_kernel
@@ -53,7 +56,7 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
         elif isinstance(task, StreamKernel | Hold) or (isinstance(task, Copy) and task.executor == "kernel"):
             shapes[name] = GridShape(task.workgroups or units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":
-            channels = plan_collective(node, task).channels
+            channels = plan_task(node, task).channels
             size = node.collective_library(task.backend).channels.cluster
             shapes[name] = GridShape(channels, mask, usable_cluster(node.gpu, mask, channels, size))
     return shapes
@@ -80,6 +83,7 @@ class TaskRuns:
         self.unfinished = 0
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._collectives: dict[tuple[str, int], ChannelCollective] = {}
+        self._across_nodes: dict[tuple[str, int], EngineCollective] = {}
         self._ends: dict[tuple[str, int, int], tuple[Call, Call]] = {}
         self._tiles: dict[Key, float] = {}
         self._swapped: dict[str, list[Call]] = {}  # GPUs whose own swaps have ended
@@ -170,15 +174,14 @@ class TaskRuns:
         elif isinstance(task, Collective) and task.backend != "dma":
             self._ends[name, gpu, turn] = (started, done)
             run = self._collective(name, turn, task)
-            plan = run.plan
-            times.detail.update(channels=plan.channels, algorithm=plan.algorithm, protocol=plan.protocol)
+            times.detail.update(run.describe())
             context.after(context.node.gpu.kernels.dispatch_latency, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
             context.after(context.host(gpu, name).busy(task.time), done)
         else:
             started()
-            self._submit_commands(name, gpu, task, done)
+            self._submit_commands(name, gpu, turn, task, done)
 
     def _turns(self, name: str) -> int:
         """How often the task runs as a whole. The copies of a repeated DMA copy are submitted together instead."""
@@ -191,7 +194,23 @@ class TaskRuns:
             return self.context.node.collective_library(task.backend).enqueue_time
         return self.context.node.host.launch_time
 
-    def _submit_commands(self, name: str, gpu: int, task: Collective | Copy | Commands, done: Call) -> None:
+    def _submit_commands(
+        self, name: str, gpu: int, turn: int, task: Collective | Copy | Commands, done: Call
+    ) -> None:
+        def finished() -> None:
+            if isinstance(task, Collective):
+                for chunk in range(task.chunks):  # the engines report completion of whole copies only
+                    self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
+            done()
+
+        if isinstance(task, Copy) and task.executor == "nic":
+            NicQueue(self.context, name, gpu).post(copy_transfer(self.context.node, gpu, task), finished)
+            return
+        if isinstance(task, Collective) and self.context.node.nodes > 1:
+            if (name, turn) not in self._across_nodes:
+                self._across_nodes[name, turn] = EngineCollective(self.context, self.queues, name, task)
+            self._across_nodes[name, turn].submit(gpu, finished)
+            return
         if isinstance(task, Commands):
             steps = program_steps(self.context, self.queues, self.signals, name, gpu, task)
         else:
@@ -215,12 +234,6 @@ class TaskRuns:
                         finish()
             else:
                 finished()
-
-        def finished() -> None:
-            if isinstance(task, Collective):
-                for chunk in range(task.chunks):  # the engines report completion of whole copies only
-                    self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
-            done()
 
         self.queues.submit(name, gpu, steps, ended)
 
@@ -264,15 +277,13 @@ class TaskRuns:
         key = (name, turn)
         if key not in self._collectives:
             context, kernels = self.context, self.context.node.gpu.kernels
-            channels = context.node.collective_library(task.backend).channels
 
             def chunk_done(chunk: int) -> None:
                 for gpu in context.machine.gpus:
                     self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
 
-            self._collectives[key] = ChannelCollective(
-                context, name, plan_collective(context.node, task),
-                Claim(channels.lds, channels.registers, channels.waves), task.chunks,
+            self._collectives[key] = channel_collective(
+                context, name, task,
                 started=lambda rank: self._ends[name, rank, turn][0](),
                 chunk_done=chunk_done,
                 done=lambda rank: context.after(kernels.completion_latency, self._ends[name, rank, turn][1]),

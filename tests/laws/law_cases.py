@@ -4,6 +4,7 @@ made here."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,13 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.quantities import Unit
 from c3sim.specs.workload import Workload
 
+def at_most(nodes: int, node: Node) -> Node:
+    """*node* with no more than *nodes* like it, which an unfolded run can do without."""
+    if node.nodes <= nodes:
+        return node
+    return node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
+
+
 REL = 1e-9  # what rounding may do to a time, a rate or a sum of bytes
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 GEMM = {"kind": "gemm", "m": 2048, "n": 2048, "k": 1024}
@@ -26,7 +34,7 @@ BIG = {"kind": "gemm", "m": 4096, "n": 4096, "k": 512}
 STREAM = {"kind": "stream", "pattern": "copy", "bytes": "32 MiB"}
 COPY = {"kind": "copy", "bytes": "4 MiB"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": "8 MiB"}
-NODES: dict[str, Node] = {name: load_hardware(name).node for name in library.names("node")}
+NODES: dict[str, Node] = {name: at_most(2, load_hardware(name).node) for name in library.names("node")}
 
 
 def made(node: Node) -> dict[str, dict[str, Any]]:
@@ -152,7 +160,46 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
         cases[op] = {op: task}
         cases[f"gemm then {op}"] = {"gemm": GEMM, op: task}
         cases[f"{op} then gemm"] = {op: task, "gemm": GEMM}
+    if node.nodes > 1:
+        cases = {name: case for name, case in cases.items() if not ONE_NODE.search(name)} | across_nodes(node)
     return {name: case if "tasks" in case else {"tasks": case} for name, case in cases.items()}
+
+
+ONE_NODE = re.compile("by broadcasts|by swaps|back to back")  # variants of DMA collectives that stay in a node
+
+
+def across_nodes(node: Node) -> dict[str, Any]:
+    """What only several nodes have: algorithms, phases, NICs."""
+    algorithms = {op: ("hierarchical", "direct", *(["ring"] if op != "all_to_all" else [])) for op in COLLECTIVES}
+    cases: dict[str, Any] = {
+        f"{op}, {algorithm}": {op: {**GATHER, "op": op, "algorithm": algorithm}}
+        for op in COLLECTIVES
+        for algorithm in algorithms[op]
+    }
+    for op in COLLECTIVES:
+        phased = {**GATHER, "op": op, "algorithm": "hierarchical", "pipeline": 3}
+        cases[f"gemm beside {op} in three parts"] = {op: phased, "gemm": BIG}
+    far = {**COPY, "executor": "nic", "peer": node.gpus}
+    cases |= {
+        "phases one after the other": {"gather": {**GATHER, "algorithm": "hierarchical", "pipeline": 1}},
+        "chunks of a hierarchical all_gather release gemms": {
+            "gather": {**GATHER, "algorithm": "hierarchical", "chunks": 2, "repeat": 2},
+            "gemm": {**GEMM, "after": ["gather.chunk[0]"]},
+        },
+        "DMA all_gather in four parts": {"gather": {**GATHER, "backend": "dma", "pipeline": 4}},
+        "DMA all_to_all, straight": {
+            "swap": {**GATHER, "op": "all_to_all", "backend": "dma", "algorithm": "direct"},
+        },
+        "copy to another node": {"copy": far},
+        "copies to another node, in turn, beside stream": {
+            "copy": {**far, "gpus": "all", "repeat": 3}, "stream": STREAM,
+        },
+        "copy to another node beside all_reduce": {"copy": far, "reduce": {**GATHER, "op": "all_reduce"}},
+        "small all_reduce, eager": {
+            "tasks": {"reduce": {**GATHER, "op": "all_reduce", "size": "64 KiB"}}, "host": {"launch": "eager"},
+        },
+    }  # fmt: skip
+    return cases
 
 
 def parsed(name: str, case: Mapping[str, Any]) -> Workload:

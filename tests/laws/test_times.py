@@ -47,7 +47,7 @@ def test_folded_equals_unfolded(case: Case) -> None:
     run."""
     folded = simulate(case.node, case.workload, fold=True)
     unfolded = simulate(case.node, case.workload, fold=False)
-    assert {gpu for _, gpu in unfolded.times} == set(range(case.node.gpus))
+    assert {gpu for _, gpu in unfolded.times} == set(range(case.node.ranks))
     for (name, gpu), times in unfolded.times.items():
         one = folded.times[name, 0]
         assert [times.ready, times.start, times.end] == pytest.approx(
