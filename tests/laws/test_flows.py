@@ -7,6 +7,7 @@ import random
 import pytest
 import simpy
 from law_cases import REL, Case, every_case
+from law_network import between_nodes
 from law_observer import limit, observed
 
 from c3sim.engine.fluid import Flow, Fluid
@@ -166,7 +167,8 @@ SENT = {
 def test_bytes_sent_equal_bytes_received(case: Case) -> None:
     """Every GPU simulated. A GPU between sender and receiver passes on what it gets, so at each GPU what
     leaves and what arrives differ by what the workload makes it send and receive, and links carry bytes x
-    hops in all."""
+    hops in all. Between nodes, NICs send and receive what the tasks ask for, and leaf switches what of it crosses the
+    spine."""
     node, gpus = case.node, case.node.ranks
     outcome, seen = observed(case, fold=False)
     moved = seen.moved()
@@ -195,6 +197,13 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
             sent_each = _sent_in_node(node, task, outcome.times[name, 0].detail["algorithm"])
             hops += task.repeat * gpus * sent_each * task.size * _stretch(case, name, outcome)
     assert sum(sent) == pytest.approx(hops, rel=REL)
+    if node.nodes > 1:
+        carried = [
+            sum(amount for name, amount in moved.items() if name.endswith(end))
+            for end in ("nic.out", "nic.in", ".up", ".down")
+        ]
+        wanted, crossing = between_nodes(case, outcome)
+        assert carried == pytest.approx([wanted, wanted, crossing, crossing], rel=REL)
     scale = max(sum(sent), 1.0)
     assert [s - r for s, r in zip(sent, received, strict=True)] == pytest.approx(net, abs=REL * scale)
 
