@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output.layout import add_row, make_table, show, stack
+from c3sim.output.phase_table import phase_tables
 from c3sim.output.text import MISSING, figures, percent, time_unit, times
 from c3sim.result import Result
 
@@ -51,6 +52,7 @@ def run_table(result: Result) -> Group:
         title,
         whole,
         table,
+        *phase_tables(result),
         "slowdown: time, queueing included, over isolated time",
         *(f"note: {note}" for note in result.notes),
     )

@@ -209,7 +209,9 @@ class TaskRuns:
         if isinstance(task, Collective) and self.context.node.nodes > 1:
             if (name, turn) not in self._across_nodes:
                 self._across_nodes[name, turn] = EngineCollective(self.context, self.queues, name, task)
-            self._across_nodes[name, turn].submit(gpu, finished)
+            run = self._across_nodes[name, turn]
+            self.times[name, gpu].detail["parts"] = run.parts
+            run.submit(gpu, finished)
             return
         if isinstance(task, Commands):
             steps = program_steps(self.context, self.queues, self.signals, name, gpu, task)
