@@ -15,18 +15,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from c3sim.api import compare, explain, run, study
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
-    from c3sim.loading import load_hardware, load_workload
+    from c3sim.loading import load_hardware, load_workload, parse_workload
+    from c3sim.programs import Program
     from c3sim.result import Result
 
 __all__ = [
-    "C3simError", "DeadlockError", "InputError", "InputErrors", "Result", "__version__", "compare", "explain",
-    "load_hardware", "load_workload", "run", "study",
+    "C3simError", "DeadlockError", "InputError", "InputErrors", "Program", "Result", "__version__", "compare", "explain",
+    "load_hardware", "load_workload", "parse_workload", "run", "study",
 ]  # fmt: skip
 
 _HOME = {
     **dict.fromkeys(("compare", "explain", "run", "study"), "c3sim.api"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
-    **dict.fromkeys(("load_hardware", "load_workload"), "c3sim.loading"),
+    **dict.fromkeys(("load_hardware", "load_workload", "parse_workload"), "c3sim.loading"),
+    "Program": "c3sim.programs",
     "Result": "c3sim.result",
 }
 

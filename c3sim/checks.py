@@ -25,6 +25,7 @@ _OF_ENGINES = {
     "direction": "engines have a direction",
     "engines": "a transfer by engines is split over them",
     "variant": "engines have variants",
+    "ways": "engines have queues",
 }
 _AFTER_ALLOWED = "write task, task.tiles[25%] or task.chunk[0]"
 
@@ -144,6 +145,8 @@ def _variant_errors(task: Collective, path: str) -> list[InputError]:
         return [InputError(f"the engines of {task.variant!r} push", join(path, "direction"))]
     if task.engines is not None and only is not None:
         return [InputError(f"{task.variant!r} has an engine per command", join(path, "engines"))]
+    if task.ways is not None and task.variant != "b2b":
+        return [InputError("queues are dealt to by variant b2b only", join(path, "ways"))]
     return []
 
 

@@ -33,7 +33,8 @@ def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
         return model.model_validate(data)
     except ValidationError as error:
         for path, entry in _one_each(error, document.places):
-            if not _is_noted(path, document.bad):
+            follows = entry["type"] == "too_short" and any(bad.startswith(f"{path}[") for bad in document.bad)
+            if not follows and not _is_noted(path, document.bad):
                 message = _message(entry, document.texts.get(path))
                 line = nearest_place(path, document.places)
                 document.errors.append(InputError(message, path, document.file, line))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from c3sim.cluster_checks import across_nodes_errors, nic_copy_errors
+from c3sim.dma_checks import command_errors, engine_errors, peer_errors, reduce_errors
 from c3sim.errors import InputError, InputErrors
 from c3sim.hints import unknown
 from c3sim.models.collective import ALGORITHMS
@@ -69,13 +70,13 @@ def check_on_node(workload: Workload, node: Node) -> None:
         elif isinstance(task, Copy) and task.executor == "nic":
             errors += nic_copy_errors(task, node, path)
         elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
-            errors += _peer_errors(task.peer, node, join(path, "peer"))
+            errors += peer_errors(task.peer, node, join(path, "peer"))
         elif isinstance(task, StreamKernel) and task.flops_per_byte:
             errors += _vector_errors(node, join(path, "flops_per_byte"))
         elif isinstance(task, Commands):
-            errors += _program_errors(task, node, path)
+            errors += command_errors(task, node, path)
         if isinstance(task, Collective | Copy):
-            errors += _engine_errors(task.engines, node, join(path, "engines"))
+            errors += engine_errors(task, node, path)
     for name, stream in workload.streams.items():
         try:
             parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)
@@ -117,7 +118,9 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
             )
         )
     if task.backend == "dma":
-        return errors
+        return errors + reduce_errors(
+            task.op in ("all_reduce", "reduce_scatter"), node, join(path, "backend")
+        )
     if task.backend is not None and task.backend not in node.collective_libraries:
         allowed = (*node.collective_libraries, "dma")
         return [*errors, InputError(unknown("backend", task.backend, allowed), join(path, "backend"))]
@@ -162,35 +165,3 @@ def _vector_errors(node: Node, path: str) -> list[InputError]:
     if "fp32" in node.gpu.compute_units.flops_per_cycle:
         return []
     return [InputError(f"{node.gpu.name} gives no fp32 flops_per_cycle; needed for vector FLOP", path)]
-
-
-def _engine_errors(engines: int | None, node: Node, path: str) -> list[InputError]:
-    have = node.gpu.dma_engines.count
-    if engines is None or engines <= have:
-        return []
-    return [
-        InputError(f"got {engines}; must be at most {have}, a GPU of {node.name} has {have} engines", path)
-    ]
-
-
-def _peer_errors(peer: int, node: Node, path: str) -> list[InputError]:
-    if node.gpus < 2:
-        return [InputError(f"a copy to a peer on {node.gpus} GPU; needs a node of at least 2", path)]
-    if peer >= node.gpus:
-        return [
-            InputError(f"got {peer}; must be at most {node.gpus - 1} on a node of {node.gpus} GPUs", path)
-        ]
-    return []
-
-
-def _program_errors(task: Commands, node: Node, path: str) -> list[InputError]:
-    errors = []
-    engines = node.gpu.dma_engines.count
-    for i, command in enumerate(task.program):
-        where = join(join(path, "program"), i)
-        if command.peer is not None:
-            errors += _peer_errors(command.peer, node, join(where, "peer"))
-        if command.engine >= engines:
-            message = f"got {command.engine}; must be at most {engines - 1}, there are {engines} engines"
-            errors.append(InputError(message, join(where, "engine")))
-    return errors

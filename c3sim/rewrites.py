@@ -79,7 +79,10 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
             if not having:
                 message = f"no collective library of {node.name} has {task.op!r}"
                 raise InputError(message, f"tasks.{name}.op")
-            changes[name] = {"backend": having[0], "direction": None, "engines": None, "variant": None}
+            changes[name] = {
+                "backend": having[0],
+                **dict.fromkeys(("direction", "engines", "variant", "ways")),
+            }
     return with_tasks(workload, changes)
 
 

@@ -11,10 +11,11 @@ from c3sim.engine.fluid import Fluid, Observer
 from c3sim.errors import DeadlockError
 from c3sim.machine import Machine
 from c3sim.processes.context import Context
+from c3sim.processes.dma_copies import same_sharing
 from c3sim.processes.tasks import TaskRuns, Times, grid_shapes
 from c3sim.result import Span
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Copy, Task, Workload
+from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
 
 __all__ = ["Outcome", "can_fold", "simulate"]
 
@@ -37,17 +38,19 @@ class Outcome:
 
 
 def can_fold(workload: Workload, node: Node) -> bool:
-    """Whether one GPU can stand for all, of all nodes: every GPU does the same, and host and network treat them alike.
+    """Whether one GPU can stand for all, of all nodes: every GPU does the same, host and network treat them alike.
 
-    The three topologies map onto themselves when GPUs are renumbered cyclically, so within a node only tasks and host
-    decide. Nodes are alike if all leaf switches have as many of them.
+    The three topologies map onto themselves when GPUs are renumbered cyclically, so within a node only tasks, the map of DMA
+    engines and host decide. Nodes are alike if all leaf switches have as many of them.
     """
     if not _nodes_alike(workload, node):
         return False
-    if any(isinstance(task, Copy) and task.gpus == "first" for task in workload.tasks.values()):
+    if any(isinstance(task, Copy | Commands) and task.gpus == "first" for task in workload.tasks.values()):
         return False
     if any(isinstance(task, Collective) and task.variant == "swap" for task in workload.tasks.values()):
         return False  # one GPU of each pair submits
+    if node.engine_map is not None and not _engines_alike(workload, node):
+        return False
     if workload.host.threads == "per_gpu":
         return True
     by_dma = any(
@@ -73,6 +76,14 @@ def _changes_rail(task: Task, node: Node) -> bool:
     peer is not in the same place of its node.
     """
     return isinstance(task, Copy) and task.executor == "nic" and task.peer % node.gpus != 0
+
+
+def _engines_alike(workload: Workload, node: Node) -> bool:
+    """Whether DMA commands share engines in the same way on every GPU, though the map numbers them differently."""
+    for task in workload.tasks.values():
+        if isinstance(task, Commands) and any(command.engine is not None for command in task.program):
+            return False  # a number means another peer's engine on every GPU
+    return same_sharing(node)
 
 
 def simulate(

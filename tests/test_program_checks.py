@@ -1,4 +1,4 @@
-"""DMA programs: every wait needs a signal of its own program that some engine reaches."""
+"""DMA programs: every poll needs an atomic or fence of its own program that some engine reaches."""
 
 import pytest
 
@@ -9,12 +9,12 @@ from c3sim.simulation import simulate
 from c3sim.specs.workload import Workload
 
 
-def wait(on, engine=0):
-    return {"op": "wait", "on": on, "engine": engine}
+def poll(on, engine=0, value=1):
+    return {"op": "poll", "on": on, "engine": engine, "value": value}
 
 
-def signal(on, engine=0):
-    return {"op": "signal", "on": on, "engine": engine}
+def atomic(on, engine=0, **fields):
+    return {"op": "atomic", "on": on, "engine": engine, **fields}
 
 
 def workload(*program, **others):
@@ -26,10 +26,13 @@ def workload(*program, **others):
 @pytest.mark.parametrize(
     "program",
     [
-        [signal("a"), wait("a")],
-        [wait("a"), signal("a", 1)],  # another engine sends it meanwhile
-        [wait("a"), signal("b"), signal("a", 1), wait("b", 1)],
-        [wait("a"), signal("b"), wait("b", 1), signal("c", 1), signal("a", 2), wait("c", 2)],
+        [atomic("a"), poll("a")],
+        [poll("a"), atomic("a", 1)],  # another engine sends it meanwhile
+        [poll("a"), atomic("b"), atomic("a", 1), poll("b", 1)],
+        [atomic("a", 1), atomic("a", 2), poll("a", value=2)],  # counts
+        [poll("a", value=3), {"op": "fence", "on": "a", "engine": 1, "value": 3}],
+        [poll("a"), atomic("a", 1, peer=1)],  # its peer's word; another GPU does the same for it
+        [poll("a"), atomic("b"), poll("b", 1), atomic("c", 1), atomic("a", 2), poll("c", 2)],
     ],
 )
 def test_programs_that_end(program):
@@ -40,9 +43,10 @@ def test_programs_that_end(program):
 @pytest.mark.parametrize(
     ("program", "stuck"),
     [
-        ([wait("a"), signal("a")], [0]),  # behind itself
-        ([wait("a"), signal("b"), wait("b", 1), signal("a", 1)], [0, 2]),  # two engines wait for each other
-        ([signal("x"), wait("a"), signal("a"), wait("x", 1)], [1]),
+        ([poll("a"), atomic("a")], [0]),  # behind itself
+        ([atomic("a", 1), poll("a", value=2)], [1]),  # not far enough
+        ([poll("a"), atomic("b"), poll("b", 1), atomic("a", 1)], [0, 2]),  # two engines wait for each other
+        ([atomic("x"), poll("a"), atomic("a"), poll("x", 1)], [1]),
     ],
 )
 def test_programs_that_would_wait_for_ever(program, stuck):
@@ -52,8 +56,8 @@ def test_programs_that_would_wait_for_ever(program, stuck):
     assert all("it would wait for ever" in error.message for error in caught.value.errors)
 
 
-def test_signals_belong_to_their_program():
-    """The simulator keeps them apart by task, so a wait for another task's signal would never end."""
+def test_words_belong_to_their_program():
+    """The simulator keeps them apart by task, so a poll for another task's word would never end."""
     with pytest.raises(InputErrors) as caught:
-        check_workload(workload(wait("go"), other=[signal("go")]))
-    assert str(caught.value) == "tasks.dma.program[0].on: unknown signal 'go'; allowed: none"
+        check_workload(workload(poll("go"), other=[atomic("go")]))
+    assert str(caught.value) == "tasks.dma.program[0].on: unknown word 'go'; allowed: none"

@@ -10,12 +10,14 @@ acknowledgement; how many reads it can have open over a link is a number of its 
 What is not payload on the link (headers, requests) is the engine's ``link_efficiency`` in that direction.
 
 A broadcast reads each byte once and writes it twice; an engine's ``broadcast_bandwidth`` counts what it writes. A swap moves as
-many bytes each way, both through the same data path and out of the same bytes in flight.
+many bytes each way, both through the same data path and out of the same bytes in flight. An engine that can reduce adds at
+most ``reduce_bandwidth`` to what lies at the destination, which is read there first.
 """
 
 from __future__ import annotations
 
-from c3sim.specs.hardware import DmaEngines, Node
+from c3sim.specs.dma_engines import DmaEngines, Operation
+from c3sim.specs.hardware import Node
 
 __all__ = ["engine_rate", "engine_work"]
 
@@ -33,8 +35,15 @@ def engine_rate(
     return min(engine.bandwidth / work, open_bytes / trip / ways)
 
 
-def engine_work(engine: DmaEngines, *, broadcast: bool = False, swap: bool = False) -> float:
-    """Bytes of the engine's data path that one byte of progress takes: 1 of a copy."""
-    if broadcast:
-        return 2 * engine.bandwidth / engine.broadcast_bandwidth
-    return 2.0 if swap else 1.0
+def engine_work(engine: DmaEngines, op: Operation = "copy", *, ways: int = 1) -> float:
+    """Bytes of the engine's data path that one byte of progress takes: 1 of a copy. *ways*: destinations of a broadcast.
+
+    Raises ValueError for a reduction by engines that cannot (checked on input).
+    """
+    if op == "broadcast" and ways > 1:
+        return ways * engine.bandwidth / engine.broadcast_bandwidth
+    if op == "reduce":
+        if engine.reduce_bandwidth is None:
+            raise ValueError("these engines cannot reduce: dma_engines.reduce_bandwidth is null")
+        return max(1.0, engine.bandwidth / engine.reduce_bandwidth)
+    return 2.0 if op == "swap" else 1.0

@@ -2,7 +2,7 @@
 
 A *study* is ``{"rows": [{"collective", "size_bytes", "variants": {NAME: {"time_us"}}, "rccl": {"time_us"}, "best",
 "speedups": {NAME: x}, "published": {NAME: x}}], "phases": [{"size_bytes", "control", "schedule", "copy", "sync"}],
-"errors": {"of", "median", "p90", "max"}}``; shares and errors are 0..1. ``name``, ``node``, ``errors`` may be left out.
+"claims": [{"what", "published", "simulated"}], "errors": {"of", "median", "p90", "max"}}``; shares and errors are 0..1. ``name``, ``node``, ``errors`` may be left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from c3sim.output.text import MISSING, figures, percent, size
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["phase_table", "variant_parts", "variant_table"]
+__all__ = ["claim_table", "phase_table", "variant_parts", "variant_table"]
 
 PHASES = ("control", "schedule", "copy", "sync")
 
@@ -27,6 +27,7 @@ def variant_parts(study: Mapping[str, Any]) -> list[Any]:
     return [
         phase_table(study),
         *(variant_table(study, operation) for operation in operations),
+        *([claim_table(study)] if study.get("claims") else []),
         _remarks(study),
     ]
 
@@ -62,6 +63,18 @@ def phase_table(study: Mapping[str, Any]) -> Group:
         )
         add_row(table, size(row["size_bytes"]), *cells)
     return stack("phases of one copy to a peer", table, "simulated / published (calibration)")
+
+
+def claim_table(study: Mapping[str, Any]) -> Group:
+    """A row per published claim: ratios of times, simulated and published."""
+    table = make_table(["ratio of times"], ["simulated\n(x)", "published\n(x)"])
+    for claim in study["claims"]:
+        add_row(table, claim["what"], f"{claim['simulated']:.2f}", f"{claim['published']:.2f}")
+    return stack(
+        "published claims",
+        table,
+        "small: below 32 MiB; geometric means; compute units: the library's kernels",
+    )
 
 
 def _remarks(study: Mapping[str, Any]) -> Any:

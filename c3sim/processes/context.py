@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,15 +26,43 @@ class HostThread:
         self.env = env
         self.free_at = 0.0
         self._batch: tuple[str, float] | None = None
+        self._blocked = False
+        self._waiting: deque[Callable[[], object]] = deque()
 
     def open_batch(self, task: str, time: float) -> None:
         """Begin a batch; what the same thread submits for the same task at this instant goes into one."""
         if self._batch != (task, self.env.now):
             self._batch = (task, self.env.now)
-            self.busy(time)
+            self.when_free(partial(self._reserve, time))
 
-    def busy(self, time: float) -> float:
-        """Reserve the thread for *time* s; returns the delay from now until that is done."""
+    def do(self, time: float, call: Callable[[], None]) -> None:
+        """Work for *time* s, behind everything asked before; then *call()*."""
+        self.when_free(partial(self.occupy, time, call))
+
+    def when_free(self, job: Callable[[], object]) -> None:
+        """Call *job* at once, or, while the thread is blocked, once it no longer is; a job occupies the thread."""
+        if self._blocked:
+            self._waiting.append(job)
+        else:
+            job()
+
+    def occupy(self, time: float, call: Callable[[], None]) -> None:
+        """As :meth:`do`, by who has the thread, blocked or not."""
+        timeout = self.env.timeout(self._reserve(time))
+        timeout.callbacks.append(lambda _event: call())
+
+    def block(self) -> None:
+        """Nothing but what has the thread goes on until :meth:`release`."""
+        self._blocked = True
+
+    def release(self) -> None:
+        """Go on with what was asked meanwhile, in order."""
+        self._blocked = False
+        while self._waiting and not self._blocked:
+            self._waiting.popleft()()
+
+    def _reserve(self, time: float) -> float:
+        """Take the thread for *time* s; returns the delay from now until that is done."""
         self.free_at = max(self.free_at, self.env.now) + time
         return self.free_at - self.env.now
 

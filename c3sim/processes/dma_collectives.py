@@ -1,71 +1,97 @@
-"""Collectives on DMA engines as lists of copies: what each GPU asks its engines to do, by variant.
+"""Collectives on DMA engines as command programs: what each GPU asks its engines to do, by variant.
 
     pcpy  a copy to every peer, each on an engine of its own (or split over several)
-    bcst  all-gather only: a broadcast for every two peers; the engine reads once and writes twice
+    bcst  all-gather only: a broadcast for every two peers (or as many as one can have); the engine reads once and writes to each
     swap  all-to-all only: one command per pair of GPUs exchanges what they have for each other, in place
-    b2b   the copies back to back on one engine (or dealt over several), with one signal at the end
+    b2b   the copies back to back on one engine (or dealt over several, and over queues of each), with one signal at the end
 
-Names as in arXiv 2511.06605. Prelaunch is the host's (``host.prelaunched``) and works with each of them.
+Names as in arXiv 2511.06605. Prelaunch is the host's (``host.prelaunched``) and works with each of them. Reduce-scatter and
+all-reduce need engines that reduce (``dma_engines.reduce_bandwidth``): every GPU adds its part to what its peers have, and, for
+an all-reduce, tells them by an atomic, waits for theirs, and copies its reduced part to all.
 """
 
 from __future__ import annotations
 
-from c3sim.processes.context import Context
-from c3sim.processes.dma import DmaCopy, engine_of
+from c3sim.processes.dma_copies import engine_for
+from c3sim.specs.commands import Command
+from c3sim.specs.dma_engines import Operation
+from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 
-__all__ = ["collective_copies"]
+__all__ = ["collective_program"]
 
 
-def collective_copies(context: Context, gpu: int, task: Collective) -> list[DmaCopy]:
-    """What *gpu* submits for *task*, in order."""
-    made = {"bcst": _broadcasts, "swap": _swaps, "b2b": _back_to_back}.get(task.variant or "", _parallel)
-    return made(context, gpu, task)
+def collective_program(node: Node, gpu: int, task: Collective) -> tuple[Command, ...]:
+    """What *gpu* submits for *task* (backend dma), in order."""
+    if task.variant == "bcst":
+        return _broadcasts(node, gpu, task)
+    if task.variant == "swap":
+        return _swaps(node, gpu, task)
+    if task.op == "reduce_scatter":
+        return _to_all(node, gpu, task, "reduce")
+    if task.op == "all_reduce":
+        return _reduced_then_gathered(node, gpu, task)
+    return _to_all(node, gpu, task, "copy")
 
 
-def _parallel(context: Context, gpu: int, task: Collective) -> list[DmaCopy]:
+def _to_all(node: Node, gpu: int, task: Collective, op: Operation) -> tuple[Command, ...]:
     """size/n to each peer (push) or from each (pull).
 
-    The commands of one round go to different peers, so that all links are busy from the first round on.
+    The commands of one round go to different peers, so that all links are busy from the first round on. Back to back,
+    the peers are dealt over engines, then over their queues.
     """
-    gpus, parts = context.node.gpus, task.engines or 1
-    copies = []
+    parts = 1 if task.variant == "b2b" else task.engines or 1
+    commands = []
     for part in range(parts):
-        for offset in range(1, gpus):
-            ends = (gpu, context.node.peer(gpu, offset))
-            source, destination = ends if task.direction != "pull" else ends[::-1]
-            engine, size = engine_of(context, offset, part, parts), task.size / gpus / parts
-            copies.append(DmaCopy(gpu, engine, source, destination, size, True))
-    return copies
+        for offset in range(1, node.gpus):
+            engine, queue = _place(node, gpu, task, offset, part)
+            commands.append(
+                Command(
+                    op=op, bytes=task.size / node.gpus / parts, peer=offset, direction=task.direction or "push",
+                    engine=engine, queue=queue,
+                )
+            )  # fmt: skip
+    return tuple(commands)
 
 
-def _broadcasts(context: Context, gpu: int, task: Collective) -> list[DmaCopy]:
-    """Peers two by two; with an odd number of peers the last one gets a copy."""
-    gpus = context.node.gpus
-    copies = []
-    for turn, offset in enumerate(range(1, gpus, 2), start=1):
-        second = (gpu + offset + 1) % gpus if offset + 1 < gpus else None
-        engine, first = engine_of(context, turn), (gpu + offset) % gpus
-        copies.append(DmaCopy(gpu, engine, gpu, first, task.size / gpus, True, second=second))
-    return copies
+def _place(node: Node, gpu: int, task: Collective, offset: int, part: int) -> tuple[int, int]:
+    """Engine and queue of what goes to the peer at *offset*."""
+    engines = task.engines or 1
+    if task.variant != "b2b":
+        return engine_for(node, gpu, offset, part, engines)
+    turn = offset - 1
+    return engine_for(node, gpu, 1 + turn % engines)[0], turn // engines % (task.ways or 1)
 
 
-def _swaps(context: Context, gpu: int, task: Collective) -> list[DmaCopy]:
+def _broadcasts(node: Node, gpu: int, task: Collective) -> tuple[Command, ...]:
+    """Peers in groups; a group of one gets a copy. The engine of the map for the first of them, or engines in turn."""
+    most, size = node.gpu.dma_engines.broadcast_destinations, task.size / node.gpus
+    commands = []
+    for turn, first in enumerate(range(1, node.gpus, most), start=1):
+        peers = tuple(range(first, min(first + most, node.gpus)))
+        engine, _ = engine_for(node, gpu, first if node.engine_map else turn)
+        if len(peers) > 1:
+            commands.append(Command(op="broadcast", bytes=size, peers=peers, engine=engine))
+        else:
+            commands.append(Command(op="copy", bytes=size, peer=first, engine=engine))
+    return tuple(commands)
+
+
+def _swaps(node: Node, gpu: int, task: Collective) -> tuple[Command, ...]:
     """Each pair once: with the peers up to half way round, and the pairs half way round by their lower GPU."""
-    gpus = context.node.gpus
+    gpus = node.gpus
     offsets = [*range(1, (gpus + 1) // 2), *([gpus // 2] if gpus % 2 == 0 and gpu < gpus // 2 else [])]
-    return [
-        DmaCopy(
-            gpu, engine_of(context, offset), gpu, (gpu + offset) % gpus, task.size / gpus, swap=True
-        )
-        for offset in offsets
-    ]  # fmt: skip
+    return tuple(Command(op="swap", bytes=task.size / gpus, peer=offset) for offset in offsets)
 
 
-def _back_to_back(context: Context, gpu: int, task: Collective) -> list[DmaCopy]:
-    """Peers dealt over a few engines."""
-    gpus, engines = context.node.gpus, task.engines or 1
-    return [
-        DmaCopy(gpu, (offset - 1) % engines, gpu, (gpu + offset) % gpus, task.size / gpus, True)
-        for offset in range(1, gpus)
-    ]
+def _reduced_then_gathered(node: Node, gpu: int, task: Collective) -> tuple[Command, ...]:
+    """Reduce-scatter, then all-gather; the word "reduced" of a GPU counts the peers that have added to its part."""
+    commands = []
+    for command in _to_all(node, gpu, task, "reduce"):
+        told = command.model_copy(update={"op": "atomic", "bytes": None, "on": "reduced"})
+        commands += [command, told]
+    additions = len(commands) // 2
+    for command in _to_all(node, gpu, task, "copy"):
+        update = {"op": "poll", "bytes": None, "peer": None, "on": "reduced", "value": additions}
+        commands += [command.model_copy(update=update), command]
+    return tuple(commands)

@@ -16,13 +16,16 @@ from functools import partial
 
 from c3sim.models.network import network, shared_rate
 from c3sim.processes.context import Context
-from c3sim.processes.dma import DmaQueues, countdown
-from c3sim.processes.dma_collectives import collective_copies
-from c3sim.processes.nics import NicQueue, to_all
+from c3sim.processes.dma_collectives import collective_program
+from c3sim.processes.dma_commands import Words
+from c3sim.processes.dma_copies import stream_queue
+from c3sim.processes.dma_host import DmaHost, countdown
+from c3sim.processes.nics import NicQueue, copy_transfer, to_all
+from c3sim.processes.programs import program_steps
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective
+from c3sim.specs.workload import Collective, Copy, Task
 
-__all__ = ["EngineCollective", "parts_of"]
+__all__ = ["AcrossNodes", "EngineCollective", "parts_of"]
 
 Call = Callable[[], None]
 
@@ -49,8 +52,8 @@ def _direct(task: Collective) -> bool:
 class EngineCollective:
     """One run of *task* over all GPUs; :meth:`submit` once for each."""
 
-    def __init__(self, context: Context, queues: DmaQueues, name: str, task: Collective):
-        self.context, self.queues, self.name, self.task = context, queues, name, task
+    def __init__(self, context: Context, dma: DmaHost, words: Words, name: str, task: Collective):
+        self.context, self.dma, self.words, self.name, self.task = context, dma, words, name, task
         self.ranks = context.machine.gpus
         self.parts = parts_of(context.node, task)
         self._landed = [0] * self.parts
@@ -81,9 +84,11 @@ class EngineCollective:
 
     def _copies(self, gpu: int, size: float, done: Call) -> None:
         """To each other GPU of the node size / g."""
-        part = self.task.model_copy(update={"size": size})
-        copies = collective_copies(self.context, gpu, part)
-        self.queues.submit(self.name, gpu, [self.queues.copy_step(self.name, copy) for copy in copies], done)
+        part, context, name = self.task.model_copy(update={"size": size}), self.context, self.name
+        program = collective_program(context.node, gpu, part)
+        queue = stream_queue(context, name)
+        steps = program_steps(context, self.words, name, gpu, program, mirrored=True, queue=queue)
+        self.dma.submit(name, gpu, steps, done)
 
     def _land(self, part: int) -> None:
         """*part* has arrived from one more GPU; from the last one it goes on everywhere."""
@@ -91,3 +96,29 @@ class EngineCollective:
         if self._landed[part] == len(self.ranks):
             for then in self._then[part]:
                 then()
+
+
+class AcrossNodes:
+    """Tasks without compute units that leave the node: copies by NICs, collectives on DMA engines over several nodes."""
+
+    def __init__(self, context: Context, dma: DmaHost, words: Words):
+        self.context, self.dma, self.words = context, dma, words
+        self._runs: dict[tuple[str, int], EngineCollective] = {}
+
+    def takes(self, task: Task) -> bool:
+        if isinstance(task, Copy):
+            return task.executor == "nic"
+        return isinstance(task, Collective) and task.backend == "dma" and self.context.node.nodes > 1
+
+    def submit(self, name: str, gpu: int, turn: int, detail: dict[str, object], done: Call) -> None:
+        """Task *name* of *gpu*, for the *turn*-th time."""
+        task = self.context.workload.tasks[name]
+        if isinstance(task, Copy):
+            NicQueue(self.context, name, gpu).post(copy_transfer(self.context.node, gpu, task), done)
+            return
+        assert isinstance(task, Collective)  # nothing else is taken
+        if (name, turn) not in self._runs:
+            self._runs[name, turn] = EngineCollective(self.context, self.dma, self.words, name, task)
+        run = self._runs[name, turn]
+        detail["parts"] = run.parts
+        run.submit(gpu, done)

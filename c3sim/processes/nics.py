@@ -55,8 +55,7 @@ class NicQueue:
     def post(self, transfer: Transfer, arrived: Callable[[], None]) -> None:
         """The host thread posts it; *arrived()* when it is seen at the other end."""
         time = transfer.posts * network(self.context.node).post_time
-        delay = self.context.host(self.gpu, self.task).busy(time)
-        self.context.after(delay, partial(self._posted, transfer, arrived))
+        self.context.host(self.gpu, self.task).do(time, partial(self._posted, transfer, arrived))
 
     def _posted(self, transfer: Transfer, arrived: Callable[[], None]) -> None:
         self._waiting.append((transfer, arrived))

@@ -1,43 +1,91 @@
-"""DMA command programs: what a ``commands`` task asks the engines to do, in order per engine."""
+"""DMA command programs as steps of engines: of a ``commands`` task, and of collectives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 
 from c3sim.processes.context import Context
-from c3sim.processes.dma import DmaCopy, DmaQueues, Step
-from c3sim.processes.signals import Signals
-from c3sim.specs.workload import Command, Commands
+from c3sim.processes.dma_commands import Words, copy_step, poll_step, timestamp_step, word_step
+from c3sim.processes.dma_copies import HOST, DmaCopy, engine_for, host_engine_for
+from c3sim.processes.dma_engines import Step
+from c3sim.specs.commands import Command
+from c3sim.specs.hardware import Node
 
-__all__ = ["program_steps"]
+__all__ = ["engine_numbers", "program_steps"]
+
+
+def engine_numbers(node: Node, gpu: int, program: Sequence[Command]) -> list[int]:
+    """The engine of every command: as written, or the one that serves its peer, or that of the command before it.
+
+    A program that begins with commands without a peer begins on the engine of its first peer.
+    """
+    known = [_own_engine(node, gpu, command) for command in program]
+    last = next((engine for engine in known if engine is not None), node.gpu.dma_engines.host_count)
+    numbers = []
+    for engine in known:
+        last = engine if engine is not None else last
+        numbers.append(last)
+    return numbers
+
+
+def _own_engine(node: Node, gpu: int, command: Command) -> int | None:
+    if command.engine is not None:
+        return command.engine
+    if command.peer == "host":
+        return host_engine_for(node, out=command.direction == "push")[0]
+    if command.op in ("atomic", "fence"):  # their peer says whose word it is
+        return None
+    first = command.peers[0] if command.peers else command.peer
+    return engine_for(node, gpu, first)[0] if first is not None else None
 
 
 def program_steps(
-    context: Context, queues: DmaQueues, signals: Signals, name: str, gpu: int, task: Commands
+    context: Context,
+    words: Words,
+    name: str,
+    gpu: int,
+    program: Sequence[Command],
+    *,
+    mirrored: bool = False,
+    queue: int = 0,
+    times: dict[str, float] | None = None,
 ) -> list[Step]:
-    """A step for every command. ``wait`` holds its engine until a ``signal`` of the same name has run."""
+    """A step for every command of *program* of task *name* on *gpu*.
 
-    def step(command: Command) -> Step:
-        if command.op == "copy":
-            assert command.bytes is not None  # held by the schema
-            peer = context.node.peer(gpu, command.peer or 0)
-            return queues.copy_step(name, DmaCopy(gpu, command.engine, gpu, peer, command.bytes))
-        key = (f"{name}:{command.on}", gpu)
+    *mirrored*: see :class:`DmaCopy`; *queue*: added to the queues that commands name; *times*: where timestamps are noted [s].
+    """
+    numbers = engine_numbers(context.node, gpu, program)
+    ends = {(engine, command.queue): command for engine, command in zip(numbers, program, strict=True)}
+    told = {place: command.op in ("atomic", "fence") for place, command in ends.items()}
+    queues = context.node.gpu.dma_engines.queues
+    steps = []
+    for engine, command in zip(numbers, program, strict=True):
+        number = (command.queue + queue) % queues
+        if command.op in ("atomic", "fence"):
+            where = context.node.peer(gpu, command.peer if isinstance(command.peer, int) else 0)
+            key = (f"{name}:{command.on}", context.machine.home(where))
+            step = word_step(context, words, gpu, engine, number, command.op, key, command.value)
+        elif command.op == "poll":
+            key = (f"{name}:{command.on}", gpu)
+            step = poll_step(context, words, gpu, engine, number, key, command.value)
+        elif command.op == "timestamp":
+            noted = {} if times is None else times
+            step = timestamp_step(
+                context, name, gpu, engine, number, partial(noted.__setitem__, command.on or "")
+            )
+        else:
+            copy = _copy(context.node, gpu, command, engine, number, mirrored=mirrored)
+            step = copy_step(context, name, copy, signalled=not told[engine, command.queue])
+        steps.append(step)
+    return steps
 
-        def signal(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
-            signals.fire(key)
-            completed()
-            proceed()
 
-        def wait(proceed: Callable[[], None], completed: Callable[[], None]) -> None:
-            def happened() -> None:
-                completed()
-                proceed()
-
-            signals.when([key], happened)
-
-        engines = context.node.gpu.dma_engines
-        fetch = engines.latency * (1 - engines.completion_share)
-        return Step(gpu, command.engine, fetch, signal if command.op == "signal" else wait)
-
-    return [step(command) for command in task.program]
+def _copy(node: Node, gpu: int, command: Command, engine: int, queue: int, *, mirrored: bool) -> DmaCopy:
+    assert command.bytes is not None  # held by the checks of programs
+    offsets = command.peers or (command.peer,)
+    ends = [HOST if offset == "host" else node.peer(gpu, offset or 0) for offset in offsets]
+    source, destination = (ends[0], gpu) if command.direction == "pull" else (gpu, ends[0])
+    return DmaCopy(
+        gpu, engine, source, destination, command.bytes, mirrored, also=tuple(ends[1:]), op=command.op, queue=queue
+    )  # fmt: skip

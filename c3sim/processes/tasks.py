@@ -12,13 +12,14 @@ from c3sim.models.hierarchy import plan_task
 from c3sim.processes.collectives import ChannelCollective
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import GridShape, usable_cluster
-from c3sim.processes.dma import DmaQueues, task_copies
-from c3sim.processes.dma_collectives import collective_copies
-from c3sim.processes.engines_and_nics import EngineCollective
+from c3sim.processes.dma_collectives import collective_program
+from c3sim.processes.dma_commands import Words, copy_step
+from c3sim.processes.dma_copies import stream_queue, task_copies
+from c3sim.processes.dma_host import DmaHost
+from c3sim.processes.engines_and_nics import AcrossNodes
 from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
 from c3sim.processes.hierarchical import channel_collective
 from c3sim.processes.kernels import Kernel, KernelSpec
-from c3sim.processes.nics import NicQueue, copy_transfer
 from c3sim.processes.programs import program_steps
 from c3sim.processes.signals import Key, Signals
 from c3sim.processes.streaming import copy_kernel, hold_kernel, stream_kernel
@@ -78,12 +79,13 @@ class TaskRuns:
     def __init__(self, context: Context):
         self.context = context
         self.signals = Signals()
-        self.queues = DmaQueues(context)
+        self.dma = DmaHost(context)
+        self.words = Words()
+        self.across = AcrossNodes(context, self.dma, self.words)
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._collectives: dict[tuple[str, int], ChannelCollective] = {}
-        self._across_nodes: dict[tuple[str, int], EngineCollective] = {}
         self._ends: dict[tuple[str, int, int], tuple[Call, Call]] = {}
         self._tiles: dict[Key, float] = {}
         self._swapped: dict[str, list[Call]] = {}  # GPUs whose own swaps have ended
@@ -103,7 +105,7 @@ class TaskRuns:
             last: dict[str, str] = {}
             for name in task_order(workload):
                 task = workload.tasks[name]
-                if gpu != 0 and isinstance(task, Copy) and task.gpus == "first":
+                if gpu != 0 and isinstance(task, Copy | Commands) and task.gpus == "first":
                     continue
                 needs = [(entry, gpu) for entry in task.after]
                 if task.stream is not None:
@@ -112,8 +114,7 @@ class TaskRuns:
                 if workload.host.launch == "eager" and name in context.shapes:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
-                    delay = context.host(gpu, name).busy(self._launch_time(task))
-                    context.after(delay, partial(self.signals.fire, launched))
+                    context.host(gpu, name).do(self._launch_time(task), partial(self.signals.fire, launched))
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
                 self.signals.when(needs, partial(self._run, name, gpu, 1))
@@ -144,14 +145,13 @@ class TaskRuns:
             if times.start is None:
                 times.start = self.context.env.now
 
-        launched = 0.0  # when the host has launched the next iteration of a loop
-        if self.context.workload.host.launch == "looped" and name in self.context.shapes:
-            host = self.context.host(gpu, name)
-            launched = self.context.env.now + host.busy(self._launch_time(self.context.workload.tasks[name]))
+        looped = self.context.workload.host.launch == "looped" and name in self.context.shapes
+        missing = 2 if looped else 1  # the task's own end; the launch of the loop's next turn
 
         def done() -> None:
-            if self.context.env.now < launched:
-                self.context.after(launched - self.context.env.now, done)
+            nonlocal missing
+            missing -= 1
+            if missing:
                 return
             if turn < self._turns(name):
                 self._run(name, gpu, turn + 1)
@@ -163,6 +163,8 @@ class TaskRuns:
             self.unfinished -= 1
             self.signals.fire((name, gpu))
 
+        if looped:
+            self.context.host(gpu, name).do(self._launch_time(self.context.workload.tasks[name]), done)
         self._start(name, gpu, turn, times, started, done)
 
     def _start(self, name: str, gpu: int, turn: int, times: Times, started: Call, done: Call) -> None:
@@ -178,10 +180,14 @@ class TaskRuns:
             context.after(context.node.gpu.kernels.dispatch_latency, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
-            context.after(context.host(gpu, name).busy(task.time), done)
+            context.host(gpu, name).do(task.time, done)
         else:
             started()
-            self._submit_commands(name, gpu, turn, task, done)
+            finished = partial(self._all_chunks, name, gpu, done)
+            if self.across.takes(task):
+                self.across.submit(name, gpu, turn, times.detail, finished)
+            else:
+                self._submit_commands(name, gpu, task, times, finished)
 
     def _turns(self, name: str) -> int:
         """How often the task runs as a whole. The copies of a repeated DMA copy are submitted together instead."""
@@ -195,36 +201,24 @@ class TaskRuns:
         return self.context.node.host.launch_time
 
     def _submit_commands(
-        self, name: str, gpu: int, turn: int, task: Collective | Copy | Commands, done: Call
+        self, name: str, gpu: int, task: Collective | Copy | Commands, times: Times, finished: Call
     ) -> None:
-        def finished() -> None:
-            if isinstance(task, Collective):
-                for chunk in range(task.chunks):  # the engines report completion of whole copies only
-                    self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
-            done()
-
-        if isinstance(task, Copy) and task.executor == "nic":
-            NicQueue(self.context, name, gpu).post(copy_transfer(self.context.node, gpu, task), finished)
-            return
-        if isinstance(task, Collective) and self.context.node.nodes > 1:
-            if (name, turn) not in self._across_nodes:
-                self._across_nodes[name, turn] = EngineCollective(self.context, self.queues, name, task)
-            run = self._across_nodes[name, turn]
-            self.times[name, gpu].detail["parts"] = run.parts
-            run.submit(gpu, finished)
-            return
+        context, host = self.context, self.context.workload.host
         if isinstance(task, Commands):
-            steps = program_steps(self.context, self.queues, self.signals, name, gpu, task)
+            noted: dict[str, float] = {}
+            steps = program_steps(context, self.words, name, gpu, task.program, times=noted)
+            if any(command.op == "timestamp" for command in task.program):
+                times.detail["timestamps_s"] = noted
+        elif isinstance(task, Copy):
+            in_order = host.submission == "one_by_one" and task.repeat > 1
+            copies = task_copies(context, gpu, name, task) * task.repeat
+            steps = [copy_step(context, name, copy, in_order=in_order) for copy in copies]
         else:
-            stream = isinstance(task, Copy) and self.context.workload.host.submission == "one_by_one"
-            copies = (
-                task_copies(self.context, gpu, task) * task.repeat
-                if isinstance(task, Copy)
-                else collective_copies(self.context, gpu, task)
-            )
-            steps = [
-                self.queues.copy_step(name, copy, in_order=stream and task.repeat > 1) for copy in copies
-            ]
+            program = collective_program(context.node, gpu, task)
+            steps = program_steps(
+                context, self.words, name, gpu, program,
+                mirrored=task.variant != "swap", queue=stream_queue(context, name),
+            )  # fmt: skip
 
         def ended() -> None:
             if isinstance(task, Collective) and task.variant == "swap":
@@ -237,7 +231,14 @@ class TaskRuns:
             else:
                 finished()
 
-        self.queues.submit(name, gpu, steps, ended)
+        self.dma.submit(name, gpu, steps, ended)
+
+    def _all_chunks(self, name: str, gpu: int, done: Call) -> None:
+        """The engines report completion of whole copies only."""
+        task = self.context.workload.tasks[name]
+        for chunk in range(task.chunks) if isinstance(task, Collective) else ():
+            self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
+        done()
 
     def _kernel_spec(
         self, name: str, gpu: int, task: Gemm | StreamKernel | Hold | Copy, times: Times

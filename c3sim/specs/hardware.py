@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.libraries import Channels, CollectiveLibrary, GemmLibrary, Protocol
 from c3sim.specs.quantities import (
     Bandwidth,
@@ -112,39 +113,6 @@ class Hbm(Spec):
     )
 
 
-class DmaEngines(Spec):
-    """DMA engines (SDMA): copies without compute units."""
-
-    count: Count = Field(description="engines that can serve peers")
-    bandwidth: Bandwidth = Field(description="payload one engine moves at most")
-    in_flight: Bytes = Field(description="bytes one engine keeps in flight")
-    remote_read_latency: Time = Field(description="what a command that reads from a peer takes longer")
-    remote_read_in_flight: Bytes = Field(
-        description="bytes one engine keeps in flight when it reads from a peer (pull)"
-    )
-    link_efficiency: dict[Literal["push", "pull"], Fraction] = Field(
-        description="share of the bytes on a link that is payload, when writing to a peer and when reading from one"
-    )
-    latency: Time = Field(
-        description="doorbell to first byte plus last byte to completion signal, of one command"
-    )
-    completion_share: Fraction = Field(description="part of the latency that lies after the last byte")
-    copy_latency: Time = Field(
-        description="a byte's way through the engine, from read to written: what a copy takes beside size / rate;"
-        " overlaps with the next command of the queue"
-    )
-    packet_time: Time = Field(description="engine busy with the decoding of one packet")
-    packet_bytes: Bytes = Field(
-        description="what one packet moves at most; longer copies are several packets"
-    )
-    broadcast_bandwidth: Bandwidth = Field(
-        description="bytes one engine writes at most when every byte read goes to two destinations"
-    )
-    poll_latency: Time = Field(
-        description="release to first byte of a command that waits behind a poll in its queue"
-    )
-
-
 class Energies(Spec):
     """Energy of each action. Core terms scale with voltage squared, the others do not."""
 
@@ -227,6 +195,10 @@ class Links(Spec):
     bandwidth: Bandwidth = Field(description="usable payload rate of one link, one direction")
     latency: Time
     per_peer: Count = Field(description="links to each neighbour (full mesh, ring) or into the switch")
+    engine_map: tuple[tuple[int, ...], ...] | None = Field(
+        None,
+        description="DMA engine that serves each peer: a row per source, a column per destination; left out, or naming engines or GPUs that are not there: dealt in turn",
+    )
 
 
 class Host(Spec):
@@ -274,6 +246,23 @@ class Node(Spec):
     def collective_library(self, name: str | None) -> CollectiveLibrary:
         """The library of that name; None: the first. Raises KeyError (checked on input)."""
         return self.collective_libraries[next(iter(self.collective_libraries)) if name is None else name]
+
+    @property
+    def engine_map(self) -> tuple[tuple[int, ...], ...] | None:
+        """``links.engine_map`` where it fits: made for as many GPUs or more, and for engines that they have."""
+        rows = self.links.engine_map
+        if rows is None or len(rows) < self.gpus:
+            return None
+        return rows if max(map(max, rows)) <= self.gpu.dma_engines.last else None
+
+    @model_validator(mode="after")
+    def _engine_map_is_square(self) -> Node:
+        rows = self.links.engine_map or ()
+        if any(len(row) != len(rows) or min(row) < 0 for row in rows):
+            raise ValueError(
+                "links.engine_map needs as many columns as rows, and numbers of engines from 0 on"
+            )
+        return self
 
     @model_validator(mode="after")
     def _ring_needs_three(self) -> Node:

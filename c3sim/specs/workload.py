@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from c3sim.specs.commands import Command
 from c3sim.specs.quantities import Bytes, Count, Time
 
 __all__ = [
@@ -154,6 +155,9 @@ class Collective(_Task):
         None,
         description="backend dma: engines that share what goes to one peer, or (b2b) all peers; left out: 1",
     )
+    ways: Count | None = Field(
+        None, description="variant b2b: queues of each engine that the peers are dealt to; left out: 1"
+    )
     variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = Field(
         None,
         description="backend dma: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two peers each"
@@ -184,21 +188,12 @@ class Copy(_Task):
     gpus: Literal["all", "first"] = Field("first", description="who executes it: the first GPU, or every one")
 
 
-class Command(Spec):
-    """One DMA command of a program."""
-
-    op: Literal["copy", "signal", "wait"]
-    bytes: Bytes | None = None
-    peer: Count | None = None
-    engine: Annotated[int, Field(ge=0)] = 0
-    on: str | None = Field(None, description="name of the signal a wait or signal uses")
-
-
 class Commands(_Task):
-    """A program for the DMA engines, in order per engine."""
+    """A program for the DMA engines: every queue runs its commands in order. Peers are numbered relative to the GPU."""
 
     kind: Literal["commands"]
     program: tuple[Command, ...] = Field(min_length=1)
+    gpus: Literal["all", "first"] = Field("all", description="who runs it: every GPU, or the first one")
 
 
 class HostTask(_Task):

@@ -11,23 +11,24 @@ from statistics import median, quantiles
 from typing import Any
 
 from c3sim.rewrites import on_compute_units, with_tasks
-from c3sim.runs import isolated, run_traced
+from c3sim.runs import isolated, run_once
+from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Copy, HostThreads, Workload
+from c3sim.specs.workload import Commands, HostThreads, Workload
 from c3sim.studies.cases import Case, gather_of
 from c3sim.studies.rows import Progress
+from c3sim.studies.variant_claims import claims
 
 __all__ = ["VARIANTS", "variant_study"]
 
 VARIANTS = ("pcpy", "bcst", "swap", "b2b")
 ONLY = {"bcst": "all_gather", "swap": "all_to_all"}
-TIMED_PACKETS = 4  # a copy, its signal, and the timestamps around the copy that a measurement of phases adds
 
 
 def variant_study(
     cases: Sequence[Case], published: Mapping[str, Any], progress: Progress | None = None
 ) -> dict[str, Any]:
-    """``rows`` (a case each), ``phases`` (a size each), and ``errors`` against the published speedups, if there are any."""
+    """``rows`` (a case each), ``phases`` (a size each), ``claims``, and ``errors`` against published speedups, if there are any."""
     rows: list[dict[str, Any]] = []
     for case in cases:
         rows.append(_row(case, published.get("speedup", {})))
@@ -35,6 +36,7 @@ def variant_study(
             progress("variants", len(rows), len(cases))
     sizes = sorted({row["size_bytes"] for row in rows})
     found: dict[str, Any] = {"rows": rows, "phases": [_phases(cases[0].node, size) for size in sizes]}
+    found["claims"] = claims(rows, published.get("claims", {}))
     used = set(published.get("calibration_bytes", ()))
     errors = [
         abs(row["speedups"][name] / theirs - 1)
@@ -77,18 +79,27 @@ def _time(node: Node, base: Workload, name: str, variant: str, *, prelaunched: b
 
 
 def _phases(node: Node, size: int) -> dict[str, Any]:
-    """Shares of one copy to a peer: control (packets written), schedule (doorbell to fetched), copy, and sync (signal)."""
+    """Shares of one copy to a peer: control (packets written), schedule (doorbell to fetched), copy, and sync (signal).
+
+    The program that measures them: a timestamp before and after the copy, then the atomic that the host waits for.
+    """
+    program = (
+        Command(op="timestamp", on="begin"),
+        Command(op="copy", bytes=size, peer=1),
+        Command(op="timestamp", on="end"),
+        Command(op="atomic", on="done"),
+    )
+    task = Commands(kind="commands", gpus="first", program=program)
     workload = Workload(
-        schema_version=1, name="copy", tasks={"copy": Copy(kind="copy", bytes=size)}, host=HostThreads(submission="direct")
-    )  # fmt: skip
-    _, timeline = run_traced(node, workload)
-    moved = [span for span in timeline.spans if ".dma" in span.track]
-    engines = node.gpu.dma_engines
-    signal = engines.latency * engines.completion_share
+        schema_version=1, name="copy", tasks={"copy": task}, host=HostThreads(submission="direct")
+    )
+    run = run_once(node, workload).tasks["copy"]
+    stamps = run.detail["timestamps_s"]
+    written = len(program) * node.host.packet_time
     parts = {
-        "control": TIMED_PACKETS * node.host.packet_time,
-        "schedule": engines.latency - signal,
-        "copy": moved[-1].end - moved[0].start + engines.copy_latency,
-        "sync": signal,
+        "control": written,
+        "schedule": stamps["begin"] - written - node.host.doorbell_time,
+        "copy": stamps["end"] - stamps["begin"],
+        "sync": run.end - stamps["end"] - node.host.signal_time,
     }
     return {"size_bytes": size, **{name: part / sum(parts.values()) for name, part in parts.items()}}

@@ -28,8 +28,9 @@ WRONG = {
     "cycle through a stream": ("dtype: bf16", 'after: ["next.tiles[50%]"]}\n  next: {kind: gemm, stream: compute, m: 64, n: 64, k: 64', "4: tasks.gemm: dependency cycle: 'gemm' waits for 'next' waits for 'gemm'; tasks and streams must have an order"),
     "chunk that never comes": ("dtype: bf16", 'after: ["gather.chunk[1]"]', "4: tasks.gemm.after[0]: 'gather.chunk[1]': there is no such chunk; 'gather' has chunks 0 to 0"),
     "tiles that never come": ("64 MiB", '64 MiB, after: ["gemm.tiles[101%]"]', "5: tasks.gather.after[0]: 'gemm.tiles[101%]': 101% of the tiles; must be more than 0% and at most 100%"),
-    "signal that never comes": (GATHER, "  dma: {kind: commands, program: [{op: wait, on: go}]}", "5: tasks.dma.program[0].on: unknown signal 'go'; allowed: none"),
-    "signal that comes too late": (GATHER, "  dma: {kind: commands, program: [{op: wait, on: go}, {op: signal, on: go}]}", "5: tasks.dma.program[0]: waits for signal 'go', which is sent only after it; it would wait for ever"),
+    "word that nobody changes": (GATHER, "  dma: {kind: commands, program: [{op: poll, on: go}]}", "5: tasks.dma.program[0].on: unknown word 'go'; allowed: none"),
+    "atomic that comes too late": (GATHER, "  dma: {kind: commands, program: [{op: poll, on: go}, {op: atomic, on: go}]}", "5: tasks.dma.program[0]: polls for 'go' >= 1, which comes only after it, if at all; it would wait for ever"),
+    "operation of no engine": (GATHER, "  dma: {kind: commands, program: [{op: move, on: go}]}", "5: tasks.dma.program[0].op: unknown value 'move'; allowed: copy, broadcast, swap, reduce, poll, atomic, fence, timestamp"),
     "truncated file": (GATHER, "  gather: {kind: coll", "6: not valid YAML: expected ',' or '}', but got '<stream end>'"),
 }  # fmt: skip
 

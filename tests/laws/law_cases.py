@@ -10,23 +10,14 @@ from typing import Any
 
 import pytest
 from law_cluster_cases import across_nodes
-from pydantic import BaseModel
+from law_nodes import at_most
 
 from c3sim import library
 from c3sim.errors import InputErrors
 from c3sim.loading import load_hardware, open_workload, parse_workload
 from c3sim.simulation import Outcome
 from c3sim.specs.hardware import Node
-from c3sim.specs.quantities import Unit
 from c3sim.specs.workload import Workload
-
-
-def at_most(nodes: int, node: Node) -> Node:
-    """*node* with no more than *nodes* like it, which an unfolded run can do without."""
-    if node.nodes <= nodes:
-        return node
-    return node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
-
 
 REL = 1e-9  # what rounding may do to a time, a rate or a sum of bytes
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
@@ -132,12 +123,51 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
             "program": {
                 "kind": "commands",
                 "program": [
-                    {"op": "wait", "on": "ready", "engine": 1},
+                    {"op": "poll", "on": "ready", "engine": 1},
                     {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1},
                     {"op": "copy", "bytes": "2 MiB", "peer": peer, "engine": 0},
-                    {"op": "signal", "on": "ready", "engine": 0},
+                    {"op": "atomic", "on": "ready", "engine": 0},
                 ],
             },
+        },
+        "DMA program of every kind of packet": {
+            "tasks": {
+                "program": {
+                    "kind": "commands",
+                    "program": [
+                        {"op": "timestamp", "on": "begin", "engine": 0},
+                        {"op": "broadcast", "bytes": "1 MiB", "peers": [1, peer] if peer > 1 else [1], "engine": 0},
+                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "direction": "pull", "engine": 0},
+                        {"op": "timestamp", "on": "end", "engine": 0},
+                        {"op": "atomic", "on": "moved", "peer": 1, "engine": 0},
+                        {"op": "poll", "on": "moved", "engine": 1},
+                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1},
+                        {"op": "fence", "on": "done", "engine": 1, "value": 7},
+                        {"op": "poll", "on": "done", "engine": 0, "value": 7},
+                        {"op": "copy", "bytes": "1 MiB", "peer": "host", "engine": 0},
+                    ],
+                },
+            },
+            "host": {"submission": "direct"},
+        },
+        "two queues of a DMA engine": {
+            "tasks": {
+                "program": {
+                    "kind": "commands",
+                    "program": [
+                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 0, "queue": queue} for queue in (0, 1, 0, 1)
+                    ],
+                },
+            },
+            "host": {"submission": "direct", "prelaunched": True},
+        },
+        "a program of one GPU that swaps": {
+            "tasks": {
+                "program": {
+                    "kind": "commands", "gpus": "first", "program": [{"op": "swap", "bytes": "1 MiB", "peer": 1}],
+                },
+            },
+            "host": {"submission": "direct", "prelaunched": True},
         },
         "host step before gemm": {
             "think": {"kind": "host", "time": "20 us"}, "gemm": {**GEMM, "after": ["think"]},
@@ -265,26 +295,3 @@ def as_json(outcome: Outcome) -> str:
     times = [[*key, t.ready, t.start, t.end, t.detail] for key, t in outcome.times.items()]
     spans = [[s.track, s.name, s.task, s.start, s.end, dict(s.detail)] for s in outcome.spans]
     return json.dumps([times, spans, outcome.end, outcome.events])
-
-
-def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> Any:
-    """*model* with every dimensional number multiplied by *factor(path, SI unit)*, wherever the schema has
-    one."""
-    update = {}
-    for name, info in type(model).model_fields.items():
-        value, here = getattr(model, name), f"{path}.{name}".strip(".")
-        unit = next((mark.si for mark in info.metadata if isinstance(mark, Unit)), None)
-        if isinstance(value, float) and unit:
-            update[name] = value * factor(here, unit)
-        elif isinstance(value, BaseModel):
-            update[name] = scaled(value, factor, here)
-        elif isinstance(value, dict):
-            update[name] = {
-                key: scaled(entry, factor, f"{here}.{key}") if isinstance(entry, BaseModel) else entry
-                for key, entry in value.items()
-            }
-    return model.model_copy(update=update)
-
-
-def without_power_limit(node: Node) -> Node:
-    return scaled(node, lambda path, unit: 1e9 if path == "gpu.clock.power_limit" else 1.0)

@@ -14,6 +14,7 @@ from c3sim.engine.fluid import Flow, Fluid
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
+from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm, StreamKernel
 
@@ -229,9 +230,25 @@ def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
         size = task.size / (node.ranks if task.algorithm == "direct" else gpus)
         return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
     if isinstance(task, Commands):
-        copies = [c for c in task.program if c.op == "copy"]
-        return [(g, node.peer(g, c.peer), c.bytes) for c in copies for g in everyone]
+        return [
+            pair
+            for c in task.program
+            for g in (everyone if task.gpus == "all" else (0,))
+            for pair in _moved(c, g, node)
+        ]
     return []
+
+
+def _moved(command: Command, gpu: int, node: Node) -> list[tuple[int, int, float]]:
+    """(source, destination, bytes) between GPUs of one command of *gpu*."""
+    if command.bytes is None or command.peer == "host":
+        return []
+    peers = [node.peer(gpu, offset) for offset in command.peers or (command.peer,)]
+    out = [(gpu, peer, command.bytes) for peer in peers]
+    back = [(peer, gpu, command.bytes) for peer in peers]
+    if command.op == "swap":
+        return out + back
+    return back if command.direction == "pull" else out
 
 
 def _wire(task: object, node: Node) -> float:

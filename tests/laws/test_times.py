@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from law_cases import CASES, NODES, REL, Case, as_expected, every_case, only, scaled, without_power_limit
+from law_cases import CASES, NODES, REL, Case, as_expected, every_case, only
+from law_nodes import scaled, without_power_limit
 
 from c3sim.machine import SHARING
 from c3sim.models.gemm import plan_gemm

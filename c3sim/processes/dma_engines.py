@@ -1,0 +1,157 @@
+"""DMA engines on the clock: rings of commands, taken in turn and carried out one by one.
+
+A ring (queue) keeps the order of its commands. An engine has one command in hand; from which ring the next one comes is round
+robin over those that have one ready, and changing the ring takes ``queue_switch_time``. A command that waits (a poll, or an
+atomic behind bytes that have not landed) holds its ring, not the engine. A packet leaves its room in the ring when its command begins.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from c3sim.processes.context import Context
+from c3sim.specs.dma_engines import Operation
+
+__all__ = ["Engine", "Engines", "Key", "Ring", "Step", "Turn"]
+
+Call = Callable[[], None]
+Key = tuple[int, int, int, str]  # GPU, engine, queue, task that has it to itself ("": shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command for *queue* of *engine* of *gpu*: *fetch* s from doorbell to ready; *run(turn)* when its turn has come.
+
+    *packets* in the ring, *size* bytes of it. *signals*: it tells others of the end of what is before it.
+    """
+
+    gpu: int
+    engine: int
+    queue: int
+    op: Operation
+    fetch: float
+    size: float
+    run: Callable[[Turn], None]
+    packets: int = 1
+
+    @property
+    def signals(self) -> bool:
+        return self.op in ("atomic", "fence")
+
+
+@dataclass
+class Ring:
+    """Commands of one queue that have been fetched, in order, and bytes that packets take in it."""
+
+    capacity: float
+    ready: deque[tuple[Step, Call]] = field(default_factory=deque)
+    held: bool = False
+    landed_at: float = 0.0  # when the last byte of what its commands moved has landed
+    used: float = 0.0
+    full: list[Call] = field(default_factory=list)  # who waits for room
+
+    def fits(self, size: float) -> bool:
+        """Whether a packet of *size* bytes has room; one that is larger than the ring goes into an empty one."""
+        return self.used + size <= self.capacity or not self.used
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a command says while it is carried out."""
+
+    engine: Engine
+    ring: Ring
+    completed: Call  # its end is known to the host or to who waits for it
+
+    def free(self) -> None:
+        """The engine can serve other rings; this one waits."""
+        self.engine.busy = False
+        self.engine.kick()
+
+    def resume(self) -> None:
+        """The ring's next command can begin."""
+        self.ring.held = False
+        self.engine.kick()
+
+    def over(self) -> None:
+        """Both at once: the command is done with."""
+        self.ring.held = False
+        self.free()
+
+
+class Engine:
+    """One engine and its rings."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        self.busy = False
+        self.rings: dict[int, Ring] = {}
+        self._last: int | None = None
+
+    def ring(self, queue: int) -> Ring:
+        if queue not in self.rings:
+            self.rings[queue] = Ring(self.context.node.gpu.dma_engines.ring_bytes)
+        return self.rings[queue]
+
+    def kick(self) -> None:
+        """Begin the next command, if there is one and the engine has none in hand."""
+        if self.busy:
+            return
+        queue = self._next()
+        if queue is None:
+            return
+        self.busy = True
+        switched, self._last = self._last not in (None, queue), queue
+        ring = self.rings[queue]
+        step, completed = ring.ready.popleft()
+        ring.held = True
+        ring.used -= step.size
+        waiting, ring.full = ring.full, []
+        begin = partial(step.run, Turn(self, ring, completed))
+        if switched:
+            self.context.after(self.context.node.gpu.dma_engines.queue_switch_time, begin)
+        else:
+            begin()
+        for call in waiting:
+            call()
+
+    def _next(self) -> int | None:
+        """The queue after the last one, round robin, that can go on."""
+        queues = list(self.rings)
+        start = queues.index(self._last) + 1 if self._last is not None else 0
+        for queue in queues[start:] + queues[:start]:
+            ring = self.rings[queue]
+            if ring.ready and not ring.held:
+                return queue
+        return None
+
+
+class Engines:
+    """All engines of the node."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        self._engines: dict[tuple[int, int, str], Engine] = {}
+
+    def engine(self, key: Key) -> Engine:
+        gpu, number, _, private = key
+        if (gpu, number, private) not in self._engines:
+            self._engines[gpu, number, private] = Engine(self.context)
+        return self._engines[gpu, number, private]
+
+    def ring(self, key: Key) -> Ring:
+        return self.engine(key).ring(key[2])
+
+    def arrive(self, key: Key, steps: list[Step], completed: Call) -> None:
+        """The doorbell has rung: fetch *steps* behind those before them, without holding them up."""
+        engine, ring = self.engine(key), self.ring(key)
+
+        def fetched(step: Step) -> None:
+            ring.ready.append((step, completed))
+            engine.kick()
+
+        for step in steps:
+            self.context.after(step.fetch, partial(fetched, step))

@@ -1,0 +1,39 @@
+"""One command of a DMA program, as written in a workload: an operation and what it works on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from c3sim.specs.dma_engines import Operation
+from c3sim.specs.quantities import Bytes, Count
+
+__all__ = ["Command"]
+
+
+class Command(BaseModel):
+    """One DMA command.
+
+    ``copy``, ``broadcast``, ``swap`` and ``reduce`` move *bytes* to (push) or from (pull) their *peer*; ``atomic`` adds *value* to
+    a word in memory, ``fence`` sets it, both once everything before them in their queue has landed; ``poll`` holds its queue until a word of its
+    GPU is at least *value*; ``timestamp`` notes the time under a name.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    op: Operation
+    bytes: Bytes | None = None
+    peer: Count | Literal["host"] | None = Field(
+        None, description="offset of the peer, GPU (g + peer) mod n, or host"
+    )
+    peers: tuple[Count, ...] = Field((), description="broadcast: offsets of its destinations")
+    direction: Literal["push", "pull"] = Field("push", description="copy: to the peer, or from it")
+    engine: Annotated[int, Field(ge=0)] | None = Field(
+        None,
+        description="left out: the engine that serves the peer (links.engine_map), or that of the command before; the first"
+        " peer's at the start",
+    )
+    queue: Annotated[int, Field(ge=0)] = Field(0, description="queue of the engine")
+    on: str | None = Field(None, description="name of the word, or of the timestamp")
+    value: Count = Field(1, description="atomic: added; fence: set; poll: waited for")

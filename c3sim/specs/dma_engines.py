@@ -1,0 +1,81 @@
+"""DMA engines of a GPU (SDMA): what they can do, in which queues, and what each step of a command costs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from c3sim.specs.quantities import Bandwidth, Bytes, Count, Fraction, Time
+
+__all__ = ["DmaEngines", "Operation"]
+
+#: What a packet can ask for.
+Operation = Literal["copy", "broadcast", "swap", "reduce", "poll", "atomic", "fence", "timestamp"]
+
+
+class Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DmaEngines(Spec):
+    """DMA engines (SDMA): copies without compute units."""
+
+    count: Count = Field(description="engines that can serve peers; numbered after those for the host")
+    host_count: Annotated[int, Field(ge=0)] = Field(
+        description="engines of their own for copies from and to the host, numbered from 0: one way on the even, the other"
+        " on the odd ones; 0: the others do it"
+    )
+    per_peer: Count = Field(description="engines that can share what goes to one peer")
+    queues: Count = Field(description="queues (rings) of one engine; it takes a command from each in turn")
+    stream_queues: Count = Field(
+        description="queues of one engine that the runtime deals streams, and further parts of one copy, to"
+    )
+    queue_switch_time: Time = Field(description="engine busy with the change from one queue to another")
+    ring_bytes: Bytes = Field(description="room for packets in one ring; who finds it full waits")
+    packet_sizes: dict[Operation, Bytes] = Field(description="bytes of a packet in its ring, by operation")
+    bandwidth: Bandwidth = Field(description="payload one engine moves at most")
+    in_flight: Bytes = Field(description="bytes one engine keeps in flight")
+    remote_read_latency: Time = Field(description="what a command that reads from a peer takes longer")
+    remote_read_in_flight: Bytes = Field(
+        description="bytes one engine keeps in flight when it reads from a peer (pull)"
+    )
+    link_efficiency: dict[Literal["push", "pull"], Fraction] = Field(
+        description="share of the bytes on a link that is payload, when writing to a peer and when reading from one"
+    )
+    latency: Time = Field(
+        description="doorbell to first byte plus last byte to completion signal, of one command"
+    )
+    completion_share: Fraction = Field(description="part of the latency that lies after the last byte")
+    copy_latency: Time = Field(
+        description="a byte's way through the engine, from read to written: what a copy takes beside size / rate;"
+        " overlaps with the next command of the queue"
+    )
+    packet_time: Time = Field(description="engine busy with the decoding of one packet")
+    packet_bytes: Bytes = Field(
+        description="what one packet moves at most; longer copies are several packets"
+    )
+    broadcast_bandwidth: Bandwidth = Field(
+        description="bytes one engine writes at most when every byte read goes to several destinations"
+    )
+    broadcast_destinations: Count = Field(description="destinations that one broadcast can have")
+    reduce_bandwidth: Bandwidth | None = Field(
+        description="bytes one engine adds at most to what lies in a peer's memory; null: engines cannot reduce"
+    )
+    poll_latency: Time = Field(
+        description="release to first byte of a command that waits behind a poll in its queue"
+    )
+
+    @property
+    def last(self) -> int:
+        """Number of the last engine."""
+        return self.host_count + self.count - 1
+
+    @model_validator(mode="after")
+    def _every_packet_has_a_size(self) -> DmaEngines:
+        missing = [name for name in get_args(Operation) if name not in self.packet_sizes]
+        if missing:
+            raise ValueError(f"packet_sizes lacks {', '.join(missing)}")
+        if self.stream_queues > self.queues:
+            raise ValueError(f"{self.stream_queues} stream_queues of {self.queues} queues")
+        return self
