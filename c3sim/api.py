@@ -86,8 +86,12 @@ def study(
     from c3sim.loading import load_study
     from c3sim.studies import run_study
 
-    on = None if node is None else _node(node)
-    return run_study(load_study(_pathlike(name_or_path)), node=on, **options)
+    loaded = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
+    if isinstance(loaded, LoadedNode):
+        options = {"provenance": loaded.provenance, **options}
+    return run_study(
+        load_study(_pathlike(name_or_path)), node=None if loaded is None else _node(loaded), **options
+    )
 
 
 def prepare(

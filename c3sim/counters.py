@@ -3,7 +3,7 @@
     gpu0.hbm, gpu0.l2, gpu0.link[3].out, gpu0.dma[2] ...   B/s, by task, beside the capacity
     gpu0.dma                                               B/s, all engines together
     gpu0.compute_units                                     units that hold working workgroups, by task
-    gpu0.power                                             W, idle power included in the total
+    gpu0.power                                             W, by task and by component, idle power included
     gpu0.clock                                             Hz
 
 Values hold from their instant to the next.
@@ -11,16 +11,16 @@ Values hold from their instant to the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from c3sim.energy import flow_power
+from c3sim.energy import COMPONENT_OF, IDLE, components_of, flow_powers
 from c3sim.machine import Machine
 from c3sim.observe import Recorder, Segment
 from c3sim.result import Counter
 
 __all__ = ["counters"]
 
-Part = tuple[float, float, str, float]  # start, end, task, value
+Part = tuple[float, float, tuple[str, str], float]  # start, end, (task, component), value
 
 
 def counters(recorder: Recorder, machine: Machine) -> tuple[Counter, ...]:
@@ -39,10 +39,17 @@ def counters(recorder: Recorder, machine: Machine) -> tuple[Counter, ...]:
             maximum = gpu.dma_engines.count * gpu.dma_engines.bandwidth
         else:
             maximum = machine._value(name)
-        times, values, by_task = _steps(pieces, base)
+        times, rows = _steps(pieces)
+        by_task, by_component = _sums(rows, 0), {}
+        if part == "power":
+            spent = _sums(rows, 1) | {COMPONENT_OF[IDLE]: [base] * len(times)}
+            by_component = {key: spent[key] for key in components_of(machine.node) if key in spent}
+        values = [base + sum(row.values()) for row in rows]
         found.append(
-            Counter(name=name, unit=unit, times=times, values=values, maximum=maximum, by_task=by_task)
-        )
+            Counter(
+                name=name, unit=unit, times=times, values=values, maximum=maximum, by_task=by_task, by_component=by_component
+            )
+        )  # fmt: skip
     for domain, steps in recorder.clocks.items():
         where, _, task = domain.partition("~")  # a domain may be one task's own
         name = f"{where.partition('.')[0]}.clock" + (f"~{task}" if task else "")
@@ -53,29 +60,30 @@ def counters(recorder: Recorder, machine: Machine) -> tuple[Counter, ...]:
 
 def _parts(machine: Machine, segments: Iterable[Segment]) -> dict[str, list[Part]]:
     """What each flow adds to each counter, and when."""
-    parts: dict[str, list[Part]] = {}
+    parts: dict[str, list[Part]] = {f"gpu{gpu}.power": [] for gpu in machine.gpus}
 
-    def add(name: str, segment: Segment, value: float) -> None:
+    def add(name: str, segment: Segment, value: float, component: str = "") -> None:
         if value > 0:
-            part = (segment.start, segment.end, segment.flow.tags.task, value)
+            part = (segment.start, segment.end, (segment.flow.tags.task, component), value)
             parts.setdefault(name, []).append(part)
 
     for segment in segments:
         tags = segment.flow.tags
-        here = f"gpu{machine.home(tags.gpu)}"
+        home = machine.home(tags.gpu)
         for name, amount in segment.flow.amounts:
             add(name, segment, amount * segment.rate)
             gpu, _, part = name.partition(".")
             if part.startswith("dma["):
                 add(f"{gpu}.dma", segment, amount * segment.rate)
-        add(f"{here}.compute_units", segment, tags.compute_units)
-        add(f"{here}.power", segment, flow_power(machine.node.gpu, segment))
+        add(f"gpu{home}.compute_units", segment, tags.compute_units)
+        for where, name, watts in flow_powers(machine.node.gpu, home, segment):
+            add(f"gpu{where}.power", segment, watts, COMPONENT_OF[name])
     return parts
 
 
-def _steps(parts: Sequence[Part], base: float) -> tuple[list[float], list[float], dict[str, list[float]]]:
-    """The sum of *parts* over time as a step function from 0 on, in total (plus *base*) and by task."""
-    tasks = list(dict.fromkeys(task for _, _, task, _ in parts))
+def _steps(parts: Sequence[Part]) -> tuple[list[float], list[dict[tuple[str, str], float]]]:
+    """The sum of *parts* over time as a step function from 0 on, by task and component."""
+    keys = list(dict.fromkeys(key for _, _, key, _ in parts))
     instants = sorted({0.0, *(start for start, *_ in parts), *(end for _, end, *_ in parts)})
     opening: dict[float, list[int]] = {}
     closing: dict[float, list[int]] = {}
@@ -84,17 +92,24 @@ def _steps(parts: Sequence[Part], base: float) -> tuple[list[float], list[float]
         closing.setdefault(end, []).append(number)
     active: dict[int, None] = {}
     times: list[float] = []
-    rows: list[tuple[float, ...]] = []
+    rows: list[dict[tuple[str, str], float]] = []
     for instant in instants:
         for number in closing.get(instant, ()):
             del active[number]
         active.update(dict.fromkeys(opening.get(instant, ())))
-        sums = dict.fromkeys(tasks, 0.0)
+        row = dict.fromkeys(keys, 0.0)
         for number in active:
-            sums[parts[number][2]] += parts[number][3]
-        row = tuple(sums.values())
+            row[parts[number][2]] += parts[number][3]
         if not rows or row != rows[-1]:
             times.append(instant)
             rows.append(row)
-    by_task = {task: [row[column] for row in rows] for column, task in enumerate(tasks)}
-    return times, [base + sum(row) for row in rows], by_task
+    return times, rows
+
+
+def _sums(rows: Sequence[Mapping[tuple[str, str], float]], place: int) -> dict[str, list[float]]:
+    """*rows* summed over all but that *place* of their keys: a column per task (0) or component (1)."""
+    columns = {key[place]: [0.0] * len(rows) for key in (rows[0] if rows else ())}
+    for number, row in enumerate(rows):
+        for key, value in row.items():
+            columns[key[place]][number] += value
+    return columns

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from c3sim.energy import Bill, bill_of
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.network import Draw, network_parts, network_rate
@@ -68,6 +69,9 @@ class Traffic:
     engine: tuple[int, float] | None = None  # (DMA engine, bytes)
     core_energy: float = 0.0  # J at the maximum clock, matrix units
     inserted: float = 0.0  # bytes that displace others in the memory-side cache
+    vector: float = (
+        0.0  # bytes that waves load and store, through L2; for energy only, a GEMM's are in its FLOPs'
+    )
 
     def times(self, count: float) -> Traffic:
         """The same for *count* units at once."""
@@ -77,7 +81,7 @@ class Traffic:
             network=tuple((where, amount * count) for where, amount in self.network), together=self.together,
             remote=tuple((gpu, read * count, written * count) for gpu, read, written in self.remote),
             host=tuple((direction, amount * count) for direction, amount in self.host), engine=self.engine,
-            core_energy=self.core_energy * count, inserted=self.inserted * count,
+            core_energy=self.core_energy * count, inserted=self.inserted * count, vector=self.vector * count,
         )  # fmt: skip
 
 
@@ -93,7 +97,7 @@ class FlowTags:
     inserts: float  # B/s into the memory-side cache, static
     asked: float  # memory time asked for per second at full clock and no load, static (1 = all of it)
     asked_l2: float  # the same of the L2s, for what they serve themselves
-    energy: tuple[float, float]  # J per unit of progress: clocked (at full clock), not clocked
+    bill: Bill  # what it costs (energy.py)
     compute_units: float
 
 
@@ -138,24 +142,17 @@ class Machine:
             (self._value(n) / (a * crowd.get(n, 1)) for n, a in amounts.items() if a > 0), default=math.inf
         )
         nominal = min(full, share * alone)
-        energy = self.node.gpu.energy
-        links = sum(b for _, b in traffic.ports)
-        core = traffic.core_energy + traffic.l2 * energy.l2_byte
-        uncore = (
-            traffic.cache * energy.cache_byte
-            + (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte
-            + 2 * links * energy.link_byte
-        )
+        bill = bill_of(self.node, gpu, traffic, work, compute_units, self.home)
         load = Load(
-            core=nominal * core,
-            held=compute_units * energy.compute_unit,
-            uncore=nominal * uncore,
+            core=nominal * bill.core_energy,
+            held=bill.held,
+            uncore=nominal * bill.uncore_energy + bill.busy,
             clocked=clocked,
         )
         tags = FlowTags(
             task=task, gpu=gpu, load=load, reads=nominal * traffic.hbm_read, writes=nominal * traffic.hbm_write,
             inserts=nominal * traffic.inserted, asked=full * self.memory_time(traffic),
-            asked_l2=full * max(0.0, traffic.l2 - traffic.cache) / self._value("gpu0.l2"), energy=(core, uncore),
+            asked_l2=full * max(0.0, traffic.l2 - traffic.cache) / self._value("gpu0.l2"), bill=bill,
             compute_units=compute_units,
         )  # fmt: skip
         latency = self.latency_remote if traffic.ports or traffic.host else self.latency_local

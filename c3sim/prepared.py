@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from c3sim.choose import choose
+from c3sim.energy import by_component, components_of
 from c3sim.notes import notes
 from c3sim.overlap import overlap
+from c3sim.payload import payload_bytes
 from c3sim.result import Result, TaskResult
 from c3sim.rewrites import collectives
-from c3sim.runs import isolated, run_traced
+from c3sim.runs import TaskRun, isolated, run_traced
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.specs.workload import Task, Workload
 from c3sim.strategies import exhaustive
 
 __all__ = ["run_prepared"]
@@ -25,16 +27,24 @@ def run_prepared(workload: Workload, node: Node, strategy: str, *, trace: bool =
     whole = overlap(list(common.values()), made.wall)
     own = overlap([(alone if name in moved else common)[name] for name in common], made.wall)
     tasks = {
-        name: TaskResult(
-            isolated_s=alone[name], start_s=task.start, end_s=task.end, time_s=task.end,
-            slowdown=task.end / alone[name], kind=workload.tasks[name].kind, energy_j=task.energy, detail=task.detail,
-        )
-        for name, task in made.tasks.items()
-    }  # fmt: skip
+        name: _task(node, chosen.workload.tasks[name], task, alone[name]) for name, task in made.tasks.items()
+    }
     return Result(
         workload=workload.name, node=node.name, strategy=strategy, wall_s=made.wall, serial_s=whole.serial,
         ideal_speedup=whole.ideal_speedup, speedup=whole.speedup, fraction_of_ideal=whole.fraction,
-        own_fraction=own.fraction, energy_j=made.energy, tasks=tasks, folded=made.folded, events=made.events,
+        own_fraction=own.fraction, energy_j=made.energy, gpus=node.gpus, energy=by_component(node, made.account), average_power_w=made.energy / made.wall,
+        component_names=components_of(node), tasks=tasks, folded=made.folded, events=made.events,
         notes=notes(chosen, node, common, alone, exhaustive(workload, node) if strategy == "auto" else ()),
         timeline=timeline,
+    )  # fmt: skip
+
+
+def _task(node: Node, task: Task, run: TaskRun, alone: float) -> TaskResult:
+    moved = payload_bytes(node, task)
+    span = run.end - run.start
+    return TaskResult(
+        isolated_s=alone, start_s=run.start, end_s=run.end, time_s=run.end, slowdown=run.end / alone, kind=task.kind,
+        energy_j=run.energy, energy=by_component(node, run.account, idle=False),
+        average_power_w=run.energy / span if span else 0.0,
+        payload_bytes=moved, energy_per_byte=run.energy / moved if moved else None, detail=run.detail,
     )  # fmt: skip

@@ -31,6 +31,9 @@ class Counter:
     values: Sequence[float]
     maximum: float | None = None  # the capacity, where there is one
     by_task: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the same, split by task
+    by_component: Mapping[str, Sequence[float]] = field(
+        default_factory=dict
+    )  # of power: the same, split by component
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,11 +43,16 @@ class Timeline:
     spans: Sequence[Span]
     counters: Sequence[Counter]
     end: float
+    component_names: Mapping[str, str] = field(default_factory=dict)  # of power's components, for display
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskResult:
-    """Times [s] of one task. *time_s* runs from the common release of all streams to the task's end, queueing included."""
+    """Times [s] of one task. *time_s* runs from the common release of all streams to the task's end, queueing included.
+
+    Energies [J] are of all GPUs, without idle power. *payload_bytes* and *energy_per_byte* [J/B] are None where a task moves
+    no payload (``payload.py``); *average_power_w* is that of all GPUs while the task runs.
+    """
 
     isolated_s: float
     start_s: float
@@ -53,6 +61,10 @@ class TaskResult:
     slowdown: float  # time_s / isolated_s
     kind: str
     energy_j: float
+    energy: Mapping[str, float] = field(default_factory=dict)  # the same by component
+    average_power_w: float = 0.0
+    payload_bytes: float | None = None
+    energy_per_byte: float | None = None
     detail: Mapping[str, Any] = field(
         default_factory=dict
     )  # macro-tile, rounds, channels, protocol, bytes moved ...
@@ -65,7 +77,9 @@ class Result:
     *serial_s* is the sum of the isolated times; *ideal_speedup* = serial / longest isolated; *speedup* = serial / wall;
     *fraction_of_ideal* = (speedup - 1) / (ideal_speedup - 1), with the collective's isolated time on compute units as
     the yardstick for every strategy; *own_fraction* is the same with the strategy's own isolated times. Both are None
-    where nothing can overlap (one task, or ideal_speedup = 1).
+    where nothing can overlap (one task, or ideal_speedup = 1). Energies [J] are of all GPUs, idle power included:
+    *energy* by component (keys of the node file, their names for display in *component_names*), *average_power_w* over the
+    wall time. They are not validated where no power was measured (docs/energy.md).
     """
 
     workload: str
@@ -81,6 +95,10 @@ class Result:
     tasks: Mapping[str, TaskResult]
     folded: bool
     events: int
+    gpus: int = 1
+    energy: Mapping[str, float] = field(default_factory=dict)
+    average_power_w: float = 0.0
+    component_names: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     timeline: Timeline | None = None
 

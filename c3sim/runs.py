@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from c3sim.counters import counters
-from c3sim.energy import task_energies, total_energy
+from c3sim.energy import IDLE, Account, components_of, idle_energy, task_accounts
 from c3sim.observe import Recorder
 from c3sim.result import Timeline
 from c3sim.simulation import Outcome, simulate
@@ -25,24 +25,43 @@ REMEMBERED = 8192  # runs; about 1 kB each
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """One task [s, from the common release]: when it was ready, its first workgroup or command, its end; energy [J]."""
+    """One task [s, from the common release]: when it was ready, its first workgroup or command, its end; energy [J] by
+    name of the energy (``energy.py``), all GPUs, without idle power.
+    """
 
     ready: float
     start: float
     end: float
-    energy: float
+    account: Account
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def energy(self) -> float:
+        return sum(self.account.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: each task on its slowest GPU, the last end [s], energy of all GPUs [J]."""
+    """One run: each task on its slowest GPU, the last end [s], energy of all GPUs [J], whatever they do (*idle*) and in all."""
 
     tasks: Mapping[str, TaskRun]
     wall: float
-    energy: float
+    idle: float
     folded: bool
     events: int
+
+    @property
+    def energy(self) -> float:
+        return sum(task.energy for task in self.tasks.values()) + self.idle
+
+    @property
+    def account(self) -> Account:
+        """Energy [J] of the whole by name of the energy, idle power included."""
+        found = {IDLE: self.idle}
+        for task in self.tasks.values():
+            for name, joules in task.account.items():
+                found[name] = found.get(name, 0.0) + joules
+        return found
 
 
 _runs: dict[tuple[str, str, frozenset[str]], Run] = {}
@@ -82,21 +101,22 @@ def run_traced(node: Node, workload: Workload) -> tuple[Run, Timeline]:
     recorder = Recorder()
     outcome = simulate(node, workload, observers=(recorder,), spans=True)
     spans = sorted(outcome.spans, key=lambda span: (span.start, span.end))
-    timeline = Timeline(spans=spans, counters=counters(recorder, outcome.machine), end=outcome.end)
+    timeline = Timeline(
+        spans=spans, counters=counters(recorder, outcome.machine), end=outcome.end, component_names=components_of(node)
+    )  # fmt: skip
     return _reduce(node, workload, outcome, recorder), timeline
 
 
 def _reduce(node: Node, workload: Workload, outcome: Outcome, recorder: Recorder) -> Run:
     copies = node.ranks if outcome.folded else 1
-    used = task_energies(node.gpu, recorder.segments())
-    energies = {name: copies * used.get(name, 0.0) for name in workload.tasks}
+    used = task_accounts(node.gpu, recorder.segments())
     tasks = {}
     for name in workload.tasks:
         times = outcome.task(name)
         assert times.start is not None and times.end is not None  # the run is over
-        tasks[name] = TaskRun(times.ready, times.start, times.end, energies[name], dict(times.detail))
-    total = total_energy(node, energies.values(), outcome.end)
-    return Run(tasks, outcome.end, total, outcome.folded, outcome.events)
+        account = {energy: copies * joules for energy, joules in used.get(name, {}).items()}
+        tasks[name] = TaskRun(times.ready, times.start, times.end, account, dict(times.detail))
+    return Run(tasks, outcome.end, idle_energy(node, outcome.end), outcome.folded, outcome.events)
 
 
 def _conditions(workload: Workload) -> str:

@@ -8,7 +8,7 @@ import pytest
 import simpy
 
 from c3sim.counters import counters
-from c3sim.energy import flow_power, task_energies, total_energy
+from c3sim.energy import Bill, flow_power, idle_energy, task_accounts
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.loading import load_hardware
 from c3sim.observe import Recorder, Segment, clock_of
@@ -23,9 +23,15 @@ TASKS = {
 }
 
 
-def tags(task="t", energy=(0.0, 0.0), units=0.0):
+def tags(task="t", bill=None, units=0.0):
     """What energy and counters read of a flow's tags."""
-    return SimpleNamespace(task=task, gpu=0, energy=energy, compute_units=units)
+    return SimpleNamespace(task=task, gpu=0, bill=bill or Bill(), compute_units=units)
+
+
+def joules(recorder):
+    """Energy of each task, without idle power."""
+    accounts = task_accounts(NODE.gpu, recorder.segments())
+    return {task: sum(account.values()) for task, account in accounts.items()}
 
 
 def integral(counter, values=None):
@@ -78,18 +84,19 @@ def test_a_flow_taken_out_ends_when_it_was():
 
 
 def test_energy_follows_rate_clock_and_units_held():
-    """At factor f = 1/2, x = 1: 5 B/s (2 f^1 + 1) J/B + 4 CUs 3 W f^2 = 10 + 3 = 13 W; for 2 s 26 J."""
+    """At factor f = 1/2, x = 1: 5 B/s (2 f^1 + 1) J/B + 12 W of held CUs f^2 + 4 W of an engine = 10 + 3 + 4 = 17 W; for
+    2 s 34 J, each part under its name."""
     clock = NODE.gpu.clock.model_copy(update={"voltage_exponent": 1.0})
-    energy = NODE.gpu.energy.model_copy(update={"compute_unit": 3.0})
-    gpu = NODE.gpu.model_copy(update={"clock": clock, "energy": energy})
-    segment = Segment(Flow("a", 10.0, tags=tags(energy=(2.0, 1.0), units=4.0)), 1.0, 3.0, 5.0, 0.5)
-    assert flow_power(gpu, segment) == 13.0
-    assert task_energies(gpu, [segment]) == {"t": 26.0}
+    gpu = NODE.gpu.model_copy(update={"clock": clock})
+    bill = Bill(core=(("l2_byte", 2.0),), uncore=((0, "hbm_byte", 1.0),), held=12.0, busy=4.0)
+    segment = Segment(Flow("a", 10.0, tags=tags(bill=bill)), 1.0, 3.0, 5.0, 0.5)
+    assert flow_power(gpu, segment) == 17.0
+    account = {"l2_byte": 10.0, "hbm_byte": 10.0, "compute_unit": 6.0, "dma_engine": 8.0}
+    assert task_accounts(gpu, [segment]) == {"t": account}
 
 
-def test_the_total_holds_the_idle_power_of_every_gpu():
-    idle = NODE.gpu.clock.idle_power
-    assert total_energy(NODE, [3.0, 4.0], 2.0) == pytest.approx(7.0 + 8 * 2.0 * idle, rel=1e-15)
+def test_every_gpu_takes_idle_power():
+    assert idle_energy(NODE, 2.0) == pytest.approx(8 * 2.0 * NODE.gpu.clock.idle_power, rel=1e-15)
 
 
 def test_a_clock_factor_may_come_in_a_record():
@@ -145,16 +152,9 @@ def test_the_parts_by_task_add_up(run):
                 assert base + sum(part[i] for part in counter.by_task.values()) == pytest.approx(
                     value, rel=1e-12
                 )
-
-
-def test_the_integral_of_power_is_the_energy(run):
-    outcome, recorder = run
-    power = next(c for c in counters(recorder, outcome.machine) if c.name == "gpu0.power")
-    extended = [*power.times, outcome.end]  # from the last flow's end on, idle
-    watts = sum(value * (b - a) for value, (a, b) in zip(power.values, pairwise(extended), strict=True))
-    tasks = task_energies(NODE.gpu, recorder.segments())
-    idle = NODE.gpu.clock.idle_power * outcome.end
-    assert watts == pytest.approx(sum(tasks.values()) + idle, rel=1e-9)
+            if counter.by_component:
+                parts = [part[i] for part in counter.by_component.values()]
+                assert sum(parts) == pytest.approx(value, rel=1e-12)
 
 
 def test_the_clock_is_a_counter_within_its_range(run):
@@ -168,7 +168,5 @@ def test_folded_and_unfolded_runs_take_the_same_energy():
     for fold in (True, False):
         outcome, recorder = recorded(fold=fold)
         copies = NODE.gpus if outcome.folded else 1
-        used.append(
-            {task: copies * joules for task, joules in task_energies(NODE.gpu, recorder.segments()).items()}
-        )
+        used.append({task: copies * energy for task, energy in joules(recorder).items()})
     assert used[0] == pytest.approx(used[1], rel=1e-9)

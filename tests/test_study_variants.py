@@ -61,7 +61,7 @@ def test_published_figures_stand_beside_their_own_node_only() -> None:
 
 
 def test_it_can_be_drawn(study: dict[str, Any]) -> None:
-    gather, _, phases = plot_variants(study).axes
+    gather, _, phases, *_ = plot_variants(study).axes
     assert [line.get_label() for line in gather.lines if not line.get_label().startswith("_")] == [
         *rows(study, "all_gather")[0]["variants"], "rccl",
     ]  # fmt: skip

@@ -71,6 +71,7 @@ class CollectivePlan:
     softness: float
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
     peers: Peers = "next"  # whom those go to
+    by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
 
     @property
     def moved(self) -> float:

@@ -220,5 +220,5 @@ def _plan(
         op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=work, flight=flight,
         reads=reads / sent + over_nics, writes=writes / sent + over_nics, paths=tuple(draw.items()), per_link=per_link,
         lanes=lanes, channel_rate=channel, link_rate=limit / lanes, softness=softness,
-        network=over_nics / wire.efficiency, peers=peers,
+        network=over_nics / wire.efficiency, peers=peers, by_nic=over_nics,
     )  # fmt: skip

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from c3sim.energy import COMPONENTS
 from c3sim.output import look
 from c3sim.output.steps import average, extended
 from c3sim.output.text import figures, percent, times
@@ -33,6 +35,7 @@ class Panel(NamedTuple):
     size: float
     limit: str
     line: bool = False  # a line from the lowest value up, for what tasks do not divide up
+    by_component: bool = False  # areas of components, with a key of their own, instead of tasks
 
 
 PANELS = (
@@ -44,7 +47,12 @@ PANELS = (
     Panel("dma", "DMA engine bandwidth", "GB/s", 1e9, "capacity"),
     Panel("clock", "Engine clock", "MHz", 1e6, "highest", line=True),
     Panel("power", "Power", "W", 1.0, "limit"),
+    Panel("power", "Power by component", "W", 1.0, "limit", by_component=True),
 )
+
+# Paul Tol, "Colour Schemes" (2021), muted: other colours than those of tasks.
+TONES = ("#332288", "#88CCEE", "#44AA99", "#117733", "#DDCC77", "#CC6677", "#AA4499", "#bbbbbb")
+SHADES = dict(zip(COMPONENTS, TONES, strict=True))
 
 
 def draw_lanes(axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str, str], scale: Scale) -> None:
@@ -68,8 +76,15 @@ def draw_lanes(axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def draw_panel(axes: Axes, panel: Panel, counter: Counter, colours: Mapping[str, str], scale: Scale) -> None:
-    """One counter over time, its capacity as a dashed line, its mean in the title."""
+def draw_panel(
+    axes: Axes,
+    panel: Panel,
+    counter: Counter,
+    colours: Mapping[str, str],
+    scale: Scale,
+    names: Mapping[str, str],
+) -> None:
+    """One counter over time, its capacity as a dashed line, its mean in the title. *names*: of components, for display."""
     named = "" if panel.counter != "link" else f", {counter.name}"
     look.panel(axes, panel.title + named, panel.unit)
     start = min(counter.times, default=0.0) if panel.line else 0.0  # there is no clock before anything runs
@@ -79,6 +94,10 @@ def draw_panel(axes: Axes, panel: Panel, counter: Counter, colours: Mapping[str,
     mean = average(instants, values)
     if panel.line:
         axes.plot(instants, values, color=look.INK, linewidth=1.6, drawstyle="steps-post")
+    elif panel.by_component:
+        shown = replace(counter, by_task=counter.by_component)
+        _areas(axes, instants, values, panel, shown, SHADES, scale)
+        _component_keys(axes, list(counter.by_component), names)
     else:
         _areas(axes, instants, values, panel, counter, colours, scale)
     top, note = max(values), f"mean {figures(mean)} {panel.unit}"
@@ -98,6 +117,18 @@ def draw_panel(axes: Axes, panel: Panel, counter: Counter, colours: Mapping[str,
     bottom = min(values) - 0.1 * top if panel.line else 0.0
     axes.set_ylim(max(bottom, 0.0), top + 0.25 * (top - bottom))
     axes.set_title(note, loc="right", fontsize=9.5, pad=5)
+
+
+def _component_keys(axes: Axes, components: list[str], names: Mapping[str, str]) -> None:
+    """The key of the components, beside the panel's title."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(facecolor=SHADES[key], label=names.get(key, key)) for key in components]
+    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.19, 0.985), "borderaxespad": 0.0}
+    axes.legend(
+        handles=patches, ncols=len(patches), fontsize=8, frameon=False, handlelength=1.0, handletextpad=0.4,
+        columnspacing=0.9, **where,
+    )  # fmt: skip
 
 
 def _areas(

@@ -45,7 +45,11 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     from matplotlib.figure import Figure
 
     found = ((panel, _counter(timeline, gpu, panel.counter)) for panel in PANELS)
-    panels = [(panel, counter) for panel, counter in found if counter is not None and any(counter.values)]
+    panels = [
+        (panel, counter)
+        for panel, counter in found
+        if counter is not None and any(counter.values) and (counter.by_component or not panel.by_component)
+    ]
     tasks = dict(list(result.tasks.items())[:LANES])
     heights = [LANE * len(tasks), *([PANEL] * len(panels))]
     keys = _keys(look.colours(result.tasks))
@@ -64,7 +68,7 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     colours = look.colours(result.tasks)
     draw_lanes(column[0], tasks, colours, scale)
     for axes, (panel, counter) in zip(column[1:], panels, strict=True):
-        draw_panel(axes, panel, counter, colours, scale)
+        draw_panel(axes, panel, counter, colours, scale, timeline.component_names)
     column[-1].set_xlim(0, longest / length or 1.0)
     column[-1].set_xlabel(f"time since all streams were released ({unit})")
     _header(figure, result, height)

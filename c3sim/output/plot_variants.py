@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output import look
+from c3sim.output.plot_variant_energy import draw_savings
 from c3sim.output.text import size
 from c3sim.output.variant_tables import PHASES
 
@@ -37,11 +38,16 @@ def _draw(study: Study) -> Figure:
     from matplotlib.figure import Figure
 
     operations = list(dict.fromkeys(row["collective"] for row in study["rows"]))
-    figure = Figure(figsize=(13.0, 1.0 + 3.6 * (len(operations) + 1)), layout="constrained")
-    panels = figure.subplots(len(operations) + 1, 1, squeeze=False)[:, 0]
+    energies = operations if study.get("energy") else []
+    count = len(operations) + 1 + len(energies)
+    figure = Figure(figsize=(13.0, 1.0 + 3.6 * count), layout="constrained")
+    panels = figure.subplots(count, 1, squeeze=False)[:, 0]
     for axes, operation in zip(panels, operations, strict=False):
         _speedups(axes, study, operation)
-    _phases(panels[-1], study)
+    _phases(panels[len(operations)], study)
+    for axes, operation in zip(panels[len(operations) + 1 :], energies, strict=True):
+        draw_savings(axes, study["energy"], operation)
+        _sizes(axes, [row for row in study["rows"] if row["collective"] == operation])
     where = f" on {study['node']}" if study.get("node") else ""
     source = (study.get("published") or {}).get("source")
     figure.suptitle(f"{study.get('name', 'study')}{where}", x=0.01, ha="left", fontsize=14, fontweight="bold")

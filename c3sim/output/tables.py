@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from c3sim.output.energy_table import UNVALIDATED, energy_table
 from c3sim.output.layout import add_row, make_table, show, stack
 from c3sim.output.phase_table import phase_tables
 from c3sim.output.text import MISSING, figures, percent, time_unit, times
@@ -40,7 +41,8 @@ def run_table(result: Result) -> Group:
         f"wall {result.wall_s / length:.3f} {unit}, serial {result.serial_s / length:.3f} {unit}, "
         f"ideal speedup {times(result.ideal_speedup)}, speedup {times(result.speedup)}\n"
         f"fraction of ideal {_share(result.fraction_of_ideal)}, own fraction {_share(result.own_fraction)}, "
-        f"energy {figures(result.energy_j)} J"
+        f"energy {figures(result.energy_j)} J, mean power {figures(result.average_power_w)} W "
+        f"({figures(result.average_power_w / result.gpus)} W per GPU)"
     )
     clocks = [f"{name}\n({unit})" for name in ("isolated", "start", "end", "time")]
     table = make_table(["task", "kind"], [*clocks, "slowdown\n(x)", "energy\n(J)"])
@@ -54,6 +56,7 @@ def run_table(result: Result) -> Group:
         table,
         *phase_tables(result),
         "slowdown: time, queueing included, over isolated time",
+        *(("", energy_table(result), UNVALIDATED) if result.energy else ()),
         *(f"note: {note}" for note in result.notes),
     )
 

@@ -1,7 +1,7 @@
 """The timeline as a Perfetto trace: open it at ui.perfetto.dev, or query it with Perfetto's trace processor.
 
 Each GPU, and the host, is a group (a "process"); under it one track per queue, engine and link, then one counter track
-per resource, in total and split by task. Timestamps are in ns. On one track slices follow each other, or nest when both
+per resource, in total and split by task (power by component, too). Timestamps are in ns. On one track slices follow each other, or nest when both
 belong to one task; spans that overlap otherwise go to numbered siblings of the track ("dma[3] #2").
 """
 
@@ -42,7 +42,7 @@ def perfetto_trace(timeline: Timeline) -> bytes:
         for number, lane in enumerate(lanes(by_track[track]), start=1):
             events += _slices(tracks.add(track if number == 1 else f"{track} #{number}"), lane)
     for counter in sorted(timeline.counters, key=lambda c: natural(c.name)):
-        events += _points(tracks, counter)
+        events += _points(tracks, counter, timeline.component_names)
     events.sort(key=lambda event: event[0])  # stable: on a track an end stays before a begin
     for time_ns, fields in events:
         builder.trace.packet.add(trusted_packet_sequence_id=WRITER, timestamp=time_ns, track_event=fields)
@@ -119,11 +119,12 @@ def _end(track: int, span: Span) -> Event:
     return _ns(span.end), {"type": "TYPE_SLICE_END", "track_uuid": track}
 
 
-def _points(tracks: _Tracks, counter: Counter) -> Iterator[Event]:
-    """Counter events of the total and of each task's part, in the unit a person reads."""
+def _points(tracks: _Tracks, counter: Counter, names: Mapping[str, str]) -> Iterator[Event]:
+    """Counter events of the total, of each task's part and each component's, in the unit a person reads."""
     unit, scale = UNITS.get(counter.unit, (counter.unit, 1.0))
     limit = "" if counter.maximum is None else f", at most {counter.maximum / scale:g} {unit}"
     parts = {f" ({task})": values for task, values in counter.by_task.items()}
+    parts |= {f": {names.get(key, key)}": values for key, values in counter.by_component.items()}
     for part, values in {"": counter.values, **parts}.items():
         track = tracks.add(counter.name + part, {"unit_name": unit}, f"{counter.name}{part}{limit}")
         for time, value in zip(counter.times, values, strict=True):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.text import MISSING, figures, percent, size
+from c3sim.output.variant_energy_table import energy_parts
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -28,6 +29,7 @@ def variant_parts(study: Mapping[str, Any]) -> list[Any]:
         phase_table(study),
         *(variant_table(study, operation) for operation in operations),
         *([claim_table(study)] if study.get("claims") else []),
+        *energy_parts(study),
         _remarks(study),
     ]
 

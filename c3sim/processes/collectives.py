@@ -39,6 +39,7 @@ def plan_traffic(node: Node, plan: CollectivePlan, rank: int) -> Traffic:
         cache=moved, hbm_read=plan.reads, hbm_write=plan.writes, inserted=moved,
         ports=tuple(((node.peer(rank, offset), port), amount) for (offset, port), amount in plan.paths),
         network=mirrored(node, rank, plan.peers, plan.network) if plan.network else (), together=True,
+        vector=moved - 2 * plan.by_nic,  # loads, local stores, and as many stores to peers as arrive from them
     )  # fmt: skip
 
 

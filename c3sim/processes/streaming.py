@@ -47,7 +47,7 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
             rate=rate,
             traffic=Traffic(
                 l2=part * task.passes, cache=past_l2, hbm_read=moved * (1 - write_share), hbm_write=moved * write_share,
-                inserted=moved, core_energy=flops * spec.energy.flop.get("fp32", 0.0),
+                inserted=moved, core_energy=flops * spec.energy.flop.get("fp32", 0.0), vector=part * task.passes,
             ),
         )  # fmt: skip
 
@@ -104,15 +104,24 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
             return state.clock * state.memory / time
 
         if local:
+            moved = 2 * part
             return TileCost(
-                rate, Traffic(l2=2 * part, cache=2 * part, hbm_read=part, hbm_write=part, inserted=2 * part)
+                rate,
+                Traffic(l2=moved, cache=moved, hbm_read=part, hbm_write=part, inserted=moved, vector=moved),
             )
         reads, writes = float(task.source == "gpu") * part, float(task.destination == "gpu") * part
         if "host" in ends:
             direction = "out" if task.destination == "host" else "in"
             return TileCost(
                 rate,
-                Traffic(l2=part, cache=part, hbm_read=reads, hbm_write=writes, host=((direction, part),)),
+                Traffic(
+                    l2=part,
+                    cache=part,
+                    hbm_read=reads,
+                    hbm_write=writes,
+                    host=((direction, part),),
+                    vector=2 * part,
+                ),
             )
         source, destination = (gpu, peer) if task.source == "gpu" else (peer, gpu)
         hops = tuple((hop, part) for hop in route(node.links.topology, node.gpus, source, destination))
@@ -123,7 +132,13 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
         return TileCost(
             rate,
             Traffic(
-                l2=part, cache=reads + writes, hbm_read=reads, hbm_write=writes, ports=hops, remote=remote
+                l2=part,
+                cache=reads + writes,
+                hbm_read=reads,
+                hbm_write=writes,
+                ports=hops,
+                remote=remote,
+                vector=2 * part,
             ),
         )
 

@@ -18,6 +18,7 @@ from c3sim.specs.quantities import (
     Bytes,
     BytesPerCycle,
     Count,
+    Energy,
     EnergyPerByte,
     EnergyPerFlop,
     Factor,
@@ -114,16 +115,24 @@ class Hbm(Spec):
 
 
 class Energies(Spec):
-    """Energy of each action. Core terms scale with voltage squared, the others do not."""
+    """Energy of each action (energy.py). Core terms scale with voltage squared, the others do not."""
 
     flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop] = Field(
-        description="at the maximum clock"
+        description="at the maximum clock; with the operands' way through registers and LDS"
     )
     compute_unit: Power = Field(description="a CU that holds waves, at the maximum clock, beside its FLOPs")
+    vector_byte: EnergyPerByte = Field(
+        description="per byte that waves load or store (first-level cache, registers), at the maximum clock; in a GEMM it"
+        " is part of flop"
+    )
     l2_byte: EnergyPerByte = Field(description="at the maximum clock")
     cache_byte: EnergyPerByte
     hbm_byte: EnergyPerByte
     link_byte: EnergyPerByte = Field(description="per byte and GPU that sends or receives it")
+    host_link_byte: EnergyPerByte = Field(description="the GPU's end of the host link")
+    dma_byte: EnergyPerByte = Field(description="per byte that a DMA engine reads or writes, beside memory")
+    dma_engine: Power = Field(description="a DMA engine that moves bytes, beside them; waiting ones are idle")
+    dma_command: Energy = Field(description="fetch, decoding, address translation and signal of one command")
 
 
 class Clock(Spec):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from c3sim.conform import Leaf
 from c3sim.errors import InputError
 from c3sim.hints import unknown
-from c3sim.loading import load_study
+from c3sim.loading import load_hardware, load_study
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.strategies import STRATEGIES
@@ -16,6 +18,7 @@ from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.characterisation import characterise
 from c3sim.studies.rows import Progress, Row, evaluate
 from c3sim.studies.summary import auto_summary, by_strategy, scenario_entry, strategy_means
+from c3sim.studies.variant_energy import intervals_of, variant_energy
 from c3sim.studies.variants import variant_study
 
 __all__ = ["OUTPUTS", "run_study"]
@@ -30,6 +33,7 @@ def run_study(
     study: Study,
     *,
     node: Node | None = None,
+    provenance: Mapping[str, Leaf] = MappingProxyType({}),
     strategies: Sequence[str] | None = None,
     band: bool = True,
     n_jobs: int | None = None,
@@ -37,18 +41,23 @@ def run_study(
 ) -> dict[str, Any]:
     """Run *study*; *node* and *strategies* replace its own, *band* = False skips the band. Raises InputError.
 
+    *provenance*: what the file says about the numbers of *node*; without it nothing is known of their intervals.
+
     The result has ``name``, ``node``, ``rows`` (one per case and strategy, with the study's outputs), ``published``,
     and, as far as its outputs ask for them, ``strategies`` and ``scenarios`` (``c3``), ``auto``, ``characterisation``.
-    With ``dma_variants``, which stands alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``.
+    With ``dma_variants``, which stands alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``, and
+    ``energy`` is that of :mod:`c3sim.studies.variant_energy`.
     """
     names = tuple(strategies or study.strategies)
     _check(study, names)
     cases = study_cases(study, node)
     if "dma_variants" in study.outputs:
         published = study.published if cases[0].node.name == study.node else {}  # of that node only
+        found = variant_study(cases, published, progress)
+        ends = intervals_of(provenance if node is not None else load_hardware(study.node).provenance)
         return {
             "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
-            **variant_study(cases, published, progress), "published": published,
+            **found, "energy": variant_energy(cases, found["rows"], ends, published.get("power", {}), progress), "published": published,
         }  # fmt: skip
     rows = evaluate(cases, names, what="scenarios", n_jobs=n_jobs, progress=progress)
     result: dict[str, Any] = {

@@ -92,6 +92,7 @@ def make_result(strategy: str = "base", wall: float = 3 * MS, timeline: bool = T
         fraction_of_ideal=(3.75 * MS / wall - 1) / 0.5,
         own_fraction=0.625,
         energy_j=2.25,
+        average_power_w=750.0,
         tasks={
             "gemm": make_task("gemm", 2.5 * MS, 0.0, wall),
             "gather": make_task("collective", 1.25 * MS, 0.5 * MS, 2 * MS),

@@ -118,3 +118,18 @@ def test_what_cannot_be_drawn(result, tmp_path):
     with pytest.raises(InputError, match="holds no timeline"):
         plot_timeline(replace(result, timeline=None), tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_power_by_component_is_a_panel_with_a_key_of_its_own(result):
+    """Where the counter knows components; their areas lie on each other up to the total."""
+    power = next(counter for counter in result.timeline.counters if counter.name == "gpu0.power")
+    idle = [140.0] * len(power.values)
+    parts = {"compute_units": [value - 140.0 for value in power.values], "idle": idle}
+    counters = [replace(c, by_component=parts) if c is power else c for c in result.timeline.counters]
+    timeline = replace(result.timeline, counters=counters, component_names={"compute_units": "CU"})
+    figure = plot_timeline(replace(result, timeline=timeline))
+    axes = figure.axes[-1]
+    assert titles(figure)[-2:] == ["Power", "Power by component"] and axes.get_ylabel() == "W"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["CU", "idle"]
+    tops = [max(y for _, y in areas.get_paths()[0].vertices) for areas in axes.collections]
+    assert tops[:2] == [610.0, 750.0]

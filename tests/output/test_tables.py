@@ -21,7 +21,7 @@ def test_run_has_the_whole_then_a_row_per_task(result):
     assert text[:3] == [
         "gemm_all_gather on mi300x-8, strategy base",
         "wall 3.000 ms, serial 3.750 ms, ideal speedup 1.50x, speedup 1.25x",
-        "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J",
+        "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J, mean power 750 W (750 W per GPU)",
     ]
     assert "task kind (ms) (ms) (ms) (ms) (x) (J)" in text
     assert "gemm gemm 2.500 0.000 3.000 3.000 1.20x 1.50" in text
@@ -107,3 +107,27 @@ def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, study, explana
     monkeypatch.setenv("COLUMNS", "60")
     tables.print_run(result)
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
+def test_the_energy_of_a_run_is_a_row_per_component_and_a_column_per_task(result):
+    """Of 2.25 J in 3 ms, 750 W: 1.5 J (500 W) in compute units, all of them the GEMM's, and 0.75 J idle."""
+    gemm = replace(result.tasks["gemm"], energy={"compute_units": 1.5, "hbm": 0.0})
+    gather = replace(result.tasks["gather"], energy_j=0.0, energy_per_byte=1.64e-10)
+    energy = {"compute_units": 1.5, "hbm": 0.0, "idle": 0.75}
+    text = lines(
+        tables.run_table(
+            replace(
+                result, energy=energy, average_power_w=750.0, gpus=3, component_names={"compute_units": "CU"},
+                tasks={"gemm": gemm, "gather": gather},
+            )
+        )
+    )  # fmt: skip
+    assert (
+        "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J, mean power 750 W (250 W per GPU)"
+        in text
+    )
+    assert "component (J) (%) (W) (J) (J)" in text
+    assert "CU 1.50 66.7 500 1.50 -" in text and "idle 0.750 33.3 250 - -" in text
+    assert "in all 2.25 100.0 750 1.50 0" in text and "per byte moved - 164 pJ/B" in text
+    assert not any(line.startswith("hbm") for line in text)  # nothing was spent there
+    assert any("not validated" in line for line in text)

@@ -143,3 +143,16 @@ def test_an_empty_timeline_is_a_valid_trace():
 def test_an_unwritable_place(timeline, tmp_path):
     with pytest.raises(InputError, match=r"missing.*cannot write: no such file or directory; allowed: "):
         write_perfetto(timeline, tmp_path / "missing" / "a.pftrace")
+
+
+def test_power_by_component_has_a_track_per_component_in_the_files_words():
+    power = Counter(
+        name="gpu0.power", unit="W", times=[0.0, 1e-9], values=[30.0, 20.0],
+        by_task={"a": [10.0, 0.0]}, by_component={"memory_cache": [10.0, 0.0], "idle": [20.0, 20.0]},
+    )  # fmt: skip
+    names = {"memory_cache": "Infinity Cache"}
+    _, points = read(perfetto_trace(Timeline(spans=[], counters=[power], end=2e-9, component_names=names)))
+    assert points == {
+        "gpu0/power": [(0, 30.0), (1, 20.0)], "gpu0/power (a)": [(0, 10.0), (1, 0.0)],
+        "gpu0/power: Infinity Cache": [(0, 10.0), (1, 0.0)], "gpu0/power: idle": [(0, 20.0), (1, 20.0)],
+    }  # fmt: skip

@@ -1,0 +1,42 @@
+"""Where the energy of one run went: a row per component, a column per task, and what a byte moved costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from c3sim.output.layout import add_row, make_table
+from c3sim.output.text import MISSING, figures, percent
+from c3sim.result import Result
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["UNVALIDATED", "energy_table"]
+
+UNVALIDATED = "energies are not validated: no power was measured, most energies per action are estimates"
+TASKS = 6  # columns; with more tasks only the whole is shown
+
+
+def energy_table(result: Result) -> Table:
+    """Energy [J] of all GPUs by component: the whole, its share and mean power, and each task's part.
+
+    Components that nothing was spent on are left out; idle power belongs to no task.
+    """
+    names = list(result.tasks) if len(result.tasks) <= TASKS else []
+    columns = ["energy\n(J)", "share\n(%)", "mean power\n(W)", *(f"{name}\n(J)" for name in names)]
+    table = make_table(["component"], columns)
+    for component, joules in result.energy.items():
+        if joules:
+            parts = [result.tasks[name].energy.get(component) for name in names]
+            cells = (MISSING if part is None else figures(part) for part in parts)
+            share, power = percent(joules / result.energy_j), figures(joules / result.wall_s)
+            shown = result.component_names.get(component, component)
+            add_row(table, shown, figures(joules), share, power, *cells)
+    table.add_section()
+    whole = [figures(result.energy_j), percent(1.0), figures(result.average_power_w)]
+    add_row(table, "in all", *whole, *(figures(result.tasks[name].energy_j) for name in names))
+    per_byte = [result.tasks[name].energy_per_byte for name in names]
+    if any(per_byte):
+        cells = (MISSING if value is None else f"{figures(1e12 * value)} pJ/B" for value in per_byte)
+        add_row(table, "per byte moved", *[""] * 3, *cells)
+    return table

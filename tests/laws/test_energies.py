@@ -1,0 +1,73 @@
+"""Laws of energy: every joule belongs to a component, and the power over time holds them all."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from law_cases import Case, every_case
+
+from c3sim.counters import counters
+from c3sim.energy import COMPONENT_OF, by_component, components_of, idle_energy, task_accounts
+from c3sim.observe import Recorder
+from c3sim.result import Counter
+from c3sim.simulation import Outcome, can_fold, simulate
+from c3sim.specs.hardware import Energies
+
+REL = 1e-9
+
+
+def integral(counter: Counter, values: object, end: float) -> float:
+    return sum(value * (b - a) for value, (a, b) in zip(values, pairwise([*counter.times, end]), strict=True))
+
+
+def test_every_energy_of_the_schema_has_a_component() -> None:
+    """But for idle power, which is a value of the clock."""
+    assert set(COMPONENT_OF) - {"idle_power"} == set(Energies.model_fields)
+
+
+def spent(case: Case, *, fold: bool | None = None) -> tuple[dict[str, dict[str, float]], Outcome, Recorder]:
+    """Energy [J] of each task on all GPUs, by the name of the energy; the run; its recorder."""
+    recorder = Recorder()
+    outcome = simulate(case.node, case.workload, observers=[recorder], fold=fold)
+    copies = case.node.gpus if outcome.folded else 1
+    tasks = task_accounts(case.node.gpu, recorder.segments())
+    found = {
+        task: {name: copies * joules for name, joules in account.items()} for task, account in tasks.items()
+    }
+    return found, outcome, recorder
+
+
+@every_case("components_sum_to_the_energy_and_power_integrates_to_it")
+def test_components_sum_to_the_energy_and_power_integrates_to_it(case: Case) -> None:
+    """Of every task, and of the whole; from the counters of the simulated GPUs, in total and by component."""
+    tasks, outcome, recorder = spent(case)
+    parts = {task: by_component(case.node, account, idle=False) for task, account in tasks.items()}
+    for task, account in tasks.items():
+        assert sum(parts[task].values()) == pytest.approx(sum(account.values()), rel=REL)
+        assert set(parts[task]) == set(components_of(case.node)) - {"idle"}
+    idle = idle_energy(case.node, outcome.end)
+    whole = idle + sum(sum(account.values()) for account in tasks.values())
+    copies = case.node.gpus if outcome.folded else 1
+    power = [counter for counter in counters(recorder, outcome.machine) if counter.name.endswith(".power")]
+    assert len(power) == len(outcome.machine.gpus)
+    watts = copies * sum(integral(counter, counter.values, outcome.end) for counter in power)
+    assert watts == pytest.approx(whole, rel=REL)
+    for component in components_of(case.node):
+        joules = idle if component == "idle" else sum(part[component] for part in parts.values())
+        curves = [(c, c.by_component[component]) for c in power if component in c.by_component]
+        area = sum(integral(counter, values, outcome.end) for counter, values in curves)
+        assert copies * area == pytest.approx(joules, rel=REL, abs=REL * whole), component
+
+
+def _folds(case: Case) -> bool:
+    return case.node_name in ("mi300x-8", "h200-2") and can_fold(case.workload, case.node)
+
+
+@every_case("folded_equals_unfolded", _folds)
+def test_folded_and_unfolded_take_the_same_energy_by_component(case: Case) -> None:
+    """What falls due at the other end of a link counts there, and adds up to the same."""
+    (folded, *_), (unfolded, *_) = spent(case), spent(case, fold=False)
+    assert set(folded) == set(unfolded)
+    for task in folded:
+        assert folded[task] == pytest.approx(unfolded[task], rel=1e-6), task
