@@ -4,8 +4,8 @@ N nodes of g GPUs, n = N g, message of S bytes (nccl-tests size). Payload each G
 Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005, per level):
 
     ==============  ==================================================================================================
-    flat ring       as one ring over all n GPUs. It passes all GPUs of a node before it leaves: 1/g of what a GPU sends
-                    goes over NICs. (n GPUs per node hold as many such paths, each from a NIC to another.)
+    flat ring       as rings over all n GPUs, that pass all GPUs of a node before they leave it: 1/g of what a GPU sends
+                    goes over NICs, to the same rail (a full mesh of g GPUs, g even, splits into g such paths)
     flat direct     each part straight to its peer: (n-g)/(n-1) of it over NICs
     hierarchical    all_reduce      reduce_scatter of S in the node, all_reduce of S/g on each rail, all_gather in the node
                     all_gather      all_gather of S/g on each rail, all_gather of S in the node
@@ -18,7 +18,8 @@ A rail is the GPUs in the same place of every node; S/g on each of g rails is al
 2 (N-1)/N S/g (all_reduce), (N-1)/N S/g (all_gather, reduce_scatter), (N-1)/N S (all_to_all).
 
 Bytes for a NIC go through a send buffer in the GPU's memory: written by the channel and read by the NIC, beside the counts of
-models/collective.py. A hierarchical collective is cut into parts that follow each other through the phases; with one part the
+models/collective.py. A host thread posts a message per receiver and step, one after the other: at most message / post time on
+a NIC, which is why many direct receivers need long messages. A hierarchical collective is cut into parts that follow each other through the phases; with one part the
 phases run one after the other. Parts in different phases run side by side on channels dealt to the phases by the bytes these
 send. The library takes the algorithm, protocol and number of parts with the smallest estimate,
 
@@ -200,7 +201,14 @@ def _plan(
     wire = library.protocols[protocol]
     sent, steps, reads, writes = COUNTS[task.op, algorithm](ranks)
     unit, channels = task.size / ranks, _channels(library, task)
-    limit, draw, lanes = shared_rate(node) * wire.efficiency / over_nics, {}, 1
+    remote = {"next": 1, "rail": node.nodes - 1, "all": node.ranks - node.gpus}[
+        peers
+    ]  # it sends to in a step
+    message = sent * unit * over_nics / steps / remote
+    by_nic = shared_rate(node) * wire.efficiency
+    if wide.post_time:
+        by_nic = min(by_nic, message / wide.post_time)
+    limit, draw, lanes = by_nic / over_nics, {}, 1
     if over_nics < 1.0:
         whole, lanes = local_paths(node, algorithm, wire.efficiency)
         draw = {port: amount * (1.0 - over_nics) for port, amount in whole.items()}

@@ -38,7 +38,7 @@ class ScaleOut(BaseModel):
     step_latency: Time = Field(
         description="what a step of a collective takes longer between nodes: a host thread sees a slice, posts it, sees it arrive"
     )
-    post_time: Time = Field(description="host thread busy per transfer that a program posts to a NIC itself")
+    post_time: Time = Field(description="host thread busy per message that it posts to a NIC")
     gpu_path: Literal["host_link", "own"] = Field(
         description="how a NIC reaches GPU memory: over the GPU's host link (one switch for GPU, NIC and host), or a way of its own"
     )
