@@ -23,7 +23,9 @@ a NIC, which is why many direct receivers need long messages. A hierarchical col
 phases run one after the other. Parts in different phases run side by side on channels dealt to the phases by the bytes these
 send. The library takes the algorithm, protocol and number of parts with the smallest estimate,
 
-    launch + sum of (latency + sent / rate) over phases + (parts - 1) x max(sum of node phases' sent / rate, that of rail phases)
+    launch + sum of (latency + sent / rate) over phases + (parts - 1) x slowest
+
+with the slowest of each phase (by its channels) and of the phases of each level together (by links or NIC).
 
 It knows its NICs, and nothing of what lies behind the leaf switches.
 """
@@ -73,6 +75,11 @@ class Phase:
         """Seconds in which one part is sent, by all channels at full speed."""
         return self.plan.sent / self.plan.rate(self.plan.channels, 1.0)
 
+    @property
+    def on_links(self) -> float:
+        """Seconds that it takes of its links or NIC, however many channels there are."""
+        return self.plan.sent / (self.plan.lanes * self.plan.link_rate)
+
 
 @dataclass(frozen=True, slots=True)
 class HierarchicalPlan:
@@ -101,8 +108,8 @@ class HierarchicalPlan:
     def estimate(self) -> float:
         """Seconds alone, at full speed."""
         first = sum(phase.plan.flight + phase.plan.work + phase.moving for phase in self.phases)
-        levels = [sum(p.moving for p in self.phases if p.where == where) for where in ("node", "rail")]
-        return self.launch + first + (self.parts - 1) * max(levels)
+        levels = [sum(p.on_links for p in self.phases if p.where == where) for where in ("node", "rail")]
+        return self.launch + first + (self.parts - 1) * max(*levels, *(p.moving for p in self.phases))
 
 
 AnyPlan = CollectivePlan | HierarchicalPlan
@@ -119,7 +126,8 @@ def plan_task(node: Node, task: Collective) -> AnyPlan:
     library = node.collective_library(task.backend)
     names = [task.protocol] if task.protocol else list(library.protocols)
     allowed = [name for name in names if task.size <= library.protocols[name].maximum_size] or names
-    algorithms = (task.algorithm,) if task.algorithm else network(node).algorithms[task.op]
+    asked = task.algorithm or ("hierarchical" if task.pipeline else None)  # only that has parts
+    algorithms = (asked,) if asked else network(node).algorithms[task.op]
     found = [plan for name in algorithms for wire in allowed for plan in _plans(node, task, name, wire)]
     return min(found, key=_estimate)
 
