@@ -51,8 +51,8 @@ def draw_nodes(axes: Axes) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(NODES, [str(count) for count in NODES])
     axes.set_xlabel("nodes")
-    axes.set_ylim(0)
-    axes.legend(frameon=False, fontsize=8)
+    axes.set_ylim(0, 450)
+    axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper center")
 
 
 def draw_oversubscription(axes: Axes) -> None:
