@@ -60,6 +60,8 @@ def variants(node: Node, op: str) -> tuple[Variant, ...]:
     """
     commands, most = node.gpu.dma_engines.commands, min(node.gpus - 2, node.gpu.dma_engines.count)
     programs = [name for name, command in NEEDS.items() if command in commands and ONLY.get(name, op) == op]
+    if node.nodes > 1:
+        programs = ["pcpy"]  # the others are for the GPUs of one node
     parallel = [2**power for power in range(1, 10) if 2**power <= most]
     made = [(name, None) for name in programs] + [("b2b", count) for count in parallel if "b2b" in programs]
     later = (False, True) if "poll" in commands else (False,)
@@ -87,7 +89,7 @@ def choose_variants(workload: Workload, node: Node) -> Choice:
         for variant in variants(node, task.op):
             time = isolated(node, with_variants(workload, {name: variant}), name).end
             alone[name][variant.name] = time
-            moved = _memory_time(node, *moved_bytes(task, variant.program, node.gpus))
+            moved = _memory_time(node, *moved_bytes(task, variant.program, node.ranks))
             hidden = 0 < time * (compute + memory) <= compute * compute  # not behind nothing
             rank = (0.0, moved, time) if hidden else (1.0, time)
             best = ranked.setdefault(variant.prelaunched, {})

@@ -24,7 +24,7 @@ def notes(
     rivals: Sequence[Candidate] = (),
 ) -> tuple[str, ...]:
     """Notes on a run. *common*, *alone*: isolated times [s] by the yardstick and as run; *rivals*: of ``auto``."""
-    found = []
+    found = [f"{node.nodes} nodes of {node.gpus} GPUs"] if node.nodes > 1 else []
     if len(chosen.walls) > 1:
         found.append(f"{chosen.candidate.name} is the best of: {', '.join(chosen.walls)}")
     for name, variant in chosen.candidate.detail.get("variants", {}).items():

@@ -27,7 +27,7 @@ from c3sim.yaml_nodes import from_plain, scalar
 __all__ = ["get_value", "paths_of", "set_value", "unit_of"]
 
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
-_NODE_ROOTS = ("gpu", "links", "host", "collective_libraries", "gpus", "name", "description")
+_NODE_ROOTS = ("gpu", "links", "host", "collective_libraries", "scale_out", "gpus", "name", "description")
 _WORKLOAD_ROOTS = (*_SINGULAR, "workload")
 
 
@@ -126,14 +126,15 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
     elif first in _NODE_ROOTS:
         root, steps = node, (first, *rest)
     else:
-        roots = [*_NODE_ROOTS[:5], *_WORKLOAD_ROOTS]
+        roots = [*_NODE_ROOTS[:6], *_WORKLOAD_ROOTS]
         raise InputError(_nowhere(node, workload, path, f"paths begin with: {', '.join(roots)}"), path)
     value: Any = root
     shape = Shape(kind="model", model=type(root))
     for i, step in enumerate(steps):
         found = _step(value, shape, step, workload)
         if found is None:
-            inner = ", ".join(_fields(value)) or "nothing, it is a single value"
+            nothing = f"nothing: {node.name} has none" if value is None else "nothing, it is a single value"
+            inner = ", ".join(_fields(value)) or nothing
             before = ".".join(path.split(".")[: len(path.split(".")) - len(steps) + i])
             raise InputError(_nowhere(node, workload, path, f"{before} has: {inner}"), path)
         value, shape = found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from c3sim.cluster_checks import across_nodes_errors, nic_copy_errors
 from c3sim.dma_checks import command_errors, engine_errors, peer_errors, reduce_errors
 from c3sim.errors import InputError, InputErrors
 from c3sim.hints import unknown
@@ -72,6 +73,8 @@ def check_on_node(workload: Workload, node: Node) -> None:
             errors += _collective_errors(task, node, path)
         elif isinstance(task, Gemm):
             errors += _gemm_errors(task, node, path)
+        elif isinstance(task, Copy) and task.executor == "nic":
+            errors += nic_copy_errors(task, node, path)
         elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
             errors += peer_errors(task.peer, node, join(path, "peer"))
         elif isinstance(task, StreamKernel) and task.flops_per_byte:
@@ -113,8 +116,8 @@ def _size_errors(task: Task, node: Node, path: str) -> list[InputError]:
 
 
 def _collective_errors(task: Collective, node: Node, path: str) -> list[InputError]:
-    errors = []
-    if node.gpus < 2:
+    errors = across_nodes_errors(task, node, path)
+    if node.ranks < 2:
         errors.append(InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path))
     cus = node.gpu.compute_unit_count
     if task.channels is not None and task.channels > cus:
@@ -138,7 +141,8 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
     if task.op not in library.algorithms or task.op not in library.channels.default:
         allowed = tuple(op for op in library.algorithms if op in library.channels.default)
         errors.append(InputError(unknown(f"collective of {backend}", task.op, allowed), join(path, "op")))
-    if task.algorithm is not None and task.algorithm not in ALGORITHMS[task.op]:
+    alone = node.nodes == 1 and task.algorithm != "hierarchical"
+    if alone and task.algorithm is not None and task.algorithm not in ALGORITHMS[task.op]:
         errors.append(
             InputError(
                 unknown(f"algorithm of {task.op}", task.algorithm, ALGORITHMS[task.op]),

@@ -55,7 +55,7 @@ class DmaCopy:
 
 def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCopy]:
     """A copy task as commands on the engines that serve its peer: this GPU's, or the other end's where it says so."""
-    peer, parts = (gpu + task.peer) % context.node.gpus, task.engines or 1
+    peer, parts = context.node.peer(gpu, task.peer), task.engines or 1
     where = {"gpu": gpu, "peer": peer, "host": HOST}
     source, destination = where[task.source], where[task.destination]
     by = {None: gpu, "push": source, "pull": destination}[task.direction]

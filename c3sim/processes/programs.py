@@ -65,7 +65,7 @@ def program_steps(
     for engine, command in zip(numbers, program, strict=True):
         number = (command.queue + queue) % queues
         if command.op in ("atomic", "fence"):
-            where = (gpu + (command.peer if isinstance(command.peer, int) else 0)) % context.node.gpus
+            where = context.node.peer(gpu, command.peer if isinstance(command.peer, int) else 0)
             key = (f"{name}:{command.on}", context.machine.home(where))
             step = word_step(context, words, gpu, engine, number, command.op, key, command.value)
         elif command.op == "poll":
@@ -90,7 +90,7 @@ def program_steps(
 def _copy(node: Node, gpu: int, command: Command, engine: int, queue: int, *, mirrored: bool) -> DmaCopy:
     assert command.bytes is not None  # held by the checks of programs
     offsets = command.peers or (command.peer,)
-    ends = [HOST if offset == "host" else (gpu + (offset or 0)) % node.gpus for offset in offsets]
+    ends = [HOST if offset == "host" else node.peer(gpu, offset or 0) for offset in offsets]
     source, destination = (ends[0], gpu) if command.direction == "pull" else (gpu, ends[0])
     return DmaCopy(
         gpu, engine, source, destination, command.bytes, mirrored, also=tuple(ends[1:]), op=command.op, queue=queue
