@@ -12,6 +12,8 @@ _SIGNS = {
     "tasks": "workload",
     "scenarios": "study",
     "axes": "study",
+    "linked": "study",
+    "search": "study",
     "serving": "study",
     "links": "node",
     "like": "node",

@@ -12,7 +12,10 @@ from c3sim.cli.kinds import kind_of
 from c3sim.cli.options import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from c3sim.cli.spec_values import Row
+    from c3sim.specs.study import Values
 
 __all__ = ["show"]
 
@@ -90,7 +93,11 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     for scenario in study.scenarios:
         changes = ", ".join(f"{path}={value}" for path, value in scenario.set.items())
         add_row(table, scenario.name, scenario.label, changes)
-    axes = "\n".join(f"axis {path}: {', '.join(map(str, values))}" for path, values in study.axes.items())
+    axes = "\n".join(
+        _axis("axis", study.axes) + [line for entry in study.linked for line in _axis("linked", entry)]
+    )
+    limits = "\n".join(f"constraint {text}" for text in study.constraints)
+    costs = "\n".join(f"cost {name} = {text}" for name, text in study.costs.items())
     what = (
         f"serving {study.serving.model}"
         if study.serving
@@ -99,7 +106,34 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     about = f"node {study.node}, {what}"
     ways = f"strategies {', '.join(study.strategies)}\noutputs {', '.join(study.outputs)}"
     source = f"source: {study.source}" if study.source else ""
-    return data, [study.description, source, about, ways, axes, table if study.scenarios else ""]
+    return data, [
+        study.description,
+        source,
+        about,
+        ways,
+        axes,
+        limits,
+        costs,
+        table if study.scenarios else "",
+    ]
+
+
+def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
+    """A line per axis."""
+
+    def values(given: Values) -> str:
+        if isinstance(given, tuple):
+            return ", ".join(map(str, given))
+        steps = (
+            f"in {given.steps} steps"
+            if given.steps
+            else f"by a factor of {given.factor:g}"
+            if given.factor
+            else ""
+        )
+        return f"{given.start} to {given.to} {steps}{', logarithmic' if given.log else ''}".rstrip()
+
+    return [f"{word} {path}: {values(given)}" for path, given in axes.items()]
 
 
 def _model(name: str) -> tuple[dict[str, Any], list[Any]]:

@@ -8,8 +8,10 @@ from typing import Any
 
 from c3sim.conform import Leaf
 from c3sim.errors import InputError
+from c3sim.expressions import parse_expression
 from c3sim.hints import unknown
 from c3sim.loading import load_hardware, load_study
+from c3sim.paths import get_value
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.strategies import STRATEGIES
@@ -24,13 +26,9 @@ from c3sim.studies.settings import with_settings
 from c3sim.studies.summary import auto_summary, by_strategy, scenario_entry, strategy_means
 from c3sim.studies.variant_energy import intervals_of, variant_energy
 from c3sim.studies.variants import variant_study
+from c3sim.sweeps.outputs import output_names
 
-__all__ = ["OUTPUTS", "run_study"]
-
-#: Per row; and of the whole study (each needs one GEMM and one collective per scenario).
-PER_ROW = ("wall_s", "serial_s", "ideal_speedup", "speedup", "fraction_of_ideal", "own_fraction", "energy_j")
-WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants", "c3_variants", "kv_fetch")
-OUTPUTS = (*PER_ROW, *WHOLE)
+__all__ = ["run_study"]
 
 
 def run_study(
@@ -61,6 +59,7 @@ def run_study(
     if study.serving is not None:
         return _serving(study, node, progress)
     cases = study_cases(study, node)
+    outputs = output_names(study.outputs, study.costs, [case.workload for case in cases])
     if "dma_variants" in study.outputs:
         published = study.published if cases[0].node.name == study.node else {}  # of that node only
         found = variant_study(cases, published, progress)
@@ -78,7 +77,7 @@ def run_study(
     result: dict[str, Any] = {
         "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
         "rows": [
-            {"scenario": case.name, **case.point, **_shown(row, study.outputs)}
+            {"scenario": case.name, **case.point, **_shown(study, case, row, outputs)}
             for case, entries in zip(cases, rows, strict=True)
             for row in entries
         ],
@@ -115,16 +114,22 @@ def _pairs(cases: Sequence[Case], rows: Sequence[Sequence[Row]]) -> dict[str, An
     }
 
 
-def _shown(row: Row, outputs: Sequence[str]) -> Row:
-    return {key: row[key] for key in ("strategy", "chosen", *(name for name in PER_ROW if name in outputs))}
+def _shown(study: Study, case: Case, row: Row, outputs: Sequence[str]) -> Row:
+    """The strategy, and the *outputs* of single rows: a task that the case has not, has none."""
+
+    def cost(text: str) -> float:
+        words = {"scenario": row["scenario"], "strategy": row["strategy"]}
+        return parse_expression(text).number(
+            lambda name: words[name] if name in words else get_value(case.node, case.workload, name)
+        )
+
+    values = {name: cost(study.costs[name]) if name in study.costs else row.get(name) for name in outputs}
+    return {"strategy": row["strategy"], "chosen": row["chosen"], **values}
 
 
 def _check(study: Study, strategies: Sequence[str]) -> None:
     if (study.serving is not None) != ("kv_fetch" in study.outputs):
         raise InputError("output 'kv_fetch' and serving belong together; give both or neither", "outputs")
-    for index, output in enumerate(study.outputs):
-        if output not in OUTPUTS:
-            raise InputError(unknown("output", output, OUTPUTS), f"outputs[{index}]")
     for index, name in enumerate(strategies):
         if name.partition(":")[0] not in STRATEGIES:
             raise InputError(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")

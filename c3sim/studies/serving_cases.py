@@ -16,7 +16,7 @@ from c3sim.paths import set_value
 from c3sim.shapes import fields_of
 from c3sim.specs.hardware import Node
 from c3sim.specs.serving import Serving
-from c3sim.specs.study import Scenario, Study
+from c3sim.specs.study import Range, Scenario, Study
 from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import HostTask, Workload
 from c3sim.yaml_nodes import from_plain, scalar
@@ -43,13 +43,17 @@ class ServingCase:
 def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
     """Scenarios crossed with axes, the last axis fastest. *node* replaces the study's. Raises InputError."""
     assert study.serving is not None  # the caller asks only then
+    listed = {path: values for path, values in study.axes.items() if not isinstance(values, Range)}
+    if len(listed) < len(study.axes) or study.linked or study.constraints or study.costs:
+        message = "a study of serving has axes of listed values; ranges, linked, constraints and costs are for workloads"
+        raise InputError(message, "axes")
     base = node or load_hardware(study.node).node
     models: dict[str, Transformer] = {}
     nodes: dict[str, Node] = {}  # equal nodes are one object, so that runs on them are remembered
     cases = []
     for scenario in study.scenarios or (Scenario(name=study.name),):
-        for values in product(*study.axes.values()):
-            point = dict(zip(study.axes, values, strict=True))
+        for values in product(*listed.values()):
+            point = dict(zip(listed, values, strict=True))
             try:
                 case = _case(study.serving, scenario, base, point, models)
             except InputError as error:

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from c3sim.specs.study import Study
+from c3sim.specs.study import Study, Values
 
 __all__ = ["with_settings"]
 
 
 def with_settings(study: Study, settings: Mapping[str, object]) -> Study:
     """*study* with every path of *settings* as an axis: one value, or several of a list in brackets, ``[0.5, 0.9]``."""
-    axes: dict[str, tuple[Any, ...]] = dict(study.axes)
+    axes: dict[str, Values] = dict(study.axes)
     for path, value in settings.items():
         axes[path] = _values(value)
     return study.model_copy(update={"axes": axes})
