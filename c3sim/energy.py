@@ -95,6 +95,9 @@ def bill_of(
             spend(home(receiver), "link_byte", amount * energy.link_byte)
     for _, amount in traffic.host:
         spend(here, "host_link_byte", amount * energy.host_link_byte)
+    if node.scale_out is not None and node.scale_out.gpu_path == "host_link":  # of a NIC only the way to it
+        for (where, port), amount in traffic.network:
+            spend(home(where), "host_link_byte", amount * energy.host_link_byte * port.startswith("nic."))
     if traffic.engine is not None:
         moved = max(traffic.cache, traffic.hbm_read + traffic.hbm_write)
         moved += sum(read + written for _, read, written in traffic.remote) + sum(b for _, b in traffic.host)
@@ -141,7 +144,7 @@ def task_accounts(gpu: Gpu, segments: Iterable[Segment]) -> dict[str, dict[str, 
 
 def idle_energy(node: Node, wall: float) -> float:
     """Energy [J] that all GPUs take in *wall* s whatever they do."""
-    return node.gpu.clock.idle_power * wall * node.gpus
+    return node.gpu.clock.idle_power * wall * node.ranks
 
 
 def by_component(node: Node, account: Account, *, idle: bool = True) -> dict[str, float]:

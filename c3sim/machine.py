@@ -1,7 +1,8 @@
 """A node as capacities: turns what a task moves into flows on the fluid layer.
 
 Names are paths: ``gpu0.hbm``, ``gpu0.memory_cache``, ``gpu0.l2``, ``gpu0.link[3].out``, ``gpu0.dma[2]``,
-``gpu0.host.out``. In a folded run every GPU maps onto ``gpu0``. ``private`` names kinds of sharing to take away (see
+``gpu0.host.out``; between nodes ``gpu0.nic.out``, ``leaf0.up``. In a folded run every GPU maps onto ``gpu0``, and what
+it draws on something that several GPUs share counts for all of them. ``private`` names kinds of sharing to take away (see
 ``c3sim explain``): each task then has such a capacity to itself, named ``gpu0.hbm~gather``.
 """
 
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from c3sim.energy import Bill, bill_of
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.models.memory import memory_given, served_share
+from c3sim.models.network import Draw, network_parts, network_rate
 from c3sim.models.power import Load, clock_factor, pace
 from c3sim.specs.hardware import Node
 
@@ -60,6 +62,8 @@ class Traffic:
     hbm_read: float = 0.0
     hbm_write: float = 0.0
     ports: tuple[tuple[tuple[int, str], float], ...] = ()  # ((GPU, port), bytes)
+    network: tuple[Draw, ...] = ()  # between nodes
+    together: bool = False  # all GPUs that share a part of the network draw on it alike
     remote: tuple[tuple[int, float, float], ...] = ()  # (GPU, bytes read there, bytes written there)
     host: tuple[tuple[str, float], ...] = ()  # ("in" | "out", bytes)
     engine: tuple[int, float] | None = None  # (DMA engine, bytes)
@@ -74,6 +78,7 @@ class Traffic:
         return Traffic(
             l2=self.l2 * count, cache=self.cache * count, hbm_read=self.hbm_read * count,
             hbm_write=self.hbm_write * count, ports=tuple((port, amount * count) for port, amount in self.ports),
+            network=tuple((where, amount * count) for where, amount in self.network), together=self.together,
             remote=tuple((gpu, read * count, written * count) for gpu, read, written in self.remote),
             host=tuple((direction, amount * count) for direction, amount in self.host), engine=self.engine,
             core_energy=self.core_energy * count, inserted=self.inserted * count, vector=self.vector * count,
@@ -101,13 +106,15 @@ class Machine:
 
     def __init__(self, node: Node, fluid: Fluid, *, folded: bool, private: frozenset[str] = frozenset()):
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
-        self.gpus: tuple[int, ...] = (0,) if folded else tuple(range(node.gpus))
+        self.gpus: tuple[int, ...] = (0,) if folded else tuple(range(node.ranks))
+        self._sharers: dict[str, int] = {}  # GPUs that share a part of the network
         self.latency_local = node.gpu.hbm.latency
         self.latency_remote = node.gpu.hbm.latency + 2 * node.links.latency
+        self.latency_network = node.gpu.hbm.latency + 2 * (node.scale_out.latency if node.scale_out else 0.0)
 
     def home(self, gpu: int) -> int:
         """The simulated GPU that stands for *gpu*."""
-        return 0 if self.folded else gpu % self.node.gpus
+        return 0 if self.folded else gpu % self.node.ranks
 
     def flow(
         self,
@@ -130,7 +137,10 @@ class Machine:
         """
         amounts = self._amounts(task, gpu, traffic)
         full = cap(FULL_SPEED) if callable(cap) else cap
-        alone = min((self._value(n) / a for n, a in amounts.items() if a > 0), default=math.inf)
+        crowd = self._sharers if traffic.together and not self.folded else {}
+        alone = min(
+            (self._value(n) / (a * crowd.get(n, 1)) for n, a in amounts.items() if a > 0), default=math.inf
+        )
         nominal = min(full, share * alone)
         bill = bill_of(self.node, gpu, traffic, work, compute_units, self.home)
         load = Load(
@@ -146,6 +156,7 @@ class Machine:
             compute_units=compute_units,
         )  # fmt: skip
         latency = self.latency_remote if traffic.ports or traffic.host else self.latency_local
+        latency = self.latency_network if traffic.network else latency
         bound = (lambda states: cap(states.of(task))) if callable(cap) else cap
         flow = Flow(
             name, work, cap=bound, weight=max(full, 1e-300) * latency, amounts=amounts.items(),
@@ -163,14 +174,14 @@ class Machine:
 
     # -- private ------------------------------------------------------------------------------------------------
 
-    def _name(self, gpu: int, part: str, kind: str, task: str) -> str:
-        base = f"gpu{self.home(gpu)}.{part}"
+    def _name(self, where: int | str, part: str, kind: str, task: str) -> str:
+        base = f"{where}.{part}" if isinstance(where, str) else f"gpu{self.home(where)}.{part}"
         return f"{base}~{task}" if kind in self.private else base
 
     def _amounts(self, task: str, gpu: int, traffic: Traffic) -> dict[str, float]:
         amounts: dict[str, float] = {}
 
-        def draw(where: int, part: str, kind: str, amount: float) -> None:
+        def draw(where: int | str, part: str, kind: str, amount: float) -> None:
             if amount > 0:
                 name = self._name(where, part, kind, task)
                 amounts[name] = amounts.get(name, 0.0) + amount
@@ -182,6 +193,10 @@ class Machine:
         draw(gpu, "hbm", "hbm", traffic.hbm_read + traffic.hbm_write)
         for (where, port), amount in traffic.ports:
             draw(where, port, "links", amount)
+        for (where, port), amount in traffic.network:
+            for owner, part, sharers in network_parts(self.node, self.home(where), port):
+                draw(owner, part, "links", amount * (sharers if self.folded else 1))
+                self._sharers[self._name(owner, part, "links", task)] = sharers
         for where, read, written in traffic.remote:
             draw(where, "hbm", "hbm", read + written)
         for direction, amount in traffic.host:
@@ -199,6 +214,8 @@ class Machine:
         """Capacity behind *name*, in bytes per second."""
         part = name.partition(".")[2].partition("~")[0]
         gpu, links = self.node.gpu, self.node.links
+        if name.startswith("leaf") or part.startswith("nic"):
+            return network_rate(self.node, name)
         if part == "hbm":
             return gpu.hbm.bandwidth * gpu.hbm.read_efficiency
         if part == "memory_cache":

@@ -33,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
-_NODE_ROOTS = ("gpu", "links", "host", "collective_libraries", "gpus", "name", "description")
+_NODE_ROOTS = ("gpu", "links", "host", "collective_libraries", "scale_out", "gpus", "name", "description")
 _LIMITS = {
     "gt": (operator.gt, "must be greater than"), "ge": (operator.ge, "must be at least"),
     "lt": (operator.lt, "must be less than"), "le": (operator.le, "must be at most"),
@@ -178,14 +178,15 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
     elif first in _NODE_ROOTS:
         root, steps = node, (first, *rest)
     else:
-        roots = [*_NODE_ROOTS[:5], *_WORKLOAD_ROOTS]
+        roots = [*_NODE_ROOTS[:6], *_WORKLOAD_ROOTS]
         raise InputError(_nowhere(node, workload, given, f"paths begin with: {', '.join(roots)}"), given)
     value: Any = root
     shape = Shape(kind="model", model=type(root))
     for i, step in enumerate(steps):
         found = _step(value, shape, step, workload)
         if found is None:
-            inner = ", ".join(_fields(value)) or "nothing, it is a single value"
+            nothing = f"nothing: {node.name} has none" if value is None else "nothing, it is a single value"
+            inner = ", ".join(_fields(value)) or nothing
             before = ".".join(path.split(".")[: len(path.split(".")) - len(steps) + i])
             raise InputError(_nowhere(node, workload, given, f"{before} has: {inner}"), given)
         value, shape = found

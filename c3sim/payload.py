@@ -12,10 +12,10 @@ __all__ = ["payload_bytes"]
 def payload_bytes(node: Node, task: Task) -> float | None:
     """Bytes [B] on all GPUs, or None for a task whose purpose is not to move any (GEMM, hold, host).
 
-    A collective: what has to cross links, (n-1)/n of its size per GPU, twice that in an all-reduce (nccl-tests' bus
+    A collective: what has to cross links or NICs, (n-1)/n of its size per GPU, twice that in an all-reduce (nccl-tests' bus
     bytes). A copy or program of commands: what is written. A stream kernel: what it reads and writes.
     """
-    gpus = node.gpus
+    gpus = node.ranks
     if isinstance(task, Collective):
         return (2.0 if task.op == "all_reduce" else 1.0) * (gpus - 1) * task.size * task.repeat
     if isinstance(task, Copy):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from c3sim.cluster_checks import across_nodes_errors, nic_copy_errors
 from c3sim.dma_checks import command_errors, engine_errors, peer_errors, reduce_errors
 from c3sim.errors import InputError, InputErrors
 from c3sim.hints import unknown
@@ -22,9 +23,15 @@ from c3sim.specs.workload import (
 )
 from c3sim.yaml_nodes import join
 
-__all__ = ["check_on_node", "parse_cu_mask"]
+__all__ = ["NEEDS", "check_on_node", "parse_cu_mask"]
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+NEEDS: dict[str, str] = {
+    "pcpy": "copy",
+    "bcst": "broadcast",
+    "swap": "swap",
+    "b2b": "copy",
+}  # variant -> command
 _TILE_STEP, _TILE_LARGEST = 4, 1024  # the smallest matrix instruction is 4 wide; no library has larger tiles
 
 
@@ -66,6 +73,8 @@ def check_on_node(workload: Workload, node: Node) -> None:
             errors += _collective_errors(task, node, path)
         elif isinstance(task, Gemm):
             errors += _gemm_errors(task, node, path)
+        elif isinstance(task, Copy) and task.executor == "nic":
+            errors += nic_copy_errors(task, node, path)
         elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
             errors += peer_errors(task.peer, node, join(path, "peer"))
         elif isinstance(task, StreamKernel) and task.flops_per_byte:
@@ -74,6 +83,9 @@ def check_on_node(workload: Workload, node: Node) -> None:
             errors += command_errors(task, node, path)
         if isinstance(task, Collective | Copy):
             errors += engine_errors(task, node, path)
+    if workload.host.prelaunched and "poll" not in node.gpu.dma_engines.commands:
+        message = f"the DMA engines of {node.name} have no command that polls; prelaunch needs one"
+        errors.append(InputError(message, "host.prelaunched"))
     for name, stream in workload.streams.items():
         try:
             parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)
@@ -104,8 +116,8 @@ def _size_errors(task: Task, node: Node, path: str) -> list[InputError]:
 
 
 def _collective_errors(task: Collective, node: Node, path: str) -> list[InputError]:
-    errors = []
-    if node.gpus < 2:
+    errors = across_nodes_errors(task, node, path)
+    if node.ranks < 2:
         errors.append(InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path))
     cus = node.gpu.compute_unit_count
     if task.channels is not None and task.channels > cus:
@@ -115,9 +127,12 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
             )
         )
     if task.backend == "dma":
-        return errors + reduce_errors(
-            task.op in ("all_reduce", "reduce_scatter"), node, join(path, "backend")
-        )
+        reduces = task.op in ("all_reduce", "reduce_scatter")
+        return [
+            *errors,
+            *reduce_errors(reduces, node, join(path, "backend")),
+            *_variant_errors(task, node, join(path, "variant")),
+        ]
     if task.backend is not None and task.backend not in node.collective_libraries:
         allowed = (*node.collective_libraries, "dma")
         return [*errors, InputError(unknown("backend", task.backend, allowed), join(path, "backend"))]
@@ -126,7 +141,8 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
     if task.op not in library.algorithms or task.op not in library.channels.default:
         allowed = tuple(op for op in library.algorithms if op in library.channels.default)
         errors.append(InputError(unknown(f"collective of {backend}", task.op, allowed), join(path, "op")))
-    if task.algorithm is not None and task.algorithm not in ALGORITHMS[task.op]:
+    alone = node.nodes == 1 and task.algorithm != "hierarchical"
+    if alone and task.algorithm is not None and task.algorithm not in ALGORITHMS[task.op]:
         errors.append(
             InputError(
                 unknown(f"algorithm of {task.op}", task.algorithm, ALGORITHMS[task.op]),
@@ -138,6 +154,18 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
             InputError(unknown("protocol", task.protocol, library.protocols), join(path, "protocol"))
         )
     return errors
+
+
+def _variant_errors(task: Collective, node: Node, path: str) -> list[InputError]:
+    have = node.gpu.dma_engines.commands
+    needs = NEEDS.get(task.variant or "", "copy")
+    if needs in have:
+        return []
+    allowed = ", ".join(name for name, command in NEEDS.items() if command in have)
+    message = (
+        f"{task.variant!r}: the DMA engines of {node.name} have no {needs}; allowed: {allowed or 'none'}"
+    )
+    return [InputError(message, path)]
 
 
 def _gemm_errors(task: Gemm, node: Node, path: str) -> list[InputError]:

@@ -108,7 +108,7 @@ def run_traced(node: Node, workload: Workload) -> tuple[Run, Timeline]:
 
 
 def _reduce(node: Node, workload: Workload, outcome: Outcome, recorder: Recorder) -> Run:
-    copies = node.gpus if outcome.folded else 1
+    copies = node.ranks if outcome.folded else 1
     used = task_accounts(node.gpu, recorder.segments())
     tasks = {}
     for name in workload.tasks:

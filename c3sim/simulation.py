@@ -15,7 +15,7 @@ from c3sim.processes.dma_copies import same_sharing
 from c3sim.processes.tasks import TaskRuns, Times, grid_shapes
 from c3sim.result import Span
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Commands, Copy, Workload
+from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
 
 __all__ = ["Outcome", "can_fold", "simulate"]
 
@@ -38,11 +38,13 @@ class Outcome:
 
 
 def can_fold(workload: Workload, node: Node) -> bool:
-    """Whether one GPU can stand for all: every GPU does the same, and the host treats them alike.
+    """Whether one GPU can stand for all, of all nodes: every GPU does the same, host and network treat them alike.
 
-    The three topologies map onto themselves when GPUs are renumbered cyclically, so only tasks, the map of DMA engines and
-    host decide.
+    The three topologies map onto themselves when GPUs are renumbered cyclically, so within a node only tasks, the map of DMA
+    engines and host decide. Nodes are alike if all leaf switches have as many of them.
     """
+    if not _nodes_alike(workload, node):
+        return False
     if any(isinstance(task, Copy | Commands) and task.gpus == "first" for task in workload.tasks.values()):
         return False
     if any(isinstance(task, Collective) and task.variant == "swap" for task in workload.tasks.values()):
@@ -58,6 +60,22 @@ def can_fold(workload: Workload, node: Node) -> bool:
         for task in workload.tasks.values()
     )
     return workload.host.launch == "queued" and not by_dma
+
+
+def _nodes_alike(workload: Workload, node: Node) -> bool:
+    """Whether every GPU sees the same network."""
+    wide = node.scale_out
+    if wide is None or node.nodes <= wide.nodes_per_leaf:
+        return not any(_changes_rail(task, node) for task in workload.tasks.values())
+    by_nic = any(isinstance(task, Copy) and task.executor == "nic" for task in workload.tasks.values())
+    return node.nodes % wide.nodes_per_leaf == 0 and not by_nic
+
+
+def _changes_rail(task: Task, node: Node) -> bool:
+    """Whether it is a copy that stays on its leaf for some GPUs and crosses the spine for others: NICs are shared, and the
+    peer is not in the same place of its node.
+    """
+    return isinstance(task, Copy) and task.executor == "nic" and task.peer % node.gpus != 0
 
 
 def _engines_alike(workload: Workload, node: Node) -> bool:

@@ -87,7 +87,7 @@ def test_the_unit_of_a_path(path, unit):
         ("task.gathr.channels", "8", "unknown path 'task.gathr.channels'; did you mean 'task.gather.channels'?"),
         ("links.xyz", "8", "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, per_peer, engine_map"),
         ("gpus.number", "8", "unknown path 'gpus.number'; gpus has: nothing, it is a single value"),
-        ("hardware", "8", "unknown path 'hardware'; paths begin with: gpu, links, host, collective_libraries, gpus, task, stream, buffer, workload"),
+        ("hardware", "8", "unknown path 'hardware'; paths begin with: gpu, links, host, collective_libraries, scale_out, gpus, task, stream, buffer, workload"),
         ("links", "8", "it is not one value; set one of its fields: topology, raw_bandwidth, bandwidth, latency, per_peer, engine_map"),
         ("links.bandwidth", "96", "96 has no unit; append one that converts to B/s, as in '48 GB/s'"),
         ("links.bandwidth", "0 GB/s", "got '0 GB/s'; must be greater than 0"),

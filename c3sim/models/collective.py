@@ -28,13 +28,14 @@ from dataclasses import dataclass
 from math import ceil, log2
 
 from c3sim.models.links import ring_ports, route, soft_minimum
+from c3sim.models.network import Peers
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 
-__all__ = ["ALGORITHMS", "CollectivePlan", "plan_collective"]
+__all__ = ["ALGORITHMS", "COUNTS", "CollectivePlan", "local_paths", "plan_collective", "receiving_share"]
 
 Counts = tuple[int, int, int, int]  # sent, steps, reads, writes in units of S/n
-_COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
+COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
     ("all_reduce", "ring"): lambda n: (2 * n - 2, 2 * n - 2, 3 * n - 2, 3 * n - 2),
     ("all_reduce", "tree"): lambda n: (3 * n, 2 * ceil(log2(n)), 5 * n, 4 * n),
     ("all_reduce", "direct"): lambda n: (2 * n - 2, 2, 3 * n - 2, 3 * n - 2),
@@ -46,7 +47,7 @@ _COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
 }
 
 
-ALGORITHMS = {op: tuple(name for of, name in _COUNTS if of == op) for op, _ in _COUNTS}
+ALGORITHMS = {op: tuple(name for of, name in COUNTS if of == op) for op, _ in COUNTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,14 @@ class CollectivePlan:
     channel_rate: float  # B/s payload of one channel at the maximum clock
     link_rate: float  # B/s payload of one lane
     softness: float
+    network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
+    peers: Peers = "next"  # whom those go to
+    by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
+
+    @property
+    def moved(self) -> float:
+        """Memory bytes of each GPU."""
+        return self.sent * (self.reads + self.writes)
 
     def rate(self, channels: float, speed: float) -> float:
         """Payload rate [B/s] of *channels* resident channels that run at *speed* (clock times memory's share).
@@ -78,7 +87,7 @@ class CollectivePlan:
         return channels * share / self.per_link
 
 
-def _paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[int, str], float], int]:
+def local_paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[int, str], float], int]:
     """Wire bytes on each port per payload byte sent, and the number of lanes."""
     topology, gpus = node.links.topology, node.gpus
     draw: dict[tuple[int, str], float] = {}
@@ -94,7 +103,7 @@ def _paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[in
     return draw, 1 if topology == "switch" else len({port for _, port in draw})
 
 
-def _receiving_share(algorithm: str, gpus: int, op: str) -> float:
+def receiving_share(algorithm: str, gpus: int, op: str) -> float:
     """Share of a channel's calls in a ring in which it only receives: one of n, of an all-reduce's one of 2n - 1."""
     if algorithm != "ring":
         return 0.0
@@ -104,11 +113,11 @@ def _receiving_share(algorithm: str, gpus: int, op: str) -> float:
 def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
     library = node.collective_library(task.backend)
     wire = library.protocols[protocol]
-    sent, steps, reads, writes = _COUNTS[task.op, algorithm](node.gpus)
+    sent, steps, reads, writes = COUNTS[task.op, algorithm](node.gpus)
     unit = task.size / node.gpus
     asked = task.channels or library.channels.default[task.op]
     channels = min(asked, library.channels.maximum)
-    draw, lanes = _paths(node, algorithm, wire.efficiency)
+    draw, lanes = local_paths(node, algorithm, wire.efficiency)
     per_link = ceil(channels / lanes)
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
     link = (
@@ -122,7 +131,7 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
     softness = library.channels.direct_link_softness
     if algorithm != "direct":
         softness = 1.0 / (
-            1.0 / library.channels.link_softness + _receiving_share(algorithm, node.gpus, task.op)
+            1.0 / library.channels.link_softness + receiving_share(algorithm, node.gpus, task.op)
         )
     loaded = soft_minimum(per_link * channel, link, softness) / per_link  # with all channels at work
     piece = min(library.slice_bytes, sent * unit / (steps * channels * library.slices))
@@ -136,7 +145,7 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
 
 
 def plan_collective(node: Node, task: Collective) -> CollectivePlan:
-    """Algorithm, protocol and channels for *task* on *node*; the task's own choices override the library's.
+    """Algorithm, protocol and channels for *task* on one *node* (across nodes: models/hierarchy.py); the task's own choices override the library's.
 
     Raises KeyError for an algorithm that the operation does not have (checked on input).
     """

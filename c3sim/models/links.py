@@ -17,17 +17,22 @@ __all__ = ["ports", "ring_ports", "route", "soft_minimum"]
 
 @lru_cache(maxsize=65536)
 def route(topology: str, gpus: int, source: int, destination: int) -> tuple[tuple[int, str], ...]:
-    """Hops (GPU, port) from *source* to *destination*."""
+    """Hops (GPU, port) from *source* to *destination*, two GPUs of one node. With several nodes of *gpus* GPUs each,
+    GPU g is number g mod gpus of node g // gpus. Raises ValueError for a GPU itself and for GPUs of two nodes.
+    """
     offset = (destination - source) % gpus
+    first = source - source % gpus  # of the node
     if offset == 0:
         raise ValueError(f"no route from GPU {source} to itself")
+    if not first <= destination < first + gpus:
+        raise ValueError(f"no links from GPU {source} to GPU {destination}, which is in another node")
     if topology == "full_mesh":
         return ((source, f"link[{offset}].out"),)
     if topology == "switch":
         return ((source, "port.out"), (destination, "port.in"))
     step = 1 if offset <= gpus - offset else gpus - 1  # ring: a tie goes the positive way
     hops = offset if step == 1 else gpus - offset
-    return tuple(((source + hop * step) % gpus, f"link[{step}].out") for hop in range(hops))
+    return tuple((first + (source + hop * step) % gpus, f"link[{step}].out") for hop in range(hops))
 
 
 def ports(topology: str, gpus: int) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ PANELS = (
     Panel("hbm", "HBM bandwidth", "GB/s", 1e9, "capacity"),
     Panel("memory_cache", "Memory-side cache bandwidth", "GB/s", 1e9, "capacity"),
     Panel("link", "Outgoing link bandwidth", "GB/s", 1e9, "capacity"),
+    Panel("nic.out", "NIC bandwidth, to other nodes", "GB/s", 1e9, "capacity"),
     Panel("dma", "DMA engine bandwidth", "GB/s", 1e9, "capacity"),
     Panel("clock", "Engine clock", "MHz", 1e6, "highest", line=True),
     Panel("power", "Power", "W", 1.0, "limit"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.output.energy_table import UNVALIDATED, energy_table
 from c3sim.output.layout import add_row, make_table, show, stack
+from c3sim.output.phase_table import phase_tables
 from c3sim.output.text import MISSING, figures, percent, time_unit, times
 from c3sim.result import Result
 
@@ -53,6 +54,7 @@ def run_table(result: Result) -> Group:
         title,
         whole,
         table,
+        *phase_tables(result),
         "slowdown: time, queueing included, over isolated time",
         *(("", energy_table(result), UNVALIDATED) if result.energy else ()),
         *(f"note: {note}" for note in result.notes),

@@ -8,20 +8,43 @@ step, and then give their compute units back.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from c3sim.engine.fluid import Flow
 from c3sim.machine import GpuState, Traffic
 from c3sim.models.collective import CollectivePlan
+from c3sim.models.network import mirrored
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Batch, Claim, Grid, Group
+from c3sim.specs.hardware import Node
 
-__all__ = ["ChannelCollective"]
+__all__ = ["ChannelCollective", "FlatCollective", "Held", "at_speed", "nothing", "plan_traffic"]
 
 Held = dict[int, list[tuple[Group, int]]]  # per rank: the groups and workgroups of some channels
 
 
+def at_speed(state: GpuState) -> float:
+    """Progress of work that follows clock and memory, as a share of that at full speed."""
+    return state.clock * state.memory
+
+
+def nothing(_rank: int) -> Traffic:
+    return Traffic()
+
+
+def plan_traffic(node: Node, plan: CollectivePlan, rank: int) -> Traffic:
+    """Per payload byte that *rank* sends."""
+    moved = plan.reads + plan.writes
+    return Traffic(
+        cache=moved, hbm_read=plan.reads, hbm_write=plan.writes, inserted=moved,
+        ports=tuple(((node.peer(rank, offset), port), amount) for (offset, port), amount in plan.paths),
+        network=mirrored(node, rank, plan.peers, plan.network) if plan.network else (), together=True,
+        vector=moved - 2 * plan.by_nic,  # loads, local stores, and as many stores to peers as arrive from them
+    )  # fmt: skip
+
+
 class ChannelCollective:
-    """One run of a collective over all ranks; calls *started(rank)* when its channels get room, *chunk_done(i)*
+    """One run of a collective over all ranks, how it moves its data left open; calls *started(rank)* when its channels get room, *chunk_done(i)*
     as chunks arrive everywhere, and *done(rank)*.
     """
 
@@ -29,7 +52,7 @@ class ChannelCollective:
         self,
         context: Context,
         task: str,
-        plan: CollectivePlan,
+        channels: int,
         claim: Claim,
         chunks: int,
         *,
@@ -37,7 +60,7 @@ class ChannelCollective:
         chunk_done: Callable[[int], None],
         done: Callable[[int], None],
     ):
-        self.context, self.task, self.plan, self.chunks = context, task, plan, chunks
+        self.context, self.task, self.channels, self.chunks = context, task, channels, chunks
         self.started, self.chunk_done, self.done = started, chunk_done, done
         self.ranks = context.machine.gpus
         self.claim = claim
@@ -76,7 +99,7 @@ class ChannelCollective:
         if ready > 0:
             self.moving += ready
             held = {rank: self._take(rank, ready) for rank in self.ranks}
-            self.context.after(self.plan.flight, lambda: self._fill(ready, held))
+            self._begin(ready, held)
 
     def _take(self, rank: int, channels: int) -> list[tuple[Group, int]]:
         """The first *channels* resident workgroups of *rank* that belong to no cohort yet."""
@@ -90,46 +113,27 @@ class ChannelCollective:
             channels -= per_engine * group.multiplicity
         return taken
 
-    def _fill(self, channels: int, held: Held) -> None:
-        """The pipeline fills: latency-bound work of the channels on every rank."""
-        self._on_all_ranks(
-            channels, self.plan.work, lambda state: state.clock * state.memory, lambda _rank: Traffic(),
-            lambda: self._chunk(channels, 0, held),
-        )  # fmt: skip
+    def describe(self) -> dict[str, Any]:
+        """What the library decided, for the result."""
+        raise NotImplementedError
 
-    def _chunk(self, channels: int, chunk: int, held: Held) -> None:
-        """All ranks move chunk number *chunk* of the part of *channels*."""
-        plan = self.plan
+    def _begin(self, channels: int, held: Held) -> None:
+        """These channels are resident on every rank: move their part, then ``_end``."""
+        raise NotImplementedError
 
-        def arrived() -> None:
-            self.chunk_progress[chunk] += channels
-            if self.chunk_progress[chunk] >= plan.channels:
-                self.chunk_done(chunk)
-            if chunk + 1 < self.chunks:
-                self._chunk(channels, chunk + 1, held)
-            else:
-                self._end(channels, held)
-
-        self._on_all_ranks(
-            channels, plan.sent * channels / plan.channels / self.chunks,
-            lambda state: plan.rate(channels, state.clock * state.memory), self._traffic, arrived,
-        )  # fmt: skip
-
-    def _traffic(self, rank: int) -> Traffic:
-        """Per payload byte that *rank* sends."""
-        plan, gpus = self.plan, self.context.node.gpus
-        moved = plan.reads + plan.writes
-        return Traffic(
-            cache=moved, hbm_read=plan.reads, hbm_write=plan.writes, inserted=moved,
-            vector=moved,  # loads, local stores, and as many stores to peers as arrive from them
-            ports=tuple((((rank + offset) % gpus, port), amount) for (offset, port), amount in plan.paths),
-        )  # fmt: skip
+    def _arrived(self, channels: int, chunk: int) -> None:
+        """The part of *channels* of a chunk has arrived everywhere."""
+        self.chunk_progress[chunk] += channels
+        if self.chunk_progress[chunk] >= self.channels:
+            self.chunk_done(chunk)
 
     def _on_all_ranks(
         self, channels: int, work: float, cap: Callable[[GpuState], float], traffic: Callable[[int], Traffic],
-        done: Callable[[], None],
+        done: Callable[[], None], *, units: float = 1.0, share: float = 1.0,
     ) -> None:  # fmt: skip
-        """The same flow on every rank; *done()* when the last one has ended."""
+        """The same flow on every rank; *done()* when the last one has ended. *units*, *share*: what it has of the compute
+        units and of what the collective may declare, where it runs beside others of the same channels.
+        """
         left = len(self.ranks)
 
         def one(_flow: Flow) -> None:
@@ -141,15 +145,54 @@ class ChannelCollective:
         for rank in self.ranks:
             self.context.machine.flow(
                 self.task, task=self.task, gpu=rank, work=work, cap=cap, traffic=traffic(rank),
-                compute_units=channels * self.units[rank] / self.count[rank], share=channels / self.plan.channels, done=one,
+                compute_units=units * channels * self.units[rank] / self.count[rank],
+                share=share * channels / self.channels, done=one,
             )  # fmt: skip
 
     def _end(self, channels: int, held: Held) -> None:
         self.ended += channels
-        last = self.ended >= self.plan.channels
+        last = self.ended >= self.channels
         for rank in self.ranks:
             dispatcher = self.context.dispatcher(rank, self.task)
             dispatcher.release(self.grids[rank], held[rank])
             if last:
                 dispatcher.retire(self.grids[rank])
                 self.done(rank)
+
+
+class FlatCollective(ChannelCollective):
+    """All ranks move the message as one *plan* says, chunk by chunk."""
+
+    def __init__(self, plan: CollectivePlan, *arguments: Any, **calls: Any):
+        super().__init__(*arguments, **calls)
+        self.plan = plan
+
+    def describe(self) -> dict[str, Any]:
+        plan = self.plan
+        return {"channels": plan.channels, "algorithm": plan.algorithm, "protocol": plan.protocol}
+
+    def _begin(self, channels: int, held: Held) -> None:
+        self.context.after(self.plan.flight, lambda: self._fill(channels, held))
+
+    def _fill(self, channels: int, held: Held) -> None:
+        """The pipeline fills: latency-bound work of the channels on every rank."""
+        self._on_all_ranks(
+            channels, self.plan.work, at_speed, nothing, lambda: self._chunk(channels, 0, held)
+        )
+
+    def _chunk(self, channels: int, chunk: int, held: Held) -> None:
+        """All ranks move chunk number *chunk* of the part of *channels*."""
+        plan = self.plan
+
+        def arrived() -> None:
+            self._arrived(channels, chunk)
+            if chunk + 1 < self.chunks:
+                self._chunk(channels, chunk + 1, held)
+            else:
+                self._end(channels, held)
+
+        self._on_all_ranks(
+            channels, plan.sent * channels / plan.channels / self.chunks,
+            lambda state: plan.rate(channels, state.clock * state.memory),
+            lambda rank: plan_traffic(self.context.node, plan, rank), arrived,
+        )  # fmt: skip

@@ -94,8 +94,9 @@ class Context:
         return self.dispatchers[key]
 
     def host(self, gpu: int, task: str) -> HostThread:
+        """The thread that submits for *gpu*; a single one serves all GPUs of a node."""
         single = self.workload.host.threads == "single"
-        key = (0 if single else gpu, task if "host" in self.machine.private else "")
+        key = (gpu - gpu % self.node.gpus if single else gpu, task if "host" in self.machine.private else "")
         if key not in self.threads:
             self.threads[key] = HostThread(self.env)
         return self.threads[key]

@@ -15,12 +15,12 @@ from functools import partial
 from c3sim.processes.context import Context, HostThread
 from c3sim.processes.dma_engines import Engines, Key, Ring, Step
 
-__all__ = ["DmaHost"]
+__all__ = ["DmaHost", "countdown"]
 
 Call = Callable[[], None]
 
 
-def _countdown(count: int, then: Call) -> Call:
+def countdown(count: int, then: Call) -> Call:
     """A function that calls *then()* when it is called for the *count*-th time."""
     left = [count]
 
@@ -50,7 +50,7 @@ class DmaHost:
         rings: dict[Key, list[Step]] = {}
         for step in steps:
             rings.setdefault(self._key(task, step), []).append(step)
-        seen = _countdown(len(rings), done)
+        seen = countdown(len(rings), done)
 
         def signalled() -> None:
             if direct:
@@ -58,7 +58,7 @@ class DmaHost:
             else:
                 seen()
 
-        ends = {key: _countdown(len(ring), signalled) for key, ring in rings.items()}
+        ends = {key: countdown(len(ring), signalled) for key, ring in rings.items()}
         if not how.prelaunched and how.submission == "one_by_one":
             for step in steps:
                 key = self._key(task, step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from c3sim.processes.context import Context
@@ -59,11 +60,12 @@ def program_steps(
     ends = {(engine, command.queue): command for engine, command in zip(numbers, program, strict=True)}
     told = {place: command.op in ("atomic", "fence") for place, command in ends.items()}
     queues = context.node.gpu.dma_engines.queues
+    swaps = sum(command.op == "swap" for command in program)
     steps = []
     for engine, command in zip(numbers, program, strict=True):
         number = (command.queue + queue) % queues
         if command.op in ("atomic", "fence"):
-            where = (gpu + (command.peer if isinstance(command.peer, int) else 0)) % context.node.gpus
+            where = context.node.peer(gpu, command.peer if isinstance(command.peer, int) else 0)
             key = (f"{name}:{command.on}", context.machine.home(where))
             step = word_step(context, words, gpu, engine, number, command.op, key, command.value)
         elif command.op == "poll":
@@ -76,6 +78,10 @@ def program_steps(
             )
         else:
             copy = _copy(context.node, gpu, command, engine, number, mirrored=mirrored)
+            if (
+                mirrored and command.op == "swap"
+            ):  # of its n - 1 swaps, the others were submitted by its peers
+                copy = replace(copy, touching=(context.node.gpus - 1) / swaps)
             step = copy_step(context, name, copy, signalled=not told[engine, command.queue])
         steps.append(step)
     return steps
@@ -84,7 +90,7 @@ def program_steps(
 def _copy(node: Node, gpu: int, command: Command, engine: int, queue: int, *, mirrored: bool) -> DmaCopy:
     assert command.bytes is not None  # held by the checks of programs
     offsets = command.peers or (command.peer,)
-    ends = [HOST if offset == "host" else (gpu + (offset or 0)) % node.gpus for offset in offsets]
+    ends = [HOST if offset == "host" else node.peer(gpu, offset or 0) for offset in offsets]
     source, destination = (ends[0], gpu) if command.direction == "pull" else (gpu, ends[0])
     return DmaCopy(
         gpu, engine, source, destination, command.bytes, mirrored, also=tuple(ends[1:]), op=command.op, queue=queue

@@ -96,7 +96,7 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
     part = task.bytes / workgroups
     ends = (task.source, task.destination)
     local = ends == ("gpu", "gpu")
-    peer = (gpu + task.peer) % node.gpus
+    peer = node.peer(gpu, task.peer)
     bound = spec.compute_units.copy_bandwidth if local else spec.compute_units.remote_bandwidth
     abreast = min(workgroups, spec.compute_unit_count)  # that share what can be read of the host
     most = node.host.kernel_read_bandwidth / abreast / part if task.source == "host" else inf

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from c3sim.checks import parse_after, parse_cu_mask, task_order
-from c3sim.models.collective import plan_collective
 from c3sim.models.gemm import plan_gemm
+from c3sim.models.hierarchy import plan_task
 from c3sim.processes.collectives import ChannelCollective
 from c3sim.processes.context import Context
-from c3sim.processes.dispatcher import Claim, GridShape, usable_cluster
+from c3sim.processes.dispatcher import GridShape, usable_cluster
 from c3sim.processes.dma_collectives import collective_program
 from c3sim.processes.dma_commands import Words, copy_step
 from c3sim.processes.dma_copies import stream_queue, task_copies
 from c3sim.processes.dma_host import DmaHost
+from c3sim.processes.engines_and_nics import AcrossNodes
 from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
+from c3sim.processes.hierarchical import channel_collective
 from c3sim.processes.kernels import Kernel, KernelSpec
 from c3sim.processes.programs import program_steps
 from c3sim.processes.signals import Key, Signals
@@ -55,7 +57,7 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
         elif isinstance(task, StreamKernel | Hold) or (isinstance(task, Copy) and task.executor == "kernel"):
             shapes[name] = GridShape(task.workgroups or units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":
-            channels = plan_collective(node, task).channels
+            channels = plan_task(node, task).channels
             size = node.collective_library(task.backend).channels.cluster
             shapes[name] = GridShape(channels, mask, usable_cluster(node.gpu, mask, channels, size))
     return shapes
@@ -79,6 +81,7 @@ class TaskRuns:
         self.signals = Signals()
         self.dma = DmaHost(context)
         self.words = Words()
+        self.across = AcrossNodes(context, self.dma, self.words)
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
         self._needs: dict[Key, tuple[Key, ...]] = {}
@@ -173,15 +176,18 @@ class TaskRuns:
         elif isinstance(task, Collective) and task.backend != "dma":
             self._ends[name, gpu, turn] = (started, done)
             run = self._collective(name, turn, task)
-            plan = run.plan
-            times.detail.update(channels=plan.channels, algorithm=plan.algorithm, protocol=plan.protocol)
+            times.detail.update(run.describe())
             context.after(context.node.gpu.kernels.dispatch_latency, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
             context.host(gpu, name).do(task.time, done)
         else:
             started()
-            self._submit_commands(name, gpu, task, times, done)
+            finished = partial(self._all_chunks, name, gpu, done)
+            if self.across.takes(task):
+                self.across.submit(name, gpu, turn, times.detail, finished)
+            else:
+                self._submit_commands(name, gpu, task, times, finished)
 
     def _turns(self, name: str) -> int:
         """How often the task runs as a whole. The copies of a repeated DMA copy are submitted together instead."""
@@ -195,7 +201,7 @@ class TaskRuns:
         return self.context.node.host.launch_time
 
     def _submit_commands(
-        self, name: str, gpu: int, task: Collective | Copy | Commands, times: Times, done: Call
+        self, name: str, gpu: int, task: Collective | Copy | Commands, times: Times, finished: Call
     ) -> None:
         context, host = self.context, self.context.workload.host
         if isinstance(task, Commands):
@@ -211,7 +217,8 @@ class TaskRuns:
             program = collective_program(context.node, gpu, task)
             steps = program_steps(
                 context, self.words, name, gpu, program,
-                mirrored=task.variant != "swap", queue=stream_queue(context, name),
+                mirrored=task.variant != "swap" or context.node.gpus > 2,  # of two, one GPU submits the only swap
+                queue=stream_queue(context, name),
             )  # fmt: skip
 
         def ended() -> None:
@@ -225,13 +232,14 @@ class TaskRuns:
             else:
                 finished()
 
-        def finished() -> None:
-            if isinstance(task, Collective):
-                for chunk in range(task.chunks):  # the engines report completion of whole copies only
-                    self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
-            done()
-
         self.dma.submit(name, gpu, steps, ended)
+
+    def _all_chunks(self, name: str, gpu: int, done: Call) -> None:
+        """The engines report completion of whole copies only."""
+        task = self.context.workload.tasks[name]
+        for chunk in range(task.chunks) if isinstance(task, Collective) else ():
+            self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
+        done()
 
     def _kernel_spec(
         self, name: str, gpu: int, task: Gemm | StreamKernel | Hold | Copy, times: Times
@@ -273,15 +281,13 @@ class TaskRuns:
         key = (name, turn)
         if key not in self._collectives:
             context, kernels = self.context, self.context.node.gpu.kernels
-            channels = context.node.collective_library(task.backend).channels
 
             def chunk_done(chunk: int) -> None:
                 for gpu in context.machine.gpus:
                     self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
 
-            self._collectives[key] = ChannelCollective(
-                context, name, plan_collective(context.node, task),
-                Claim(channels.lds, channels.registers, channels.waves), task.chunks,
+            self._collectives[key] = channel_collective(
+                context, name, task,
                 started=lambda rank: self._ends[name, rank, turn][0](),
                 chunk_done=chunk_done,
                 done=lambda rank: context.after(kernels.completion_latency, self._ends[name, rank, turn][1]),

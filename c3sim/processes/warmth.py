@@ -10,7 +10,7 @@ results/experiment_log.json, exp_007.)
 
 from __future__ import annotations
 
-from c3sim.models.collective import plan_collective
+from c3sim.models.hierarchy import plan_task
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Copy, Gemm, StreamKernel, Task
@@ -31,12 +31,11 @@ def surviving_share(context: Context, name: str) -> float:
 
 def _inserted(context: Context, task: Task) -> float:
     """Bytes that one run of *task* pulls through the memory-side cache of each GPU."""
-    gpus = context.node.gpus
+    ranks = context.node.ranks
     if isinstance(task, Collective):
         if task.backend == "dma":
-            return task.repeat * 2 * task.size * (gpus - 1) / gpus
-        plan = plan_collective(context.node, task)
-        return task.repeat * plan.sent * (plan.reads + plan.writes)
+            return task.repeat * 2 * task.size * (ranks - 1) / ranks
+        return task.repeat * plan_task(context.node, task).moved
     if isinstance(task, Gemm):
         elements = task.m * task.k + task.k * task.n + task.m * task.n
         return float(elements * DTYPE_BYTES[task.dtype] * task.batch)

@@ -28,6 +28,7 @@ from c3sim.specs.quantities import (
     Power,
     Time,
 )
+from c3sim.specs.scale_out import ScaleOut
 
 __all__ = [
     "L2",
@@ -47,6 +48,7 @@ __all__ = [
     "MemoryCache",
     "Node",
     "Protocol",
+    "ScaleOut",
 ]  # fmt: skip
 
 
@@ -229,7 +231,7 @@ class Host(Spec):
 
 
 class Node(Spec):
-    """Several GPUs of one kind, their links and host."""
+    """Several GPUs of one kind, their links and host; with ``scale_out`` several such nodes."""
 
     name: str
     description: str
@@ -238,6 +240,24 @@ class Node(Spec):
     links: Links
     host: Host
     collective_libraries: dict[str, CollectiveLibrary] = Field(min_length=1)
+    scale_out: ScaleOut | None = Field(
+        None, description="further nodes like this one, and the network between them"
+    )
+
+    @property
+    def nodes(self) -> int:
+        return 1 if self.scale_out is None else self.scale_out.nodes
+
+    @property
+    def ranks(self) -> int:
+        """GPUs of all nodes. GPU g is number g mod ``gpus`` of node g // ``gpus``."""
+        return self.gpus * self.nodes
+
+    def peer(self, gpu: int, offset: int) -> int:
+        """The GPU at *offset* from *gpu*: offset mod ``gpus`` further round in the node that is offset // ``gpus`` further."""
+        node, local = divmod(gpu, self.gpus)
+        further, round_ = divmod(offset, self.gpus)
+        return (node + further) % self.nodes * self.gpus + (local + round_) % self.gpus
 
     def collective_library(self, name: str | None) -> CollectiveLibrary:
         """The library of that name; None: the first. Raises KeyError (checked on input)."""
@@ -264,4 +284,13 @@ class Node(Spec):
     def _ring_needs_three(self) -> Node:
         if self.links.topology == "ring" and self.gpus < 3:
             raise ValueError(f"a ring needs at least 3 GPUs, got gpus={self.gpus}")
+        return self
+
+    @model_validator(mode="after")
+    def _nics_are_dealt_evenly(self) -> Node:
+        nics = self.scale_out.nics if self.scale_out else self.gpus
+        if nics % self.gpus and self.gpus % nics:
+            raise ValueError(
+                f"{nics} NICs for {self.gpus} GPUs; must be a divisor or a multiple of their number"
+            )
         return self

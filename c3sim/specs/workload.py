@@ -128,7 +128,7 @@ class Hold(_Task):
 
 
 class Collective(_Task):
-    """A collective over all GPUs of the node; *size* is the nccl-tests size (full buffer per GPU)."""
+    """A collective over all GPUs, of all nodes where there are several; *size* is the nccl-tests size (full buffer per GPU)."""
 
     kind: Literal["collective"]
     op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
@@ -139,7 +139,14 @@ class Collective(_Task):
         description="a collective library of the node, or dma; left out: the first library of the node's file",
     )
     channels: Count | None = Field(None, description="limit on workgroups; left out: the library's choice")
-    algorithm: Literal["ring", "tree", "direct"] | None = None
+    algorithm: Literal["ring", "tree", "direct", "hierarchical"] | None = Field(
+        None, description="left out: the library's choice; hierarchical: phases inside and between nodes"
+    )
+    pipeline: Count | None = Field(
+        None,
+        description="hierarchical: parts that follow each other through the phases, 1: one phase after the other;"
+        " left out: the choice of the library",
+    )
     protocol: str | None = None
     direction: Literal["push", "pull"] | None = Field(
         None, description="backend dma: engines of the sender (push, the default) or of the receiver (pull)"
@@ -160,14 +167,18 @@ class Collective(_Task):
 
 
 class Copy(_Task):
-    """One copy: executor dma (engines) or kernel (compute units). Peers are numbered relative to the GPU."""
+    """One copy: executor dma (engines) or kernel (compute units) inside a node, nic between nodes.
+
+    Peers are numbered relative to the GPU, round its node; on n GPUs per node, n x k + j is the GPU j further round in
+    the node k further on.
+    """
 
     kind: Literal["copy"]
     bytes: Bytes
     source: Literal["gpu", "host", "peer"] = "gpu"
     destination: Literal["gpu", "host", "peer"] = "peer"
-    peer: Count = Field(1, description="offset of the peer: GPU (g + peer) mod n")
-    executor: Literal["dma", "kernel"] = "dma"
+    peer: Count = Field(1, description="offset of the peer: GPU (g + peer) mod n; n or more: in another node")
+    executor: Literal["dma", "kernel", "nic"] = "dma"
     direction: Literal["push", "pull"] | None = Field(
         None,
         description="whose engine moves it: the source's (push) or the destination's (pull); left out: this GPU's",

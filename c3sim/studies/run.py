@@ -16,6 +16,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.strategies import STRATEGIES
 from c3sim.studies.band import bands
+from c3sim.studies.c3_variants import c3_variant_study
 from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.characterisation import characterise
 from c3sim.studies.kv_fetch import kv_study
@@ -49,7 +50,8 @@ def run_study(
     The result has ``name``, ``node``, ``rows`` (one per case and strategy, with the study's outputs), ``published``,
     and, as far as its outputs ask for them, ``strategies`` and ``scenarios`` (``c3``), ``auto``, ``characterisation``.
     With ``dma_variants``, which stands alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``, and
-    ``energy`` is that of :mod:`c3sim.studies.variant_energy`.
+    ``energy`` is that of :mod:`c3sim.studies.variant_energy`; with ``c3_variants``, likewise, those of
+    :mod:`c3sim.studies.c3_variants`, with ``choosers``.
     """
     study = with_settings(study, settings or {})
     names = tuple(strategies or study.strategies)
@@ -65,6 +67,11 @@ def run_study(
         return {
             "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
             **found, "energy": variant_energy(cases, found["rows"], ends, published.get("power", {}), progress), "published": published,
+        }  # fmt: skip
+    if "c3_variants" in study.outputs:
+        return {
+            "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
+            **c3_variant_study(cases, names, n_jobs, progress), "published": study.published,
         }  # fmt: skip
     rows = evaluate(cases, names, what="scenarios", n_jobs=n_jobs, progress=progress)
     result: dict[str, Any] = {

@@ -136,7 +136,7 @@ def _entry(node: Node, run: Spent, moved: float) -> dict[str, Any]:
     """Energies of all GPUs; power is per GPU."""
     energy = run.total()
     return {
-        "energy_j": energy, "power_w_per_gpu": energy / run.time / node.gpus, "energy_per_byte": energy / moved,
+        "energy_j": energy, "power_w_per_gpu": energy / run.time / node.ranks, "energy_per_byte": energy / moved,
         "energy": by_component(node, run.account),
     }  # fmt: skip
 

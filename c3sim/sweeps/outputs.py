@@ -32,7 +32,7 @@ TASK_FIELDS = {
     "energy_j": ("J", "energy"),
 }
 #: Outputs of a whole study: tables of ``c3sim study``, no column of a sweep.
-WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants", "kv_fetch")
+WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants", "c3_variants", "kv_fetch")
 
 
 def output_names(

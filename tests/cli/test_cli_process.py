@@ -94,11 +94,11 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
     [
         ("c3sim stu", ["study"]),
         ("c3sim run gemm-al", ["gemm-alone"]),
-        ("c3sim run gemm-alone --strategy conccl_", ["conccl_rp"]),
-        ("c3sim run gemm-alone --node teach", ["teaching-4"]),
+        ("c3sim run gemm-alone --strategy conccl_", ["conccl_rp", "conccl_latte"]),
+        ("c3sim run gemm-alone --node teach", ["teaching-4", "teaching-cluster"]),
         ("c3sim compare gemm-alone --strategies base,sp_", ["base,sp_rp"]),
         ("c3sim study conccl-", ["conccl-pool"]),
-        ("c3sim show teach", ["teaching-4"]),
+        ("c3sim show teach", ["teaching-4", "teaching-cluster"]),
         ("c3sim schema wo", ["workload"]),
     ],
 )

@@ -77,5 +77,19 @@ def limit(node: Node, capacity: str, users: list[Flow]) -> float:
         return gpu.dma_engines.bandwidth
     if part.startswith("host."):
         return node.host.link_bandwidth
+    if part.startswith("nic.") or capacity.startswith("leaf"):
+        return network_limit(node, capacity)
     assert part.startswith(("link[", "port.")), f"a capacity the laws do not know: {capacity}"
     return node.links.bandwidth * node.links.per_peer
+
+
+def network_limit(node: Node, capacity: str) -> float:
+    """A GPU's NICs, or one shared by several; the uplinks of a leaf, as many as the NICs below it, less what they are
+    oversubscribed by. Leaves are all full in what is tried here, but for one that holds all nodes."""
+    wide = node.scale_out
+    assert wide is not None
+    nic = wide.bandwidth * wide.efficiency
+    if not capacity.startswith("leaf"):
+        return nic * max(1, wide.nics // node.gpus)
+    below = min(wide.nodes, wide.nodes_per_leaf) * (wide.nics if wide.topology == "racks" else 1)
+    return nic * below / wide.oversubscription

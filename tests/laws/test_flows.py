@@ -7,10 +7,10 @@ import random
 import pytest
 import simpy
 from law_cases import REL, Case, every_case
+from law_network import between_nodes
 from law_observer import limit, observed
 
 from c3sim.engine.fluid import Flow, Fluid
-from c3sim.models.collective import plan_collective
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
@@ -168,8 +168,9 @@ SENT = {
 def test_bytes_sent_equal_bytes_received(case: Case) -> None:
     """Every GPU simulated. A GPU between sender and receiver passes on what it gets, so at each GPU what
     leaves and what arrives differ by what the workload makes it send and receive, and links carry bytes x
-    hops in all."""
-    node, gpus = case.node, case.node.gpus
+    hops in all. Between nodes, NICs send and receive what the tasks ask for, and leaf switches what of it crosses the
+    spine."""
+    node, gpus = case.node, case.node.ranks
     outcome, seen = observed(case, fold=False)
     moved = seen.moved()
     sent, received, hops = [0.0] * gpus, [0.0] * gpus, 0.0
@@ -184,48 +185,65 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
             if port.startswith("link["):
                 offset = int(port[len("link[") : port.index("]")])
                 sent[g] += amount
-                received[(g + offset) % gpus] += amount
+                received[node.peer(g, offset)] += amount
     net = [0.0] * gpus
     for name, task in case.workload.tasks.items():
         wire = _wire(task, node)
-        for source, destination, payload in _transfers(task, gpus):
-            size, ways = payload / wire, route(node.links.topology, gpus, source, destination)
+        for source, destination, payload in _transfers(task, node):
+            size, ways = payload / wire, route(node.links.topology, node.gpus, source, destination)
             hops += size * task.repeat * sum(port != "port.in" for _, port in ways)
             net[source] += size * task.repeat
             net[destination] -= size * task.repeat
         if isinstance(task, Collective) and task.backend != "dma":
-            tree = (
-                plan_collective(node, task).algorithm == "tree"
-            )  # the GPU inside that sends most: up and twice down
-            sent_each = 3.0 if tree else SENT[task.op](gpus)
+            sent_each = _sent_in_node(node, task, outcome.times[name, 0].detail["algorithm"])
             hops += task.repeat * gpus * sent_each * task.size * _stretch(case, name, outcome)
     assert sum(sent) == pytest.approx(hops, rel=REL)
+    if node.nodes > 1:
+        carried = [
+            sum(amount for name, amount in moved.items() if name.endswith(end))
+            for end in ("nic.out", "nic.in", ".up", ".down")
+        ]
+        wanted, crossing = between_nodes(case, outcome)
+        assert carried == pytest.approx([wanted, wanted, crossing, crossing], rel=REL)
     scale = max(sum(sent), 1.0)
     assert [s - r for s, r in zip(sent, received, strict=True)] == pytest.approx(net, abs=REL * scale)
 
 
-def _transfers(task: object, gpus: int) -> list[tuple[int, int, float]]:
-    """(source, destination, bytes) between GPUs that a task asks of the DMA engines, or of a copy kernel."""
-    if isinstance(task, Copy) and "peer" in (task.source, task.destination):
-        pairs = [(g, (g + task.peer) % gpus) for g in (range(gpus) if task.gpus == "all" else (0,))]
+def _sent_in_node(node: Node, task: Collective, algorithm: str) -> float:
+    """What each GPU sends over links, in units of S. Phases inside a node are a whole collective there. A ring through
+    all nodes leaves a node once in g hops; of n - 1 peers g - 1 are in the own node."""
+    g, n = node.gpus, node.ranks
+    if algorithm == "tree":  # the GPU inside that sends most: up and twice down
+        return 3.0
+    if n == g or algorithm == "hierarchical":
+        return SENT[task.op](g)
+    return SENT[task.op](n) * (1 - 1 / g if algorithm == "ring" else (g - 1) / (n - 1))
+
+
+def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
+    """(source, destination, bytes) between GPUs of a node that a task asks of the DMA engines, or of a copy kernel."""
+    gpus, everyone = node.gpus, range(node.ranks)
+    if isinstance(task, Copy) and task.executor != "nic" and "peer" in (task.source, task.destination):
+        pairs = [(g, node.peer(g, task.peer)) for g in (everyone if task.gpus == "all" else (0,))]
         return [(p, g, task.bytes) if task.source == "peer" else (g, p, task.bytes) for g, p in pairs]
     if isinstance(task, Collective) and task.backend == "dma":
-        return [(g, h, task.size / gpus) for g in range(gpus) for h in range(gpus) if g != h]
+        size = task.size / (node.ranks if task.algorithm == "direct" else gpus)
+        return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
     if isinstance(task, Commands):
         return [
             pair
             for c in task.program
-            for g in (range(gpus) if task.gpus == "all" else (0,))
-            for pair in _moved(c, g, gpus)
+            for g in (everyone if task.gpus == "all" else (0,))
+            for pair in _moved(c, g, node)
         ]
     return []
 
 
-def _moved(command: Command, gpu: int, gpus: int) -> list[tuple[int, int, float]]:
+def _moved(command: Command, gpu: int, node: Node) -> list[tuple[int, int, float]]:
     """(source, destination, bytes) between GPUs of one command of *gpu*."""
     if command.bytes is None or command.peer == "host":
         return []
-    peers = [(gpu + offset) % gpus for offset in command.peers or (command.peer,)]
+    peers = [node.peer(gpu, offset) for offset in command.peers or (command.peer,)]
     out = [(gpu, peer, command.bytes) for peer in peers]
     back = [(peer, gpu, command.bytes) for peer in peers]
     if command.op == "swap":
@@ -250,8 +268,9 @@ def _stretch(case: Case, name: str, outcome: object) -> float:
     efficiency = (
         node.collective_library(case.workload.tasks[name].backend).protocols[detail["protocol"]].efficiency
     )
-    hops = 1.0
-    if detail["algorithm"] == "direct" and node.links.topology != "switch":
+    hops, op = 1.0, case.workload.tasks[name].op
+    direct = detail["algorithm"] == "direct" or (detail["algorithm"], op) == ("hierarchical", "all_to_all")
+    if direct and node.links.topology != "switch":
         routes = [len(route(node.links.topology, node.gpus, 0, peer)) for peer in range(1, node.gpus)]
         hops = sum(routes) / len(routes)
     return hops / efficiency

@@ -23,9 +23,8 @@ from law_cases import (
     ends,
     every_case,
     parsed,
-    scaled,
-    without_power_limit,
 )  # fmt: skip
+from law_nodes import scaled, without_power_limit
 
 from c3sim import library
 from c3sim.loading import load_hardware, parse_workload

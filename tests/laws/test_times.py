@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from law_cases import CASES, NODES, REL, Case, as_expected, every_case, only, scaled, without_power_limit
+from law_cases import CASES, NODES, REL, Case, as_expected, every_case, only
+from law_nodes import scaled, without_power_limit
 
 from c3sim.machine import SHARING
 from c3sim.models.gemm import plan_gemm
+from c3sim.models.hierarchy import HierarchicalPlan, plan_task
+from c3sim.processes.engines_and_nics import parts_of
 from c3sim.simulation import can_fold, simulate
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Gemm, Workload
+from c3sim.specs.workload import Collective, Gemm, Workload
 
 
 @every_case("alone_takes_its_isolated_time")
@@ -47,7 +50,7 @@ def test_folded_equals_unfolded(case: Case) -> None:
     run."""
     folded = simulate(case.node, case.workload, fold=True)
     unfolded = simulate(case.node, case.workload, fold=False)
-    assert {gpu for _, gpu in unfolded.times} == set(range(case.node.gpus))
+    assert {gpu for _, gpu in unfolded.times} == set(range(case.node.ranks))
     for (name, gpu), times in unfolded.times.items():
         one = folded.times[name, 0]
         assert [times.ready, times.start, times.end] == pytest.approx(
@@ -64,12 +67,20 @@ def test_copies_of_the_first_gpu_only_are_never_folded() -> None:
 
 def _pinned(workload: Workload, node: Node) -> Workload:
     """The same with the library's present choices written down, so that no other tile is picked on a faster
-    node."""
+    node, nor another algorithm between nodes (the library does not know what a network does behind its leaf switches)."""
     tasks = {}
     for name, task in workload.tasks.items():
         if isinstance(task, Gemm):
             plan = plan_gemm(node.gpu, task)
             task = task.model_copy(update={"macro_tile": plan.tile, "schedule": plan.schedule})
+        elif isinstance(task, Collective) and task.backend == "dma" and node.nodes > 1:
+            parts = parts_of(node, task)
+            task = task.model_copy(update={"pipeline": parts})
+        elif isinstance(task, Collective) and task.backend != "dma" and node.nodes > 1:
+            plan = plan_task(node, task)
+            chosen = {"algorithm": plan.algorithm, "protocol": plan.protocol}
+            parts = {"pipeline": plan.parts} if isinstance(plan, HierarchicalPlan) else {}
+            task = task.model_copy(update=chosen | parts)
         tasks[name] = task
     return workload.model_copy(update={"tasks": tasks})
 

@@ -131,3 +131,16 @@ def test_the_energy_of_a_run_is_a_row_per_component_and_a_column_per_task(result
     assert "in all 2.25 100.0 750 1.50 0" in text and "per byte moved - 164 pJ/B" in text
     assert not any(line.startswith("hbm") for line in text)  # nothing was spent there
     assert any("not validated" in line for line in text)
+
+
+def test_phases_have_a_table_of_their_own(result):
+    """With parts, and the share of its time in which a phase sent."""
+    phases = [
+        {"name": "all_gather on the rails", "start_s": 0.0, "end_s": 1e-3, "sending_s": 0.9e-3},
+        {"name": "all_gather in the node", "start_s": 0.5e-3, "end_s": 2e-3, "sending_s": 1.2e-3},
+    ]
+    gather = replace(result.tasks["gather"], detail={"parts": 4, "phases": phases})
+    text = lines(tables.run_table(replace(result, tasks={**result.tasks, "gather": gather})))
+    assert "gather all_gather on the rails 4 0.000 1.000 0.900 90.0" in text
+    assert "all_gather in the node 0.500 2.000 1.200 80.0" in text
+    assert not any("phase" in line for line in lines(tables.run_table(result)))

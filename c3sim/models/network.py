@@ -1,0 +1,147 @@
+"""The network between nodes: who shares which NIC and leaf switch, what they carry, and what crosses the spine.
+
+GPUs that share a NIC draw on a port named after the first of them; a GPU with several NICs has one port with their sum.
+``rails``: NIC r of every node is on the leaf of rail r. ``racks``: all NICs of a node are on one leaf. A leaf has ports for
+*m* nodes; NICs below it reach one another at full rate, and what goes further shares its uplinks:
+
+    uplinks = NICs below the leaf x rate of a NIC / oversubscription     (each direction)
+
+The spine itself does not block (routing spreads evenly over it). What share of a GPU's bytes crosses it follows from
+whom it sends to, with N nodes of which *m* share its leaf, and *k* GPUs of g on one rail:
+
+    next     a ring from node to node along the leaves: one node in m sends further, 1 / m for each of its members,
+             which advance in step (0 where one leaf holds all nodes)
+    rail     every node, same place:       (N - m) / (N - 1)
+    all      every GPU of other nodes:     1 - same / ((N - 1) g), same = (m - 1) k on rails, (m - 1) g in racks
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from c3sim.specs.hardware import Node, ScaleOut
+
+__all__ = [
+    "Draw", "Peers", "crossing_share", "gpus_per_leaf", "gpus_per_nic", "hop_latency", "leaf_of", "leaf_rate",
+    "mirrored", "network", "network_parts", "network_rate", "nic_of", "nic_rate", "point_to_point", "same_leaf", "shared_rate",
+]  # fmt: skip
+
+Peers = Literal["next", "rail", "all"]
+Draw = tuple[tuple[int, str], float]  # ((GPU, "nic.out" | "nic.in" | "leaf.up" | "leaf.down"), bytes)
+
+
+def network(node: Node) -> ScaleOut:
+    """What lies between the nodes. Raises ValueError for a node that stands alone."""
+    if node.scale_out is None:
+        raise ValueError(f"{node.name} is one node, without a network")
+    return node.scale_out
+
+
+def gpus_per_nic(node: Node) -> int:
+    return max(1, node.gpus // network(node).nics)
+
+
+def nic_of(node: Node, gpu: int) -> int:
+    """The GPU that the NIC of *gpu* is named after."""
+    return gpu - gpu % node.gpus % gpus_per_nic(node)
+
+
+def nic_rate(node: Node) -> float:
+    """Payload [B/s] of one port, each direction: of a NIC, or of all that one GPU has."""
+    wide = network(node)
+    return wide.bandwidth * wide.efficiency * max(1, wide.nics // node.gpus)
+
+
+def shared_rate(node: Node) -> float:
+    """Payload [B/s] that each GPU can send when all do."""
+    return nic_rate(node) / gpus_per_nic(node)
+
+
+def leaf_of(node: Node, gpu: int) -> int:
+    """Number of the leaf switch that the NIC of *gpu* is on."""
+    place, local = divmod(gpu, node.gpus)
+    block = place // network(node).nodes_per_leaf
+    per_nic = gpus_per_nic(node)
+    if network(node).topology == "racks":
+        return block
+    return block * (node.gpus // per_nic) + local // per_nic
+
+
+def _nodes_on_leaf(node: Node, gpu: int) -> int:
+    """Nodes that share the leaf of *gpu*; the last leaf may have fewer."""
+    most = network(node).nodes_per_leaf
+    return min(most, node.nodes - gpu // node.gpus // most * most)
+
+
+def gpus_per_leaf(node: Node, gpu: int) -> int:
+    """GPUs whose NICs are on the leaf of *gpu*."""
+    per_node = node.gpus if network(node).topology == "racks" else gpus_per_nic(node)
+    return _nodes_on_leaf(node, gpu) * per_node
+
+
+def leaf_rate(node: Node, gpu: int) -> float:
+    """Payload [B/s] between the leaf of *gpu* and the spine, each direction."""
+    nics = gpus_per_leaf(node, gpu) // gpus_per_nic(node)
+    return nics * nic_rate(node) / network(node).oversubscription
+
+
+def same_leaf(node: Node, one: int, other: int) -> bool:
+    return leaf_of(node, one) == leaf_of(node, other)
+
+
+def crossing_share(node: Node, gpu: int, peers: Peers) -> float:
+    """Share of what *gpu* sends to GPUs of other nodes that crosses the spine."""
+    nodes, near = node.nodes, _nodes_on_leaf(node, gpu)
+    if peers == "next":
+        return 1.0 / near if nodes > near else 0.0
+    if peers == "rail":
+        return (nodes - near) / (nodes - 1)
+    same = (near - 1) * gpus_per_leaf(node, gpu) // near
+    return 1.0 - same / ((nodes - 1) * node.gpus)
+
+
+def hop_latency(node: Node, peers: Peers) -> float:
+    """Seconds of one step between nodes: of a ring the mean over its hops, else that of the longest."""
+    wide = network(node)
+    if peers == "next":
+        leaves = -(-node.nodes // wide.nodes_per_leaf)
+        further = leaves / node.nodes if leaves > 1 else 0.0
+    else:
+        further = float(any(crossing_share(node, gpu, peers) > 0 for gpu in (0, node.ranks - 1)))
+    return wide.latency + further * wide.spine_latency
+
+
+def mirrored(node: Node, gpu: int, peers: Peers, size: float) -> tuple[Draw, ...]:
+    """Draws of *gpu* per *size* bytes that every GPU sends to *peers* at once; as much arrives here as is sent."""
+    across = crossing_share(node, gpu, peers) * size
+    draws = [((gpu, "nic.out"), size), ((gpu, "nic.in"), size)]
+    return tuple(draws + ([((gpu, "leaf.up"), across), ((gpu, "leaf.down"), across)] if across else []))
+
+
+def point_to_point(node: Node, source: int, destination: int, size: float) -> tuple[Draw, ...]:
+    """Draws of *size* bytes from one GPU to one in another node."""
+    draws: list[Draw] = [((source, "nic.out"), size), ((destination, "nic.in"), size)]
+    if not same_leaf(node, source, destination):
+        draws += [((source, "leaf.up"), size), ((destination, "leaf.down"), size)]
+    return tuple(draws)
+
+
+def network_parts(node: Node, gpu: int, port: str) -> tuple[tuple[str, str, int], ...]:
+    """What *gpu* draws on with *port*: (owner, part, GPUs that share it). Its way to its NIC may be its host link."""
+    owner, _, direction = port.partition(".")
+    if owner == "leaf":
+        return ((f"leaf{leaf_of(node, gpu)}", direction, gpus_per_leaf(node, gpu)),)
+    nic = (f"gpu{nic_of(node, gpu)}", port, gpus_per_nic(node))
+    way = (f"gpu{gpu}", f"host.{direction}", 1)
+    return (nic, way) if network(node).gpu_path == "host_link" else (nic,)
+
+
+def network_rate(node: Node, name: str) -> float:
+    """Payload [B/s] of the capacity *name*: a NIC's (``gpu3.nic.out``) or the uplinks of a leaf (``leaf2.up``)."""
+    owner = name.partition(".")[0]
+    if not owner.startswith("leaf"):
+        return nic_rate(node)
+    per_nic, wide = gpus_per_nic(node), network(node)
+    rails = 1 if wide.topology == "racks" else node.gpus // per_nic
+    block, rail = divmod(int(owner[len("leaf") :]), rails)
+    return leaf_rate(node, block * wide.nodes_per_leaf * node.gpus + rail * per_nic)
