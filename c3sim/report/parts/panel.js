@@ -9,6 +9,7 @@ function openPanel(row, from) {
   hideTip();
   fillPanel(row);
   panel.hidden = false;
+  history.replaceState(null, "", `#point-${D.points[row]}`); // an address that opens this point again
   document.body.classList.add("open");
   fillTable();
   drawRings();
@@ -20,6 +21,7 @@ function closePanel() {
   if (panel.hidden) return;
   panel.hidden = true;
   document.body.classList.remove("open");
+  history.replaceState(null, "", location.pathname + location.search);
   const row = chart.current;
   chart.current = -1;
   fillTable();
@@ -40,6 +42,13 @@ function watchPanel() {
   };
   byId("previous").addEventListener("click", step(-1));
   byId("next").addEventListener("click", step(1));
+}
+
+/** Opens the point that the address names. */
+function openNamed() {
+  const found = /^#point-(\d+)$/.exec(location.hash);
+  const row = found ? D.points.indexOf(Number(found[1])) : -1;
+  if (row >= 0) openPanel(row, canvas);
 }
 
 function fillPanel(row) {
