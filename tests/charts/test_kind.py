@@ -37,6 +37,23 @@ def test_two_outputs_asked_for_make_one_too():
     assert sides(plan(table(), x="energy_j", y="wall_s")) == ("pareto", "energy_j", "wall_s")
 
 
+def test_values_drawn_at_random_make_no_heat_map():
+    count = 300
+    data = {
+        "point": list(range(count)),
+        "gpu.dma_engines.count": [float(row % 7) for row in range(count)],
+        "links.bandwidth": [1e9 + row * 1e6 for row in range(count)],
+        "wall_s": [1e-3 + row * 1e-6 for row in range(count)],
+        "energy_j": [10.0 - row * 1e-3 for row in range(count)],
+    }
+    made = make_table(data, table().about)
+    assert plan(made).kind == "pareto"
+    with pytest.raises(
+        InputError, match=r"--y: links\.bandwidth has 300 values; a side of a heat map has at most 100"
+    ):
+        plan(made, "heatmap")
+
+
 def test_what_is_asked_for_is_drawn():
     found = plan(table(), "lines", "links.bandwidth", "wall_s", by="gpu.dma_engines.count")
     assert sides(found) == ("lines", "links.bandwidth", "wall_s") and found.by.name == "gpu.dma_engines.count"
