@@ -122,6 +122,7 @@ def _opened(
     from c3sim.cli.kinds import kind_of
     from c3sim.errors import InputError
     from c3sim.loading import LoadedStudy, load_hardware, load_workload, open_study
+    from c3sim.paths import set_value
     from c3sim.specs.study import Scenario, Study
     from c3sim.strategies import STRATEGIES
 
@@ -142,8 +143,12 @@ def _opened(
 
         raise InputError(unknown("strategy", strategy, STRATEGIES), "--strategy")
     study = loaded.study
+    on = load_hardware(node or study.node)
     if changes:
         scenarios = study.scenarios or (Scenario(name=study.name),)
+        first = load_workload(scenarios[0].workload or study.workload or target)
+        for path, value in changes.items():
+            set_value(on.node, first, path, value)  # a mistake is told as that of --set
         changed = tuple(each.model_copy(update={"set": {**each.set, **changes}}) for each in scenarios)
         study = study.model_copy(update={"scenarios": changed})
     return LoadedStudy(study=study, file=loaded.file, places=loaded.places), load_hardware(node or study.node)

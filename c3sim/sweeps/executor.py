@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
+from time import sleep
 from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
@@ -58,7 +61,8 @@ def in_batches(
 
     with _backend(workers, jobs) as options, parallel_config(**options):
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        found = parallel(delayed(_undisturbed)(work, batch) for batch in batches)
+        parent = os.getpid() if workers.backend == "loky" else 0
+        found = parallel(delayed(_undisturbed)(work, batch, parent) for batch in batches)
         try:
             for each in found:  # noqa: UP028 - 'yield from' would close it before the line below
                 yield each
@@ -70,12 +74,26 @@ def in_batches(
                 found.close()
 
 
-def _undisturbed(work: Callable[[Any], Found], batch: Any) -> Found:
-    """*work* in another process, where Ctrl-C is left to the one that started it."""
+def _undisturbed(work: Callable[[Any], Found], batch: Any, parent: int) -> Found:
+    """*work* in another process, where Ctrl-C is left to the *parent*; without that (0: somebody else's) it ends."""
     if threading.current_thread() is threading.main_thread():
         with suppress(ValueError):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if parent and os.getppid() == parent:
+        _watch(parent)
     return work(batch)
+
+
+@cache
+def _watch(parent: int) -> None:
+    """Ends this process soon after *parent* is gone: loky's workers would stay for minutes after a kill."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

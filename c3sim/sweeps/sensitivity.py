@@ -42,6 +42,10 @@ class Effect:
     high: Mapping[str, float | None]
     index: Index | None = None
 
+    def unknown(self, output: str) -> bool:
+        """Whether *output* has no value at an end."""
+        return self.low.get(output) is None or self.high.get(output) is None
+
     def swing(self, output: str) -> float:
         """By how much the parameter alone moves *output*: the width of its bar."""
         ends = self.low.get(output), self.high.get(output)
@@ -87,7 +91,7 @@ def sensitivity(
     value = base[output]
     if value is None:
         raise InputError(f"{output} has no value here; choose another one", "--output")
-    moving = [effect for effect in effects if effect.swing(output) > _NOTHING * abs(value)]
+    moving = [e for e in effects if e.swing(output) > _NOTHING * abs(value) or e.unknown(output)]
     moving.sort(key=lambda effect: -effect.swing(output))
     indices, dropped = _sobol(
         sampler, [effect.parameter for effect in moving[:top]], output, samples, seed, watcher

@@ -111,7 +111,7 @@ COMMAND = (sys.executable, "-c", "from c3sim.cli import main; main()", "sweep", 
 
 
 def killed(folder, how, jobs):
-    """Starts a sweep and sends it the signal *how* once two parts are there; its standard error, and the parts then."""
+    """Starts a sweep and sends it the signal *how* once two parts are there; its exit code, standard error, and the parts."""
     process = subprocess.Popen(
         [*COMMAND, "--jobs", jobs],
         cwd=folder,
@@ -125,17 +125,14 @@ def killed(folder, how, jobs):
         while len(list((folder / "out").glob("parts/part-*.parquet"))) < 2:
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.005)
+        said = ""
         if how == signal.SIGINT:
             os.killpg(process.pid, how)  # as a terminal does, to all of them
-        else:
-            process.kill()
-        if how == signal.SIGINT:
             said = process.communicate(timeout=60)[1]
         else:
+            process.send_signal(how)
             process.wait()
-            said = ""
-        kept = {path.name: path.stat().st_mtime_ns for path in (folder / "out").glob("parts/part-*.parquet")}
-        return process.returncode, said, kept
+        return process.returncode, said, sorted((folder / "out").glob("parts/part-*.parquet"))
     finally:
         process.stderr.close()
         with suppress(ProcessLookupError):
@@ -149,7 +146,7 @@ def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
     write(tmp_path, LONG)
     code, _, kept = killed(tmp_path, signal.SIGKILL, jobs)
     assert code == -signal.SIGKILL and len(kept) >= 2
-    held = sum(pq.read_metadata(tmp_path / "out" / "parts" / name).num_rows for name in kept)
+    held = sum(pq.read_metadata(part).num_rows for part in kept)
     assert 0 < held < 80
     again = sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1))
     assert (

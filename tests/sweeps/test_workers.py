@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 from sweep_case import write
@@ -76,3 +77,30 @@ def test_a_worker_with_other_code_is_refused(tmp_path):
     found = module.make_plan(write(tmp_path))
     with pytest.raises(InputError, match="another version of the code"):
         module.run_points(found.setup, "name", "another", [found.point(0)])
+
+
+PARENT = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+sys.stdin.read()
+"""
+WORKER = """
+import os, time
+from c3sim.sweeps import executor
+executor._watch(os.getppid())
+print("watching", flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_worker_does_not_outlive_who_started_it():
+    """The worker holds the pipe that the test reads: its end is the end of the worker."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with parent:
+        assert parent.stdout.readline() == "watching\n"
+        parent.kill()
+        begin = time.monotonic()
+        assert parent.stdout.read() == "" and time.monotonic() - begin < 60
