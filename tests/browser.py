@@ -54,15 +54,18 @@ class Page:
                 return answer["result"]
             self.events.append(answer)
 
-    def open(self, path: Path, *, dark: bool = False, width: int = 1280) -> None:
+    def open(self, path: Path, *, dark: bool = False, width: int = 1280, fragment: str = "") -> None:
         """Load a file, in the colour scheme asked for, and wait for the load event."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
         )
+        if fragment:  # from the same page it would be a jump, no load
+            self.call("Page.navigate", url="about:blank")
+            self.evaluate("new Promise((done) => setTimeout(done, 50))")
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=path.resolve().as_uri() + fragment)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 

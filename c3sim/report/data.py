@@ -80,7 +80,8 @@ def _start(table: ResultTable) -> dict[str, Any]:
     scatter = {"x": axes[0] if axes else output, "y": output, "colour": series}
     views = {"scatter": scatter}
     if len(goals) > 1:
-        scatter |= {"x": goals[0], "y": goals[1]}
+        upward = next((name for name in goals[:2] if table.columns[name].better == "higher"), goals[1])
+        scatter |= {"x": next(name for name in goals if name != upward), "y": upward}  # a cost along x
     if numeric:
         views["lines"] = {"x": numeric[0], "y": output, "colour": series}
     if len(axes) > 1:

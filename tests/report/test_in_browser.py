@@ -186,14 +186,16 @@ def test_a_row_opens_by_key_and_neighbours_follow(tab: Page):
     assert hidden(tab, "panel")
 
 
-def test_an_address_can_name_a_point(tab: Page, page: Path):
-    open_row(tab, 7)
-    assert tab.evaluate("location.hash") == "#point-7"
-    tab.evaluate("location.reload()")
-    tab.evaluate("new Promise((done) => setTimeout(done, 300))")
-    assert text(tab, "#panel-title") == "Point 7" and not hidden(tab, "panel")
-    tab.press("Escape")
-    assert tab.evaluate("location.hash") == ""
+def test_an_address_can_name_a_point(browser: Page, page: Path):
+    browser.open(page)
+    open_row(browser, 7)
+    assert browser.evaluate("location.hash") == "#point-7"
+    browser.open(page, fragment="#point-7")
+    browser.settle()
+    assert text(browser, "#panel-title") == "Point 7" and not hidden(browser, "panel")
+    browser.press("Escape")
+    assert hidden(browser, "panel") and browser.evaluate("location.hash") == ""
+    assert browser.complaints() == []
 
 
 def test_everything_that_can_be_used_has_a_name(tab: Page):

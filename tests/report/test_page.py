@@ -1,8 +1,8 @@
 """What is in the page: every point, runs that agree with the results, nothing from elsewhere."""
 
+import dataclasses
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from report_case import FAILED, POINTS
@@ -81,7 +81,7 @@ def test_a_run_that_differs_from_the_results_says_so(table):
 
     def other(row):
         found = same(row)
-        return {**found, "result": replace(found["result"], wall_s=2 * row["wall_s"])}
+        return {**found, "result": dataclasses.replace(found["result"], wall_s=2 * row["wall_s"])}
 
     text, _ = render(table, other, most=3, jobs=1)
     assert all("differs" in run for run in data_of(text)["runs"].values())
@@ -116,3 +116,13 @@ def test_where_it_cannot_be_written(results, tmp_path):
     with pytest.raises(InputError, match="no such file"):
         write_report(tmp_path / "nothing.parquet", tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_mean_over_scenarios_has_no_run_but_a_command_for_each(table):
+    """A search writes designs that stand for several scenarios."""
+    scenario = table.columns["scenario"]
+    columns = {**table.columns, "scenario": dataclasses.replace(scenario, values=["mean of 2"] * len(table))}
+    text, count = render(dataclasses.replace(table, columns=columns), jobs=1)
+    data = data_of(text)
+    assert count == 0 and data["runs"] == {}
+    assert data["members"] == list(data["bases"]) == ["pair", "small </script> one"]
