@@ -125,4 +125,4 @@ def _logarithmic(column: Column) -> bool:
     values = [value for value in column.distinct() if math.isfinite(value)]
     if len(values) < 3 or values[0] <= 0 or values[-1] < 7 * values[0]:
         return False
-    return bool((values[len(values) // 2] - values[0]) < 0.3 * (values[-1] - values[0]))
+    return bool((values[(len(values) - 1) // 2] - values[0]) < 0.3 * (values[-1] - values[0]))

@@ -51,7 +51,9 @@ def draw_results(
             what = plan(table, kind, x, y, value, by)
             figure, said = DRAW[what.kind](table, what)
             title = _title(table, what)
-        _header(figure, title, "; ".join(filter(None, [_subtitle(table), said])))
+        _header(
+            figure, title, "; ".join(filter(None, [_subtitle(table, points=not is_tornado(table)), said]))
+        )
     if path is not None:
         look.save(figure, path)
     return figure
@@ -64,13 +66,14 @@ def _title(table: ResultTable, what: Plan) -> str:
     return f"{table.name}: {words}" if table.name else words[:1].upper() + words[1:]
 
 
-def _subtitle(table: ResultTable) -> str:
+def _subtitle(table: ResultTable, *, points: bool) -> str:
     """Where it ran, what did not vary, how many points, how many of them failed."""
     fixed = [c for c in table.having("axis", "group") if len(c.distinct()) == 1 and c.role == "group"]
     parts = [f"on {table.about['node']}"] if table.about.get("node") else []
     parts += [f"{column.label} {column.text(column.distinct()[0])}" for column in fixed[:WORDS]]
     failed = sum(1 for error in table.errors if error)
-    parts.append(f"{len(table)} points" + (f", {failed} failed" if failed else ""))
+    if points:
+        parts.append(f"{len(table)} points" + (f", {failed} failed" if failed else ""))
     return ", ".join(parts)
 
 

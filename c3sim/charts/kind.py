@@ -9,13 +9,16 @@ from c3sim.charts.table import ResultTable
 from c3sim.errors import InputError
 from c3sim.hints import unknown
 
-__all__ = ["KINDS", "PREFERRED", "Plan", "plan"]
+__all__ = ["KINDS", "PREFERRED", "Plan", "objectives", "plan", "preferred", "sampled"]
 
 KINDS = ("heatmap", "pareto", "lines", "tornado")
 #: What is shown when nothing is asked for: the first of these that the file has.
 PREFERRED = ("fraction_of_ideal", "speedup", "wall_s")
 #: The same for a Pareto picture, which needs two.
 TRADED = ("fraction_of_ideal", "energy_j", "speedup", "wall_s")
+
+
+SIDE = 100  # values along a side of a heat map
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +41,7 @@ def plan(
     by: str | None = None,
 ) -> Plan:
     """What to draw. Left out, *kind* follows from the axes that vary, one: lines, two or more: a heat map, unless the
-    columns asked for, or the study's objectives, say otherwise. Raises InputError for what does not fit together.
+    columns asked for, the study's objectives or values drawn at random say otherwise. Raises InputError for what does not fit together.
     """
     asked = {"x": x, "y": y, "value": value, "by": by}
     given = {name: table.column(name, f"--{option}") for option, name in asked.items() if name}
@@ -85,8 +88,16 @@ def _kind(table: ResultTable, x: Column | None, y: Column | None, value: str | N
         return "lines"
     if len(objectives(table)) > 1:
         return "pareto"
+    if sampled(table):
+        return "pareto"
     numeric = [column for column in table.varied() if column.role == "axis"]
     return "heatmap" if len(numeric) > 1 else "lines"
+
+
+def sampled(table: ResultTable) -> bool:
+    """Whether values were drawn at random rather than crossed: an axis with almost as many values as there are points."""
+    numeric = [column for column in table.varied() if column.role == "axis" and column.numeric]
+    return len(numeric) > 1 and any(2 * len(column.distinct()) > max(len(table), SIDE) for column in numeric)
 
 
 def _free(table: ResultTable, *taken: Column | None) -> list[Column]:
@@ -105,6 +116,12 @@ def _heatmap(
     free = _free(table, x, y, by)
     while (x is None or y is None) and free:
         x, y = (free.pop(0), y) if x is None else (x, free.pop(0))
+    for column, option in ((x, "--x"), (y, "--y")):
+        if column and len(column.distinct()) > SIDE:
+            text = (
+                f"{column.name} has {len(column.distinct())} values; a side of a heat map has at most {SIDE}"
+            )
+            raise InputError(text, option)
     if x is None or y is None:
         raise InputError("a heat map needs two axes that vary; draw lines", "--kind")
     return Plan(

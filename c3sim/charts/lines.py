@@ -67,7 +67,7 @@ def _line(axes: Axes, table: ResultTable, plan: Plan, name: Any, label: str, num
     if not plan.x.numeric:
         style |= {"linestyle": "none"}
     many = len(at) > 40
-    axes.plot(at, middle, label=label, markersize=0 if many else 6, linewidth=1.8, **style)
+    axes.plot(at, middle, label=label, markersize=0 if many else 8.5 - 0.7 * number, linewidth=1.8, **style)
     most = max(map(len, held))
     if most > 1:
         axes.fill_between(at, low, high, color=style["color"], alpha=0.15, linewidth=0)

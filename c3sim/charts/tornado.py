@@ -91,7 +91,9 @@ def _bars(axes: Axes, rows: Sequence[Mapping[str, Any]], units: Mapping[str, Any
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.legend(loc="lower right", fontsize=9, framealpha=0.85)
+    figure = axes.get_figure()
+    assert figure is not None  # it was drawn in one
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
 
 
 def _ends(axes: Axes, place: int, row: Mapping[str, Any], unit: str, factor: float) -> None:

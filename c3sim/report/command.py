@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from c3sim.charts.columns import Column
@@ -31,18 +31,22 @@ _WORDS = (
 )
 
 
-def bases(table: ResultTable, models: Models) -> dict[str, str]:
-    """Scenario -> what all of its points have in common: ``WORKLOAD --node NODE --set ...``, less axes and strategy."""
+def bases(table: ResultTable, models: Models, members: Sequence[str] = ()) -> dict[str, str]:
+    """Scenario -> what all of its points have in common: ``WORKLOAD --node NODE --set ...``, less axes and strategy.
+
+    *members*: scenarios that a point which is the mean over them stands for.
+    """
     found: dict[str, str] = {}
     axes = {column.name for column in table.having("axis")}
-    for position, scenario in enumerate(_scenarios(table)):
-        if scenario in found:
-            continue
-        try:
-            workload, node, _ = models(table.row(position))
-        except C3simError:
-            continue  # another point of the scenario may do
-        found[scenario] = shlex.join(_base(workload, node, axes, table.about.get("study") or {}))
+    for position, named in enumerate(_scenarios(table)):
+        for scenario in (named,) if not members or named in members else members:
+            if scenario in found:
+                continue
+            try:
+                workload, node, _ = models({**table.row(position), "scenario": scenario})
+            except C3simError:
+                continue  # another point of the scenario may do
+            found[scenario] = shlex.join(_base(workload, node, axes, table.about.get("study") or {}))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from c3sim.charts.columns import Column
-from c3sim.charts.kind import objectives, preferred
+from c3sim.charts.kind import objectives, preferred, sampled
 from c3sim.charts.table import ResultTable
 from c3sim.errors import InputError
 from c3sim.report.command import arguments_of
@@ -80,12 +80,19 @@ def _start(table: ResultTable) -> dict[str, Any]:
     scatter = {"x": axes[0] if axes else output, "y": output, "colour": series}
     views = {"scatter": scatter}
     if len(goals) > 1:
-        scatter |= {"x": goals[0], "y": goals[1]}
+        upward = next((name for name in goals[:2] if table.columns[name].better == "higher"), goals[1])
+        scatter |= {"x": next(name for name in goals if name != upward), "y": upward}  # a cost along x
     if numeric:
         views["lines"] = {"x": numeric[0], "y": output, "colour": series}
     if len(axes) > 1:
         views["heatmap"] = {"x": axes[0], "y": _second(axes, series), "colour": output}
-    view = "scatter" if len(goals) > 1 or not numeric else "lines" if len(numeric) == 1 else "heatmap"
+    view = (
+        "scatter"
+        if len(goals) > 1 or not numeric or sampled(table)
+        else "lines"
+        if len(numeric) == 1
+        else "heatmap"
+    )
     return {"view": view, "views": views, "output": output}
 
 

@@ -73,7 +73,8 @@ def render(
     models = models or _models(table)
     resimulate = resimulate or (Resimulator(models) if models else None)
     data = page_data(table)
-    data |= {"version": __version__, "command": command, "bases": bases(table, models) if models else {}}
+    data |= {"version": __version__, "command": command, "members": _members(table)}
+    data["bases"] = bases(table, models, data["members"]) if models else {}
     size = len(_json(data))
     runs = _runs(table, resimulate, most, SIZE - size, jobs, tell) if resimulate else {}
     data["runs"] = runs
@@ -88,11 +89,18 @@ def _models(table: ResultTable) -> Models | None:
     return partial(workload_and_node, study) if "models" in study else None
 
 
+def _members(table: ResultTable) -> list[str]:
+    """The scenarios of the models in the file; a point of another one is a search's mean over them, and no run."""
+    return list(((table.about.get("study") or {}).get("models") or {}).get("workloads") or ())
+
+
 def _runs(
     table: ResultTable, resimulate: Resimulate, most: int, room: int, jobs: int | None, tell: Tell | None
 ) -> dict[str, dict[str, Any]]:
     """Row -> what the page shows of its run, as many as fit in *room* bytes."""
-    chosen = picked(table, most)
+    members = _members(table)
+    scenarios = table.columns["scenario"].values if members else ()
+    chosen = [row for row in picked(table, most) if not members or scenarios[row] in members]
     walls = table.columns["wall_s"].values if "wall_s" in table.columns else [None] * len(table)
     found: dict[str, dict[str, Any]] = {}
     for row, run in zip(

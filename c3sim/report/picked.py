@@ -24,7 +24,7 @@ def picked(table: ResultTable, most: int) -> list[int]:
     good = [row for row, error in enumerate(table.errors) if not error]
     if len(good) <= most:
         return good
-    chosen = dict.fromkeys([*_ends(table, good), *_fronts(table)])
+    chosen = dict.fromkeys([*_ends(table, good), *_fronts(table.keep(good), good)])
     rest = [row for row in good if row not in chosen]
     free = max(most - len(chosen), 0)
     spread = [rest[number * len(rest) // free] for number in range(min(free, len(rest)))]
@@ -52,9 +52,11 @@ def _worth(output: Column, row: int) -> float:
     return -value if output.better == "lower" else value
 
 
-def _fronts(table: ResultTable) -> Iterator[int]:
+def _fronts(table: ResultTable, rows: Sequence[int]) -> Iterator[int]:
+    """Positions, of which *rows* says where they stood before the failed ones were left out."""
     named = objectives(table) or [
         table.columns[name] for name in ("wall_s", "energy_j") if name in table.columns
     ]
     for x, y in combinations(named, 2):
-        yield from front(x.values, y.values, x_higher=x.better == "higher", y_higher=y.better == "higher")
+        best = front(x.values, y.values, x_higher=x.better == "higher", y_higher=y.better == "higher")
+        yield from (rows[place] for place in best)

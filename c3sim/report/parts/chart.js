@@ -96,7 +96,7 @@ function drawRings() {
 }
 
 function ring(g, row, colour) {
-  const spot = chart.spots.find((each) => each.row === row);
+  const spot = chart.spots.find((each) => each.row === row || each.held?.includes(row));
   if (!spot) return;
   g.lineWidth = 2.5;
   g.strokeStyle = colour;
@@ -236,11 +236,11 @@ function drawHeatmap(g, box, rows) {
     most = Math.max(most, cells.get(key).push(row));
   }
   const pick = chart.settings.heatmap.pick;
-  const picked = [...cells.values()].map((held) => [pickOf(held, value, pick), held.length]).filter(([row]) => x.ok(valueOf(xc, row)) && y.ok(valueOf(yc, row)));
+  const picked = [...cells.values()].map((held) => [pickOf(held, value, pick), held]).filter(([row]) => x.ok(valueOf(xc, row)) && y.ok(valueOf(yc, row)));
   const colours = rampColours(value, picked.map(([row]) => row));
   g.textAlign = "center"; g.textBaseline = "middle"; g.font = "12px system-ui, sans-serif";
-  for (const [row, many] of picked) {
-    const spot = { row, many, x: x.at(valueOf(xc, row)), y: y.at(valueOf(yc, row)), w: x.step, h: y.step };
+  for (const [row, held] of picked) {
+    const spot = { row, held, x: x.at(valueOf(xc, row)), y: y.at(valueOf(yc, row)), w: x.step, h: y.step };
     chart.spots.push(spot);
     const found = valueOf(value, row);
     const colour = found === null ? null : rampColour(colours.share(found));

@@ -57,6 +57,8 @@ function start() {
   watchChart();
   watchPanel();
   new ResizeObserver(() => drawChart()).observe(canvas);
+  openNamed();
+  addEventListener("hashchange", openNamed);
 }
 
 start();

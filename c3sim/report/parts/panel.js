@@ -9,6 +9,7 @@ function openPanel(row, from) {
   hideTip();
   fillPanel(row);
   panel.hidden = false;
+  history.replaceState(null, "", `#point-${D.points[row]}`); // an address that opens this point again
   document.body.classList.add("open");
   fillTable();
   drawRings();
@@ -20,6 +21,7 @@ function closePanel() {
   if (panel.hidden) return;
   panel.hidden = true;
   document.body.classList.remove("open");
+  history.replaceState(null, "", location.pathname + location.search);
   const row = chart.current;
   chart.current = -1;
   fillTable();
@@ -42,6 +44,13 @@ function watchPanel() {
   byId("next").addEventListener("click", step(1));
 }
 
+/** Opens the point that the address names. */
+function openNamed() {
+  const found = /^#point-(\d+)$/.exec(location.hash);
+  const row = found ? D.points.indexOf(Number(found[1])) : -1;
+  if (row >= 0) openPanel(row, canvas);
+}
+
 function fillPanel(row) {
   byId("panel-title").textContent = `Point ${D.points[row]}`;
   const run = D.runs[row];
@@ -54,6 +63,8 @@ function fillPanel(row) {
   if (run?.tracks) {
     parts.push(make("h3", {}, "Timeline"), timeline(run), make("h3", {}, "Where the time went"), account(run));
     for (const note of run.notes) parts.push(make("p", { class: "soft" }, `note: ${note}`));
+  } else if (isMean(row)) {
+    parts.push(make("p", { class: "soft" }, `The mean over ${D.members.join(", ")}: no run of its own. The commands below run each of them.`));
   } else if (!failed(row) && !run) {
     parts.push(make("p", { class: "soft" }, "This point has no timeline in this page; the commands below give it."));
   }
@@ -99,21 +110,28 @@ function account(run) {
   return make("table", { id: "account" }, make("thead", {}, make("tr", {}, ...heads)), body);
 }
 
-/** The arguments that name this point: those of its scenario, its strategy, its axes. */
-function argumentsOf(row) {
+/** What a point stands for: its scenario, or all of which it is the mean. */
+function scenariosOf(row) {
   const scenario = COLUMNS.get("scenario") ? valueOf(COLUMNS.get("scenario"), row) : "";
-  const base = D.bases[scenario];
-  if (base === undefined) return null;
+  return isMean(row) ? D.members : [scenario];
+}
+
+function isMean(row) {
+  return D.members.length > 0 && COLUMNS.get("scenario") !== undefined && !D.members.includes(valueOf(COLUMNS.get("scenario"), row));
+}
+
+/** The arguments that name a point in one scenario: those of the scenario, its strategy, its axes. */
+function argumentsOf(row, scenario) {
   const strategy = COLUMNS.get("strategy") ? ` --strategy ${valueOf(COLUMNS.get("strategy"), row)}` : "";
   const axes = D.columns.filter((column) => column.arguments && column.codes[row] >= 0).map((column) => ` ${column.arguments[column.codes[row]]}`);
-  return base + strategy + axes.join("");
+  return D.bases[scenario] + strategy + axes.join("");
 }
 
 function again(row) {
-  const given = argumentsOf(row);
-  if (given === null) return [];
-  const missing = given.includes("FILE.yaml") ? [make("p", { class: "soft" }, "FILE.yaml stands for a file of your own that is not packaged.")] : [];
-  return [make("h3", {}, "Run it again"), command(`c3sim explain ${given}`), command(`c3sim run ${given} --plot timeline.png`), ...missing];
+  const given = scenariosOf(row).filter((scenario) => D.bases[scenario] !== undefined).map((scenario) => argumentsOf(row, scenario));
+  if (!given.length) return [];
+  const missing = given.some((words) => words.includes("FILE.yaml")) ? [make("p", { class: "soft" }, "FILE.yaml stands for a file of your own that is not packaged.")] : [];
+  return [make("h3", {}, "Run it again"), ...given.flatMap((words) => [command(`c3sim explain ${words}`), command(`c3sim run ${words} --plot timeline.png`)]), ...missing];
 }
 
 function command(words) {

@@ -81,7 +81,7 @@ const hideTip = () => { tip.hidden = true; };
 function showTip(spot, px, py) {
   const values = [...SIDES, ...OUTPUTS].flatMap((column) => [make("dt", {}, column.label), make("dd", {}, text(column, valueOf(column, spot.row)))]);
   const wrong = failed(spot.row) ? [make("p", { class: "bad" }, `failed: ${D.errors[spot.row]}`)] : [];
-  const many = spot.many > 1 ? [make("p", { class: "soft" }, `one of ${spot.many} points of this cell`)] : [];
+  const many = spot.held?.length > 1 ? [make("p", { class: "soft" }, `one of ${spot.held.length} points of this cell`)] : [];
   tip.replaceChildren(make("strong", {}, `Point ${D.points[spot.row]}`), ...wrong, ...many, make("dl", {}, ...(failed(spot.row) ? values.slice(0, 2 * SIDES.length) : values)));
   tip.hidden = false;
   const { width, height } = tip.getBoundingClientRect();
