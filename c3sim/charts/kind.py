@@ -102,8 +102,7 @@ def sampled(table: ResultTable) -> bool:
 
 def _free(table: ResultTable, *taken: Column | None) -> list[Column]:
     """Columns that vary and stand nowhere yet: numbers first, then words, groups last."""
-    names = {column.name for column in taken if column}
-    varied = [column for column in table.varied() if column.name not in names]
+    varied = table.varied([column.name for column in taken if column])
     return sorted(varied, key=lambda column: (column.role == "group", not column.numeric))
 
 

@@ -23,7 +23,7 @@ HEADER = 0.95  # inches above the panels, for title and subtitle
 def splits(table: ResultTable, by: Column | None, taken: Sequence[str]) -> list[Column]:
     """*by*, and what else varies beside the columns *taken*, groups first, as long as the panels are not too many."""
     chosen = [by] if by else []
-    free = [column for column in table.varied() if column.name not in (*taken, by.name if by else "")]
+    free = table.varied((*taken, by.name if by else ""))
     for column in sorted(free, key=lambda column: column.role != "group"):
         if math.prod(len(each.distinct()) for each in (*chosen, column)) <= MOST:
             chosen.append(column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -52,9 +52,18 @@ class ResultTable:
         """Columns of these roles."""
         return [column for column in self.columns.values() if column.role in roles]
 
-    def varied(self) -> list[Column]:
-        """Axes and groups with more than one value."""
-        return [column for column in self.having("axis", "group") if len(column.distinct()) > 1]
+    def varied(self, taken: Collection[str] = ()) -> list[Column]:
+        """Axes and groups with more than one value, less those *taken*. Linked axes move together: the first stands for all,
+        or none does where one of them is taken.
+        """
+        linked = [set(group) for group in (self.about.get("study") or {}).get("linked") or ()]
+        gone, found = set(taken), []
+        gone |= {name for group in linked if group & gone for name in group}
+        for column in self.having("axis", "group"):
+            if column.name not in gone and len(column.distinct()) > 1:
+                found.append(column)
+                gone |= {name for group in linked if column.name in group for name in group}
+        return found
 
     def keep(self, rows: Sequence[int]) -> ResultTable:
         """The rows at these positions only."""

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from chart_case import FAILED, table, write_parquet
+from chart_case import ABOUT, FAILED, columns, table, write_parquet
 
 from c3sim.charts.columns import Column, written
 from c3sim.charts.table import make_table, read_results
@@ -110,3 +110,13 @@ def test_a_folder_without_results_and_a_file_of_others(tmp_path):
         read_results(tmp_path)
     with pytest.raises(InputError, match="not written by c3sim"):
         read_results(write_parquet(tmp_path / "other.parquet", about=None))
+
+
+def test_linked_axes_stand_for_each_other():
+    """Two axes that move together are one choice: the first of them, or none where the other one is a side already."""
+    found = make_table(
+        columns(),
+        {**ABOUT, "study": {"linked": [{"gpu.dma_engines.count": [2, 4, 8], "links.bandwidth": [1, 2, 3]}]}},
+    )
+    assert [column.name for column in found.varied()] == ["gpu.dma_engines.count", "strategy"]
+    assert [column.name for column in found.varied(["links.bandwidth"])] == ["strategy"]
