@@ -8,7 +8,6 @@ finishes wait in a heap, and the entry of a flow whose finish has moved is dropp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -172,10 +171,11 @@ class Progress:
         for flow, rate in zip(flows, solve(self._given, demands), strict=True):
             self.settle(flow, now)
             flow.rate = rate
+            finish = math.inf
             if flow.remaining <= 0.0:
                 finish = now
-            else:
-                finish = now + flow.remaining / rate if rate > 0.0 else math.inf
+            elif rate > 0.0:
+                finish = now + flow.remaining / rate
             if finish != flow.finish:
                 flow.finish = finish
                 if finish < math.inf:

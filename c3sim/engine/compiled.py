@@ -1,0 +1,200 @@
+"""Progress of thousands of flows: what :class:`c3sim.engine.progress.Progress` does, in compiled loops over a table.
+
+Optional: needs numba (``pip install c3sim[fast]``). Rates agree with the pure version up to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+
+from c3sim.engine import filling, loops
+from c3sim.engine.flow import CapacityRule, DomainRule, Flow
+from c3sim.engine.progress import Progress, in_order
+from c3sim.engine.table import (
+    CAP,
+    DUE,
+    FOUND,
+    INDEX,
+    LISTED,
+    NONE,
+    RATE,
+    REMAINING,
+    ROW,
+    SETTLED,
+    USED,
+    VALUE,
+    enlarged,
+    new_table,
+    opened,
+)
+
+__all__ = ["CompiledProgress"]
+
+SIZE, WIDTH = 64, 4  # of a new table; it grows
+
+
+class CompiledProgress(Progress):
+    """As :class:`Progress`. The numbers of a flow are true when it is reported, settled or taken out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._arrays = new_table(SIZE, WIDTH, SIZE)
+        self._table = opened(*self._arrays)
+        self._at: list[Flow | None] = [None] * SIZE  # row -> flow
+        self._free = list(reversed(range(SIZE)))
+        self._left: list[int] = []  # rows that are free once the connected set has been solved
+        self._domain_at: dict[int, str] = {}
+        self._moving = 0  # flows whose cap is a function
+
+    def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
+        super().capacity(name, value, rule)
+        if not value >= 0.0:
+            raise ValueError(f"capacity {name} is {value}; a capacity is >= 0")
+        self._make_room(capacities=len(self._values))
+        self._table.capacities[VALUE, self.index[name]] = value
+
+    def domain(self, name: str, rule: DomainRule) -> None:
+        super().domain(name, rule)
+        self.capacity(f"domain {name}", math.inf, None)
+        self._domain_at[self.index[f"domain {name}"]] = name
+
+    def start(self, flow: Flow, now: float) -> None:
+        uses = [(self.index[name], amount) for name, amount in flow.amounts]
+        for index, amount in uses:
+            if not amount < math.inf:
+                raise ValueError(
+                    f"flow {flow.name}: amount {amount} of capacity {index}; amount > 0 and finite"
+                )
+            if index in self._rules:
+                self._users[index][flow] = None
+        if flow.domain is not None:
+            self._members[flow.domain][flow] = None
+            uses.append((self.index[f"domain {flow.domain}"], 1.0))
+        self._make_room(width=len(uses))
+        flow.settled, flow.serial, flow.slot = now, self._started, self._free.pop()
+        self._started += 1
+        self._moving += callable(flow.cap)
+        self.flows[flow] = None
+        self._at[flow.slot] = flow
+        self._write(flow, uses)
+        loops.insert(*self._arrays, flow.slot)
+
+    def remove(self, flow: Flow) -> None:
+        loops.remove(*self._arrays, flow.slot)
+        self._forget(flow)
+
+    def settle(self, flow: Flow, now: float) -> None:
+        filling.settle(*self._arrays, flow.slot, now)
+        self._read(flow)
+
+    def shorten(self, flow: Flow, work: float, now: float) -> None:
+        self.settle(flow, now)
+        self._table.flows[REMAINING, flow.slot] -= flow.work - work
+        flow.work = work
+        loops.touch(*self._arrays, flow.slot)
+
+    def solve(self, now: float, report: bool = True) -> list[Flow]:
+        table = self._table
+        loops.connect(*self._arrays)
+        count, capacities, _ = table.connected.tolist()
+        flows: list[Flow] = []
+        if report or self._moving:
+            rows = table.rows[LISTED, :count].tolist()
+            flows = sorted((flow for row in rows if (flow := self._at[row]) is not None), key=in_order)
+        if self._domain_at or self._rules:
+            self._follow_rules(table.indices[FOUND, :capacities].tolist())
+        if self._moving:
+            for flow in flows:
+                table.flows[CAP, flow.slot] = self._bound(flow)
+        self.solves += count > 0
+        unlimited = filling.share(*self._arrays, now)
+        if unlimited != NONE:
+            flow = self._at[unlimited]
+            raise ValueError(f"flow {flow and flow.name}: nothing limits it, neither a cap nor a capacity")
+        if report:
+            for flow in flows:
+                self._read(flow)
+        self._free += self._left
+        self._left.clear()
+        return flows
+
+    def earliest(self) -> float:
+        return float(self._table.finish[1])
+
+    def take_due(self, limit: float, now: float) -> list[Flow]:
+        count = loops.take_due(*self._arrays, limit, now)
+        flows = [
+            flow for row in self._table.rows[DUE, :count].tolist() if (flow := self._at[row]) is not None
+        ]
+        flows.sort(key=in_order)
+        for flow in flows:
+            flow.remaining, flow.settled = 0.0, now
+            self._forget(flow)
+        return flows
+
+    # -- private ------------------------------------------------------------------------------------------------
+
+    def _write(self, flow: Flow, uses: list[tuple[int, float]]) -> None:
+        """The numbers of *flow* into its row."""
+        table, row = self._table, flow.slot
+        if not 0.0 < flow.weight < math.inf:
+            raise ValueError(f"flow {flow.name}: weight {flow.weight}; weight > 0 and finite")
+        cap = math.inf if callable(flow.cap) else self._bound(flow)
+        table.flows[:, row] = (flow.weight, cap, flow.remaining, 0.0, flow.settled, 0.0)
+        table.rows[USED, row] = len(uses)
+        use = row * (len(table.amounts) // len(self._at))
+        for index, amount in uses:
+            table.uses[ROW, use], table.uses[INDEX, use], table.amounts[use] = row, index, amount
+            use += 1
+
+    def _read(self, flow: Flow) -> None:
+        """The numbers of *flow* out of its row."""
+        numbers, row = self._table.flows, flow.slot
+        flow.rate, flow.remaining = float(numbers[RATE, row]), float(numbers[REMAINING, row])
+        flow.settled = float(numbers[SETTLED, row])
+        flow.finish = float(self._table.finish[len(self._at) + row])
+
+    def _bound(self, flow: Flow) -> float:
+        cap = self._cap(flow)
+        if not cap >= 0.0:
+            raise ValueError(f"flow {flow.name}: cap {cap}; cap >= 0")
+        return cap
+
+    def _forget(self, flow: Flow) -> None:
+        """*flow* is no longer in the table."""
+        del self.flows[flow]
+        self._at[flow.slot] = None
+        self._left.append(flow.slot)
+        self._moving -= callable(flow.cap)
+        for name, _ in flow.amounts if self._rules else ():
+            self._users[self.index[name]].pop(flow, None)
+        if flow.domain is not None:
+            del self._members[flow.domain][flow]
+
+    def _follow_rules(self, capacities: list[int]) -> None:
+        """States of the domains, and what is available of the capacities, among *capacities*."""
+        for index in capacities:
+            name = self._domain_at.get(index)
+            if name is not None:
+                self.states[name] = self._domains[name](list(self._members[name]))
+        for index in capacities:
+            if index in self._rules and self._users[index]:
+                given = self._rules[index](self._values[index], list(self._users[index]))
+                if not given >= 0.0:
+                    raise ValueError(f"capacity {index} is {given}; a capacity is >= 0")
+                self._table.capacities[VALUE, index] = given
+
+    def _make_room(self, *, width: int = 0, capacities: int = 0) -> None:
+        """For one more flow of *width* uses, and so many *capacities*."""
+        table = self._table
+        rows, room = len(self._at), table.capacities.shape[1]
+        old_width = len(table.amounts) // rows
+        if self._free and width <= old_width and capacities <= room:
+            return
+        more = rows if self._free else 2 * rows
+        while capacities > room:
+            room *= 2
+        self._arrays = enlarged(table, more, max(width, old_width), room)
+        self._table = opened(*self._arrays)
+        self._free += reversed(range(rows, more))
+        self._at += [None] * (more - rows)

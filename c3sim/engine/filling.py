@@ -1,0 +1,205 @@
+"""How fast a connected set goes and when it ends, over a table, for numba to compile.
+
+The reckoning is that of :mod:`c3sim.engine.sharing`, which explains it and remains what this is tested against. Arrays
+are those of :class:`c3sim.engine.table.Table`. (On numba's memory see :mod:`c3sim.engine.loops`.)
+"""
+
+from __future__ import annotations
+
+import math
+
+from c3sim.engine.table import (
+    AFTER,
+    BOUND,
+    BOUNDS,
+    CAP,
+    CAPACITIES,
+    DRAWN,
+    FIRST,
+    FLOWS,
+    FOUND,
+    FULL,
+    INDEX,
+    LEFT,
+    LEVEL,
+    LEVELS,
+    LISTED,
+    MARK,
+    NONE,
+    RATE,
+    REMAINING,
+    ROW,
+    SETTLED,
+    SLOPE,
+    STALE,
+    USED,
+    VALUE,
+    WEIGHT,
+    Array,
+    Table,
+    compiled,
+    inlined,
+    opened,
+)
+from c3sim.engine.trees import enter, heapify, pop, sift_down
+
+__all__ = ["settle", "share"]
+
+RISING = -1.0  # stands for the rate of a flow that is not frozen yet
+SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
+FEW = 1 / 8  # of all rows: so few finishes are entered into the tree one by one
+
+_opened = compiled(opened)
+
+
+@compiled
+def settle(numbers: Array, wholes: Array, row: int, now: float) -> None:
+    """Make what remains of *row* true."""
+    _settle(_opened(numbers, wholes).flows, row, now)
+
+
+@inlined
+def _settle(flows: Array, row: int, now: float) -> None:
+    if flows[SETTLED, row] != now:
+        flows[REMAINING, row] -= flows[RATE, row] * (now - flows[SETTLED, row])
+        flows[SETTLED, row] = now
+
+
+@compiled
+def share(numbers: Array, wholes: Array, now: float) -> int:
+    """Rates and finishes of the connected set, which is empty afterwards. Returns a row that nothing limits, or NONE."""
+    return _share(_opened(numbers, wholes), now)
+
+
+@compiled
+def _share(table: Table, now: float) -> int:
+    flows, listed, finish, connected = table.flows, table.rows[LISTED], table.finish, table.connected
+    leaves = flows.shape[1]
+    few = connected[FLOWS] < FEW * leaves
+    for k in range(connected[FLOWS]):
+        _settle(flows, listed[k], now)
+    unlimited = _fill(table)
+    for k in range(connected[FLOWS]):
+        row = listed[k]
+        ends = math.inf
+        if flows[REMAINING, row] <= 0.0:
+            ends = now
+        elif flows[RATE, row] > 0.0:
+            ends = now + flows[REMAINING, row] / flows[RATE, row]
+        if few:
+            enter(finish, row, ends)
+        else:
+            finish[leaves + row] = ends
+    if not few:
+        for node in range(leaves - 1, 0, -1):
+            finish[node] = min(finish[2 * node], finish[2 * node + 1])
+    connected[FLOWS], connected[CAPACITIES] = 0, 0
+    connected[MARK] += 1
+    return unlimited
+
+
+@compiled
+def _fill(table: Table) -> int:
+    """Progressive filling of the connected set, as :func:`c3sim.engine.sharing.solve` explains it."""
+    flows, rows, uses, amounts = table.flows, table.rows, table.uses, table.amounts
+    capacities, indices = table.capacities, table.indices
+    weight, cap, rate, bound, listed, bounds = (
+        flows[WEIGHT], flows[CAP], flows[RATE], flows[BOUND], rows[LISTED], rows[BOUNDS],
+    )  # fmt: skip
+    left, slope, full, level, levels = (
+        capacities[LEFT], capacities[SLOPE], capacities[FULL], capacities[LEVEL], indices[LEVELS],
+    )  # fmt: skip
+    used, width = rows[USED], len(amounts) // rows.shape[1]
+    rising, capped, filling = table.connected[FLOWS], 0, 0
+    for k in range(rising):
+        row = listed[k]
+        rate[row] = RISING
+        if cap[row] < math.inf:
+            bound[row] = cap[row] / weight[row]
+            bounds[capped] = row
+            capped += 1
+    for k in range(table.connected[CAPACITIES]):
+        index = indices[FOUND, k]
+        left[index] = capacities[VALUE, index]
+        if left[index] < math.inf and indices[FIRST, index] != NONE:
+            if indices[STALE, index]:
+                capacities[DRAWN, index] = _rising(flows, uses, amounts, indices[FIRST, index])
+                indices[STALE, index] = 0
+            slope[index] = full[index] = capacities[DRAWN, index]
+            level[index] = left[index] / slope[index]
+            levels[filling] = index
+            filling += 1
+    heapify(bound, bounds, capped)
+    heapify(level, levels, filling)
+
+    while rising:
+        if capped and rate[bounds[0]] != RISING:
+            capped = pop(bound, bounds, capped)
+        elif capped and (not filling or bound[bounds[0]] <= level[levels[0]]):
+            row = bounds[0]  # next, a flow meets its cap
+            capped = pop(bound, bounds, capped)
+            rate[row] = cap[row]
+            _freeze(
+                left,
+                slope,
+                uses[INDEX],
+                amounts,
+                row * width,
+                row * width + used[row],
+                weight[row],
+                rate[row],
+            )
+            rising -= 1
+        elif filling:  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
+            index = levels[0]
+            if slope[index] < SHRUNK * full[index]:
+                slope[index] = full[index] = _rising(flows, uses, amounts, indices[FIRST, index])
+            if slope[index] != 0.0 and left[index] / slope[index] > level[index]:
+                level[index] = left[index] / slope[index]
+                sift_down(level, levels, filling, 0)
+                continue
+            filling = pop(level, levels, filling)
+            use = indices[FIRST, index]
+            while use != NONE:
+                row = uses[ROW, use]
+                if rate[row] == RISING:
+                    rate[row] = min(weight[row] * level[index], cap[row])
+                    _freeze(
+                        left,
+                        slope,
+                        uses[INDEX],
+                        amounts,
+                        row * width,
+                        row * width + used[row],
+                        weight[row],
+                        rate[row],
+                    )
+                    rising -= 1
+                use = uses[AFTER, use]
+        else:
+            for k in range(table.connected[FLOWS]):
+                if rate[listed[k]] == RISING:
+                    return int(listed[k])
+    return NONE
+
+
+@inlined
+def _rising(flows: Array, uses: Array, amounts: Array, use: int) -> float:
+    """What the users of a capacity that still rise draw per unit of level; *use* is the first of them."""
+    total = 0.0
+    while use != NONE:
+        row = uses[ROW, use]
+        if flows[RATE, row] == RISING:
+            total += amounts[use] * flows[WEIGHT, row]
+        use = uses[AFTER, use]
+    return total
+
+
+@inlined
+def _freeze(
+    left: Array, slope: Array, index: Array, amount: Array, first: int, last: int, weight: float, rate: float
+) -> None:
+    """What a flow with the uses from *first* to *last* draws is gone: it stays at *rate*."""
+    for use in range(first, last):
+        slope[index[use]] -= amount[use] * weight
+        left[index[use]] -= amount[use] * rate
