@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from c3sim.engine import filling, loops
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
-from c3sim.engine.progress import Progress, in_order
+from c3sim.engine.progress import SAME_INSTANT, Progress, in_order
 from c3sim.engine.table import (
     CAP,
     DUE,
@@ -108,9 +110,7 @@ class CompiledProgress(Progress):
                 table.flows[CAP, flow.slot] = self._bound(flow)
         self.solves += count > 0
         unlimited = filling.share(*self._arrays, now)
-        if unlimited != NONE:
-            flow = self._at[unlimited]
-            raise ValueError(f"flow {flow and flow.name}: nothing limits it, neither a cap nor a capacity")
+        self._limited(unlimited)
         if report:
             for flow in flows:
                 self._read(flow)
@@ -131,6 +131,25 @@ class CompiledProgress(Progress):
             flow.remaining, flow.settled = 0.0, now
             self._forget(flow)
         return flows
+
+    def drain(self, now: float) -> list[tuple[float, Flow]]:
+        """Run all flows to their ends, with nothing else happening: when each ends, in order.
+
+        Raises ValueError where domains, or rules of capacities, would have to be asked on the way.
+        """
+        if self._domain_at or self._rules:
+            raise ValueError("flows with domains or ruled capacities need a clock: use Fluid")
+        order, times = np.zeros(len(self.flows), np.int64), np.zeros(len(self.flows))
+        count, unlimited = filling.drain(*self._arrays, now, SAME_INSTANT, order, times)
+        self._limited(unlimited)
+        ends = []
+        for row, time in zip(order[:count].tolist(), times[:count].tolist(), strict=True):
+            flow = self._at[row]
+            assert flow is not None
+            flow.remaining, flow.settled = 0.0, time
+            self._forget(flow)
+            ends.append((time, flow))
+        return ends
 
     # -- private ------------------------------------------------------------------------------------------------
 
@@ -153,6 +172,11 @@ class CompiledProgress(Progress):
         flow.rate, flow.remaining = float(numbers[RATE, row]), float(numbers[REMAINING, row])
         flow.settled = float(numbers[SETTLED, row])
         flow.finish = float(self._table.finish[len(self._at) + row])
+
+    def _limited(self, unlimited: int) -> None:
+        if unlimited != NONE:
+            flow = self._at[unlimited]
+            raise ValueError(f"flow {flow and flow.name}: nothing limits it, neither a cap nor a capacity")
 
     def _bound(self, flow: Flow) -> float:
         cap = self._cap(flow)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from c3sim.engine.loops import _connect, _take_due
 from c3sim.engine.table import (
     AFTER,
     BOUND,
@@ -15,6 +16,7 @@ from c3sim.engine.table import (
     CAP,
     CAPACITIES,
     DRAWN,
+    DUE,
     FIRST,
     FLOWS,
     FOUND,
@@ -43,7 +45,7 @@ from c3sim.engine.table import (
 )
 from c3sim.engine.trees import enter, heapify, pop, sift_down
 
-__all__ = ["settle", "share"]
+__all__ = ["drain", "settle", "share"]
 
 RISING = -1.0  # stands for the rate of a flow that is not frozen yet
 SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
@@ -109,7 +111,7 @@ def _fill(table: Table) -> int:
     left, slope, full, level, levels = (
         capacities[LEFT], capacities[SLOPE], capacities[FULL], capacities[LEVEL], indices[LEVELS],
     )  # fmt: skip
-    used, width = rows[USED], len(amounts) // rows.shape[1]
+    width = len(amounts) // rows.shape[1]
     rising, capped, filling = table.connected[FLOWS], 0, 0
     for k in range(rising):
         row = listed[k]
@@ -138,17 +140,7 @@ def _fill(table: Table) -> int:
         elif capped and (not filling or bound[bounds[0]] <= level[levels[0]]):
             row = bounds[0]  # next, a flow meets its cap
             capped = pop(bound, bounds, capped)
-            rate[row] = cap[row]
-            _freeze(
-                left,
-                slope,
-                uses[INDEX],
-                amounts,
-                row * width,
-                row * width + used[row],
-                weight[row],
-                rate[row],
-            )
+            _freeze(flows, rows, uses, amounts, capacities, row, row * width, cap[row])
             rising -= 1
         elif filling:  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
             index = levels[0]
@@ -163,17 +155,8 @@ def _fill(table: Table) -> int:
             while use != NONE:
                 row = uses[ROW, use]
                 if rate[row] == RISING:
-                    rate[row] = min(weight[row] * level[index], cap[row])
-                    _freeze(
-                        left,
-                        slope,
-                        uses[INDEX],
-                        amounts,
-                        row * width,
-                        row * width + used[row],
-                        weight[row],
-                        rate[row],
-                    )
+                    limit = min(weight[row] * level[index], cap[row])
+                    _freeze(flows, rows, uses, amounts, capacities, row, row * width, limit)
                     rising -= 1
                 use = uses[AFTER, use]
         else:
@@ -197,9 +180,38 @@ def _rising(flows: Array, uses: Array, amounts: Array, use: int) -> float:
 
 @inlined
 def _freeze(
-    left: Array, slope: Array, index: Array, amount: Array, first: int, last: int, weight: float, rate: float
+    flows: Array,
+    rows: Array,
+    uses: Array,
+    amounts: Array,
+    capacities: Array,
+    row: int,
+    first: int,
+    rate: float,
 ) -> None:
-    """What a flow with the uses from *first* to *last* draws is gone: it stays at *rate*."""
-    for use in range(first, last):
-        slope[index[use]] -= amount[use] * weight
-        left[index[use]] -= amount[use] * rate
+    """*row*, whose uses begin with *first*, stays at *rate*: what it draws is gone."""
+    flows[RATE, row] = rate
+    for use in range(first, first + rows[USED, row]):
+        capacities[SLOPE, uses[INDEX, use]] -= amounts[use] * flows[WEIGHT, row]
+        capacities[LEFT, uses[INDEX, use]] -= amounts[use] * rate
+
+
+@compiled
+def drain(
+    numbers: Array, wholes: Array, now: float, same: float, order: Array, times: Array
+) -> tuple[int, int]:
+    """Run to the end, with nothing else happening and nobody looking; ends by *same* apart (relative) are one instant.
+
+    Writes rows and times of the ends, in order, to *order* and *times*. Returns how many, and a row that nothing limits, or NONE.
+    """
+    table = _opened(numbers, wholes)
+    ended = 0
+    while True:
+        _connect(table)
+        unlimited = _share(table, now)
+        if unlimited != NONE or table.finish[1] == math.inf:
+            return ended, unlimited
+        now = table.finish[1]
+        for k in range(_take_due(table, now * (1.0 + same), now)):
+            order[ended], times[ended] = table.rows[DUE, k], now
+            ended += 1

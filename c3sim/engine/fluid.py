@@ -23,12 +23,11 @@ import simpy
 from simpy.events import Event, EventPriority
 
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow, Observer
-from c3sim.engine.progress import Progress
+from c3sim.engine.progress import SAME_INSTANT, Progress
 
 __all__ = ["Flow", "Fluid", "Observer"]
 
 LATE = EventPriority(2)  # after every URGENT (0) and NORMAL (1) event of the same instant
-SAME_INSTANT = 1e-12  # relative
 
 
 class Fluid:

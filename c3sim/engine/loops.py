@@ -1,8 +1,8 @@
 """Who shares with whom, over a table, for numba to compile: rows come and go, and connected sets are found.
 
 The reckoning is that of :mod:`c3sim.engine.progress`, which explains it and remains what this is tested against. Arrays
-are those of :class:`c3sim.engine.table.Table`. (numba keeps what it has compiled until the file of a function changes:
-after a change to ``trees.py`` or ``table.py`` alone, remove ``__pycache__``.)
+are those of :class:`c3sim.engine.table.Table`. (numba keeps what it has compiled until the file of the function changes,
+and looks at no other: who changes one of ``table``, ``trees``, ``loops`` and ``filling`` removes ``__pycache__``.)
 """
 
 from __future__ import annotations
@@ -120,26 +120,35 @@ def connect(numbers: Array, wholes: Array) -> None:
 @compiled
 def _connect(table: Table) -> None:
     rows, uses, indices, connected = table.rows, table.uses, table.indices, table.connected
-    width = len(table.amounts) // rows.shape[1]
-    staying = 0
+    width, mark = len(table.amounts) // rows.shape[1], connected[MARK]
+    listed, found = 0, connected[CAPACITIES]
     for k in range(connected[FLOWS]):
-        if rows[ACTIVE, rows[LISTED, k]]:  # else it has gone meanwhile
-            rows[LISTED, staying] = rows[LISTED, k]
-            staying += 1
-    connected[FLOWS] = staying
+        row = rows[LISTED, k]
+        if rows[ACTIVE, row]:  # else it has gone meanwhile
+            rows[LISTED, listed] = row
+            listed += 1
     flow, capacity = 0, 0
-    while flow < connected[FLOWS] or capacity < connected[CAPACITIES]:
-        if capacity < connected[CAPACITIES]:
+    while flow < listed or capacity < found:
+        if capacity < found:
             use = indices[FIRST, indices[FOUND, capacity]]
             while use != NONE:
-                _touch(rows, connected, uses[ROW, use])
+                row = uses[ROW, use]
+                if rows[MARKED, row] != mark:
+                    rows[MARKED, row] = mark
+                    rows[LISTED, listed] = row
+                    listed += 1
                 use = uses[AFTER, use]
             capacity += 1
         else:
             start = rows[LISTED, flow] * width
             for use in range(start, start + rows[USED, rows[LISTED, flow]]):
-                _touch_capacity(indices, connected, uses[INDEX, use])
+                index = uses[INDEX, use]
+                if indices[SEEN, index] != mark:
+                    indices[SEEN, index] = mark
+                    indices[FOUND, found] = index
+                    found += 1
             flow += 1
+    connected[FLOWS], connected[CAPACITIES] = listed, found
 
 
 # -- when they end -----------------------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ from typing import Any
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
 from c3sim.engine.sharing import Demand, solve
 
-__all__ = ["Progress"]
+__all__ = ["SAME_INSTANT", "Progress"]
+
+SAME_INSTANT = 1e-12  # relative
 
 in_order = attrgetter("serial")
 

@@ -144,6 +144,38 @@ def test_rows_of_flows_that_have_gone_are_used_again() -> None:
     assert len(progress._at) == 64
 
 
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(scripts())
+def test_drained_flows_end_when_the_clock_says(script: tuple[list[Act], list[float]]) -> None:
+    """All started at once, with neither domains nor rules: the same ends as on a clock."""
+    acts, sizes = script
+    env, progress, drained = simpy.Environment(), Progress(), CompiledProgress()
+    fluid = Fluid(env, (), progress)
+    for index, size in enumerate(sizes):
+        fluid.capacity(f"c{index}", size)
+        drained.capacity(f"c{index}", size, None)
+    ends: list[tuple[float, str]] = []
+    for number, act in enumerate(acts):
+        amounts = [(f"c{index}", amount) for index, amount in act.uses.items()]
+        for start in (
+            lambda flow: fluid.start(flow, lambda f: ends.append((env.now, f.name))),
+            lambda flow: drained.start(flow, 0.0),
+        ):
+            start(Flow(str(number), act.work, weight=act.weight, cap=act.cap, amounts=amounts))
+    env.run()
+    found = [(time, flow.name) for time, flow in drained.drain(0.0)]
+    assert [name for _, name in found] == [name for _, name in ends]
+    assert [time for time, _ in found] == pytest.approx([time for time, _ in ends], rel=REL)
+    assert not drained.flows
+
+
+def test_rules_cannot_be_drained() -> None:
+    progress = CompiledProgress()
+    progress.domain("crowd", len)
+    with pytest.raises(ValueError, match="need a clock"):
+        progress.drain(0.0)
+
+
 @pytest.mark.parametrize(
     ("flow", "message"),
     [
