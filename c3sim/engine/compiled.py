@@ -96,21 +96,22 @@ class CompiledProgress(Progress):
         loops.touch(*self._arrays, flow.slot)
 
     def solve(self, now: float, report: bool = True) -> list[Flow]:
-        table = self._table
-        loops.connect(*self._arrays)
-        count, capacities, _ = table.connected.tolist()
         flows: list[Flow] = []
-        if report or self._moving:
-            rows = table.rows[LISTED, :count].tolist()
-            flows = sorted((flow for row in rows if (flow := self._at[row]) is not None), key=in_order)
-        if self._domain_at or self._rules:
-            self._follow_rules(table.indices[FOUND, :capacities].tolist())
-        if self._moving:
-            for flow in flows:
-                table.flows[CAP, flow.slot] = self._bound(flow)
-        self.solves += count > 0
-        unlimited = filling.share(*self._arrays, now)
+        if report or self._moving or self._domain_at or self._rules:
+            loops.connect(*self._arrays)
+            count, capacities, _ = self._table.connected.tolist()
+            if self._domain_at or self._rules:
+                self._follow_rules(self._table.indices[FOUND, :capacities].tolist())
+            if report or self._moving:
+                flows = self._flows_at(self._table.rows[LISTED, :count].tolist())
+            if self._moving:
+                for flow in flows:
+                    self._table.flows[CAP, flow.slot] = self._bound(flow)
+            unlimited = filling.share(*self._arrays, now)
+        else:
+            count, unlimited = filling.connect_and_share(*self._arrays, now)
         self._limited(unlimited)
+        self.solves += count > 0
         if report:
             for flow in flows:
                 self._read(flow)
@@ -152,6 +153,11 @@ class CompiledProgress(Progress):
         return ends
 
     # -- private ------------------------------------------------------------------------------------------------
+
+    def _flows_at(self, rows: list[int]) -> list[Flow]:
+        """In order of their starts."""
+        flows = [flow for row in rows if (flow := self._at[row]) is not None]
+        return sorted(flows, key=in_order) if len(flows) > 1 else flows
 
     def _write(self, flow: Flow, uses: list[tuple[int, float]]) -> None:
         """The numbers of *flow* into its row."""

@@ -45,7 +45,7 @@ from c3sim.engine.table import (
 )
 from c3sim.engine.trees import enter, heapify, pop, sift_down
 
-__all__ = ["drain", "settle", "share"]
+__all__ = ["connect_and_share", "drain", "settle", "share"]
 
 RISING = -1.0  # stands for the rate of a flow that is not frozen yet
 SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
@@ -71,6 +71,15 @@ def _settle(flows: Array, row: int, now: float) -> None:
 def share(numbers: Array, wholes: Array, now: float) -> int:
     """Rates and finishes of the connected set, which is empty afterwards. Returns a row that nothing limits, or NONE."""
     return _share(_opened(numbers, wholes), now)
+
+
+@compiled
+def connect_and_share(numbers: Array, wholes: Array, now: float) -> tuple[int, int]:
+    """Both at once, where nothing has to be asked in between. Returns how many rows were solved, and as `share`."""
+    table = _opened(numbers, wholes)
+    _connect(table)
+    count = table.connected[FLOWS]
+    return count, _share(table, now)
 
 
 @compiled

@@ -96,14 +96,18 @@ def enlarged(table: Table, rows: int, width: int, capacities: int) -> tuple[Arra
 
 
 def compiled(function: Function, **options: Any) -> Function:
-    """*function* compiled by numba; as it stands where numba is not installed (slow, but right)."""
+    """*function* compiled by numba; as it stands where numba is not installed (slow, but right).
+
+    Nothing compiled here allocates, so arrays need no counting of references, which would cost more than the work.
+    """
     try:
         import numba
     except ImportError:
         return function
-    return cast(Function, numba.njit(cache=True, error_model="numpy", **options)(function))
+    options |= {"cache": True, "error_model": "numpy", "_nrt": False}
+    return cast(Function, numba.njit(**options)(function))
 
 
 def inlined(function: Function) -> Function:
-    """The same for a short function: it becomes part of those that call it, since handing over arrays costs more."""
+    """The same for a short function: it becomes part of those that call it."""
     return compiled(function, inline="always")

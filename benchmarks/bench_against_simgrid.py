@@ -1,0 +1,197 @@
+"""Completions per second of c3sim's fluid layer, beside SimGrid and a naive SimPy program, on the same flow sets.
+
+    python benchmarks/bench_against_simgrid.py [--quick] [--json]
+
+All are told the same flows (flow_sets.py) and have to agree on every end to 1e-9 and on their order. What is timed begins
+when all flows have been started: CPU time of the process, the best of several runs in turns. In ``told`` runs a Python
+function hears of each end when it happens, as a simulation needs it; for SimGrid that is the faster of its two ways
+(simgrid_ends.py). In ``drained`` runs nobody hears of anything until all is over. How to install SimGrid: README.md here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from time import process_time
+
+import simpy
+from flow_sets import KINDS, FlowSet, flow_set
+from naive_fluid import naive_ends
+
+from c3sim.engine.compiled import CompiledProgress
+from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.progress import Progress
+
+FLOWS = (56, 448, 1000)
+AGREE = 1e-9  # relative
+Timed = tuple[float, list[float]]  # seconds, ends
+
+
+def told(flows: FlowSet, progress: type[Progress]) -> Timed:
+    """c3sim on its clock: a function is called at each end."""
+    env = simpy.Environment()
+    fluid = Fluid(env, (), progress())
+    ends = [0.0] * len(flows.sizes)
+    declare(flows, fluid.capacity)
+
+    def ended(flow: Flow) -> None:
+        ends[flow.tags] = env.now
+
+    for flow, latency in zip(made(flows), flows.latencies, strict=True):
+        if latency:
+            env.timeout(latency).callbacks.append(lambda _event, flow=flow: fluid.start(flow, ended))
+        else:
+            fluid.start(flow, ended)
+    env.run(until=1e-9)
+    begin = process_time()
+    env.run()
+    return process_time() - begin, ends
+
+
+def drained(flows: FlowSet) -> Timed:
+    """c3sim without a clock."""
+    progress = CompiledProgress()
+    declare(flows, lambda name, value: progress.capacity(name, value, None))
+    for flow in made(flows):
+        progress.start(flow, 0.0)
+    progress.solve(0.0, report=False)
+    begin = process_time()
+    found = progress.drain(0.0)
+    seconds = process_time() - begin
+    ends = [0.0] * len(flows.sizes)
+    for time, flow in found:
+        ends[flow.tags] = time
+    return seconds, ends
+
+
+def declare(flows: FlowSet, capacity: Callable[[str, float], None]) -> None:
+    for index, value in enumerate(flows.capacities):
+        capacity(str(index), value)
+
+
+def made(flows: FlowSet) -> list[Flow]:
+    return [
+        Flow(str(number), float(size), weight=weight, amounts=[(str(c), 1.0) for c in uses], tags=number)
+        for number, (size, weight, uses) in enumerate(
+            zip(flows.sizes, flows.weights, flows.uses, strict=True)
+        )
+    ]
+
+
+def naive(flows: FlowSet) -> Timed:
+    begin = process_time()
+    ends = naive_ends(flows)
+    return process_time() - begin, ends
+
+
+def simgrid(kind: str, count: int, how: str) -> Timed:
+    """SimGrid has one engine per process. Its wheel does not say where its own library lies."""
+    spec = find_spec("simgrid")
+    assert spec is not None and spec.origin is not None
+    here, library = Path(__file__).parent, str(Path(spec.origin).parent)
+    command = [sys.executable, str(here / "simgrid_ends.py"), kind, str(count), how]
+    environment = os.environ | {"LD_LIBRARY_PATH": f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    run = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=True)
+    found = json.loads(run.stdout.splitlines()[-1])
+    return found["seconds"], found["ends"]
+
+
+def runners(kind: str, count: int, flows: FlowSet) -> dict[str, Callable[[], Timed]]:
+    """Name -> one run."""
+    found: dict[str, Callable[[], Timed]] = {"c3sim, pure, told": lambda: told(flows, Progress)}
+    if find_spec("numba") is not None:
+        found["c3sim, compiled, told"] = lambda: told(flows, CompiledProgress)
+        if not any(flows.latencies):
+            found["c3sim, compiled, drained"] = lambda: drained(flows)
+    if find_spec("simgrid") is not None:
+        found["SimGrid, told (set)"] = lambda: simgrid(kind, count, "set")
+        found["SimGrid, told (actors)"] = lambda: simgrid(kind, count, "actors")
+        found["SimGrid, drained"] = lambda: simgrid(kind, count, "after")
+    if count <= 56:
+        found["SimPy, naive solver"] = lambda: naive(flows)
+    return found
+
+
+def worst_difference(ends: list[float], reference: list[float]) -> float:
+    """Relative, between the ends of any flow; raises SystemExit where the order differs."""
+    order = sorted(range(len(ends)), key=ends.__getitem__)
+    if order != sorted(range(len(ends)), key=reference.__getitem__):
+        raise SystemExit("the flows end in another order")
+    return max(abs(a - b) / b for a, b in zip(ends, reference, strict=True))
+
+
+def measure(kind: str, count: int, repeats: int) -> dict[str, object]:
+    """One row of the table: completions per second of everybody, in turns."""
+    flows = flow_set(kind, count)
+    calls = runners(kind, count, flows)
+    for name in calls:
+        if "compiled" in name:
+            calls[name]()  # so that it is compiled
+    _, reference = calls["c3sim, pure, told"]()
+    best: dict[str, float] = {}
+    worst = 0.0
+    for turn in range(repeats):
+        for name, call in calls.items():
+            if turn and name == "SimPy, naive solver":
+                continue
+            seconds, ends = call()
+            worst = max(worst, worst_difference(ends, reference))
+            best[name] = min(best.get(name, seconds), seconds)
+    if worst > AGREE:
+        raise SystemExit(f"{kind}, {count} flows: ends differ by {worst:.1e}")
+    rates = {name: count / seconds for name, seconds in best.items()}
+    return {"flow_set": kind, "flows": count, "completions_per_s": rates, "worst_difference": worst}
+
+
+def ratio(rates: dict[str, float], mine: str, others: str) -> float | None:
+    """My speed over the best of those whose name begins with *others*."""
+    theirs = [rate for name, rate in rates.items() if name.startswith(others)]
+    return rates[mine] / max(theirs) if theirs and mine in rates else None
+
+
+def show(rows: list[dict[str, object]]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row["completions_per_s"]))  # type: ignore[attr-defined]
+    print(
+        "completions per second of CPU time; ends agree to",
+        f"{max(row['worst_difference'] for row in rows):.0e}",
+    )  # type: ignore[type-var]
+    print(f"{'':26}" + "".join(f"{row['flow_set']:>9} {row['flows']:>4}" for row in rows))
+    for name in names:
+        cells = [row["completions_per_s"].get(name) for row in rows]  # type: ignore[attr-defined]
+        print(
+            f"{name:26}" + "".join(f"{'-' if cell is None else format(cell, ',.0f'):>14}" for cell in cells)
+        )
+    for title, mine, others in (
+        ("pure / SimGrid, told", "c3sim, pure, told", "SimGrid, told"),
+        ("compiled / SimGrid, told", "c3sim, compiled, told", "SimGrid, told"),
+        ("the same, drained", "c3sim, compiled, drained", "SimGrid, drained"),
+        ("pure / naive SimPy", "c3sim, pure, told", "SimPy"),
+    ):
+        ratios = [ratio(row["completions_per_s"], mine, others) for row in rows]  # type: ignore[arg-type]
+        print(f"{title:26}" + "".join(f"{'-' if r is None else format(r, '.1f') + 'x':>14}" for r in ratios))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The fluid layer beside SimGrid and a naive SimPy program.")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument("--quick", action="store_true", help="56 flows only, one run of each")
+    args = parser.parse_args()
+    for package, what in (("simgrid", "no SimGrid to compare with"), ("numba", "no compiled rows")):
+        if find_spec(package) is None:
+            print(f"{package} is not installed: {what} (benchmarks/README.md says how)", file=sys.stderr)
+    counts, repeats = (FLOWS[:1], 1) if args.quick else (FLOWS, 5)
+    rows = [measure(kind, count, repeats) for kind in KINDS for count in counts]
+    if args.json:
+        print(json.dumps({"benchmark": "against SimGrid", "cores": os.cpu_count(), "rows": rows}, indent=2))
+    else:
+        show(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Flow sets for the benchmarks of the fluid layer, as plain data that any simulator can be told.
+
+``mesh``     links between the GPUs of a node of 8, and the memory that each flow leaves and enters: one connected set,
+             in which each end may change every rate (the worst case)
+``links``    the links alone: 56 sets that have nothing to do with each other
+``random``   each flow on 2 or 3 of 64 links, with a weight of its own, starting when its latency is over
+
+Sizes are random (fixed seed), so no two flows end together. Weights are 1 / latency, as SimGrid has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+__all__ = ["KINDS", "FlowSet", "flow_set"]
+
+KINDS = ("mesh", "links", "random")
+GPUS, LINK, MEMORY = 8, 50e9, 200e9  # B/s; memories have 1 to 2 times as much
+SEED = 1
+
+
+@dataclass(frozen=True)
+class FlowSet:
+    """Capacities [B/s]; per flow the capacities it uses, its bytes, and its latency [s] (0: starts at once, weight 1)."""
+
+    capacities: list[float]
+    uses: list[tuple[int, ...]]
+    sizes: list[int]
+    latencies: list[float]
+    link_latencies: list[float]  # of each capacity; a flow's latency is their sum
+
+    @property
+    def weights(self) -> list[float]:
+        return [1.0 / latency if latency else 1.0 for latency in self.latencies]
+
+
+def flow_set(kind: str, flows: int) -> FlowSet:
+    """*flows* concurrent flows of one of `KINDS`."""
+    random = Random(SEED)
+    if kind == "random":
+        capacities = [random.uniform(10e9, 100e9) for _ in range(64)]
+        latencies = [random.uniform(0.1, 1.0) for _ in range(64)]
+        uses = [tuple(random.sample(range(64), random.choice((2, 3)))) for _ in range(flows)]
+    else:
+        pairs = [(a, b) for a in range(GPUS) for b in range(GPUS) if a != b]
+        capacities = [LINK] * len(pairs) + [MEMORY * random.uniform(1, 2) for _ in range(2 * GPUS)]
+        latencies = [0.0] * len(capacities)
+        uses = []
+        for flow in range(flows):
+            link = flow % len(pairs)
+            out, into = (len(pairs) + end for end in (pairs[link][0], GPUS + pairs[link][1]))
+            uses.append((out, link, into) if kind == "mesh" else (link,))
+    sizes = [int(1e9 * random.uniform(100, 1000)) for _ in range(flows)]
+    return FlowSet(capacities, uses, sizes, [sum(latencies[c] for c in used) for used in uses], latencies)
