@@ -12,6 +12,7 @@ import numpy as np
 from c3sim.engine import filling, loops
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
 from c3sim.engine.progress import SAME_INSTANT, Progress, in_order
+from c3sim.engine.sharing import Demand
 from c3sim.engine.table import (
     CAP,
     DUE,
@@ -44,7 +45,7 @@ class CompiledProgress(Progress):
         self._table = opened(*self._arrays)
         self._at: list[Flow | None] = [None] * SIZE  # row -> flow
         self._free = list(reversed(range(SIZE)))
-        self._left: list[int] = []  # rows that are free once the connected set has been solved
+        self._leaving: list[int] = []  # rows that are free once the connected set has been solved
         self._domain_at: dict[int, str] = {}
         self._moving = 0  # flows whose cap is a function
 
@@ -67,11 +68,15 @@ class CompiledProgress(Progress):
                 raise ValueError(
                     f"flow {flow.name}: amount {amount} of capacity {index}; amount > 0 and finite"
                 )
-            if index in self._rules:
-                self._users[index][flow] = None
+        flow.demand = Demand(flow.weight, math.inf if callable(flow.cap) else flow.cap, ())
+        flow.places = tuple(
+            index for index, _ in uses if index in self._rules
+        )  # whose rule asks for its users
         if flow.domain is not None:
-            self._members[flow.domain][flow] = None
+            flow.places += (flow.domain,)
             uses.append((self.index[f"domain {flow.domain}"], 1.0))
+        for place in flow.places:
+            self._sharing[place][flow] = None
         self._make_room(width=len(uses))
         flow.settled, flow.serial, flow.slot = now, self._started, self._free.pop()
         self._started += 1
@@ -115,8 +120,8 @@ class CompiledProgress(Progress):
         if report:
             for flow in flows:
                 self._read(flow)
-        self._free += self._left
-        self._left.clear()
+        self._free += self._leaving
+        self._leaving.clear()
         return flows
 
     def earliest(self) -> float:
@@ -185,7 +190,7 @@ class CompiledProgress(Progress):
             raise ValueError(f"flow {flow and flow.name}: nothing limits it, neither a cap nor a capacity")
 
     def _bound(self, flow: Flow) -> float:
-        cap = self._cap(flow)
+        cap = self._demand(flow).cap
         if not cap >= 0.0:
             raise ValueError(f"flow {flow.name}: cap {cap}; cap >= 0")
         return cap
@@ -194,22 +199,20 @@ class CompiledProgress(Progress):
         """*flow* is no longer in the table."""
         del self.flows[flow]
         self._at[flow.slot] = None
-        self._left.append(flow.slot)
+        self._leaving.append(flow.slot)
         self._moving -= callable(flow.cap)
-        for name, _ in flow.amounts if self._rules else ():
-            self._users[self.index[name]].pop(flow, None)
-        if flow.domain is not None:
-            del self._members[flow.domain][flow]
+        for place in flow.places:
+            self._sharing[place].pop(flow, None)
 
     def _follow_rules(self, capacities: list[int]) -> None:
         """States of the domains, and what is available of the capacities, among *capacities*."""
         for index in capacities:
             name = self._domain_at.get(index)
             if name is not None:
-                self.states[name] = self._domains[name](list(self._members[name]))
+                self.states[name] = self._domains[name](list(self._sharing[name]))
         for index in capacities:
-            if index in self._rules and self._users[index]:
-                given = self._rules[index](self._values[index], list(self._users[index]))
+            if index in self._rules and self._sharing[index]:
+                given = self._rules[index](self._values[index], list(self._sharing[index]))
                 if not given >= 0.0:
                     raise ValueError(f"capacity {index} is {given}; a capacity is >= 0")
                 self._table.capacities[VALUE, index] = given

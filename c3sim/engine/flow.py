@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from c3sim.engine.sharing import Demand
+
 __all__ = ["CapacityRule", "DomainRule", "Flow", "Observer"]
 
 
@@ -17,8 +19,8 @@ class Flow:
     """
 
     __slots__ = (
-        "amounts", "cap", "domain", "done", "finish", "name", "rate", "remaining", "serial", "settled", "slot",
-        "tags", "uses", "weight", "work",
+        "amounts", "cap", "demand", "domain", "done", "finish", "name", "places", "rate", "remaining", "serial",
+        "settled", "slot", "tags", "weight", "work",
     )  # fmt: skip
 
     def __init__(
@@ -35,7 +37,12 @@ class Flow:
         self.name, self.work, self.remaining = name, work, work
         self.cap, self.weight, self.domain, self.tags = cap, weight, domain, tags
         self.amounts = tuple((capacity, amount) for capacity, amount in amounts if amount > 0)
-        self.uses: tuple[tuple[int, float], ...] = ()
+        self.demand = Demand(
+            weight, math.inf, ()
+        )  # what the solver is told; its uses and cap are known later
+        self.places: tuple[
+            int | str, ...
+        ] = ()  # what it shares with others: capacities by index, the domain by name
         self.rate = 0.0
         self.settled = 0.0
         self.finish = math.inf

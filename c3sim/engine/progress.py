@@ -33,50 +33,47 @@ class Progress:
         self._values: list[float] = []
         self._given: list[float] = []  # the values, after their rules
         self._rules: dict[int, CapacityRule] = {}
-        self._users: list[dict[Flow, None]] = []
         self._domains: dict[str, DomainRule] = {}
-        self._members: dict[str, dict[Flow, None]] = {}
+        self._sharing: dict[int | str, dict[Flow, None]] = {}  # users of a capacity, members of a domain
         self._started = 0
         self._finishes: list[tuple[float, int, Flow]] = []
-        self._touched: dict[Flow, None] = {}
-        self._touched_capacities: dict[int, None] = {}
-        self._touched_domains: dict[str, None] = {}
+        self._touched: dict[Flow, None] = {}  # started or changed since the last solve
+        self._left: dict[int | str, None] = {}  # places that a flow has left since then
 
     def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
         index = self.index[name] = len(self._values)
         self._values.append(value)
         self._given.append(value)
-        self._users.append({})
+        self._sharing[index] = {}
         if rule is not None:
             self._rules[index] = rule
 
     def domain(self, name: str, rule: DomainRule) -> None:
         self._domains[name] = rule
-        self._members[name] = {}
+        self._sharing[name] = {}
         self.states[name] = rule([])
 
     def start(self, flow: Flow, now: float) -> None:
         flow.settled = now
         flow.serial = self._started
         self._started += 1
-        flow.uses = tuple((self.index[name], amount) for name, amount in flow.amounts)
-        self.flows[flow] = None
-        for index, _ in flow.uses:
-            self._users[index][flow] = None
+        uses = tuple((self.index[name], amount) for name, amount in flow.amounts)
+        flow.demand = Demand(flow.weight, math.inf if callable(flow.cap) else flow.cap, uses)
+        flow.places = tuple(index for index, _ in uses)
         if flow.domain is not None:
-            self._members[flow.domain][flow] = None
+            flow.places += (flow.domain,)
+        self.flows[flow] = None
+        for place in flow.places:
+            self._sharing[place][flow] = None
         self._touched[flow] = None
 
     def remove(self, flow: Flow) -> None:
         del self.flows[flow]
         flow.finish = math.inf
         self._touched.pop(flow, None)
-        for index, _ in flow.uses:
-            del self._users[index][flow]
-            self._touched_capacities[index] = None
-        if flow.domain is not None:
-            del self._members[flow.domain][flow]
-            self._touched_domains[flow.domain] = None
+        for place in flow.places:
+            self._sharing[place].pop(flow, None)  # a flow may draw on a capacity twice
+            self._left[place] = None
 
     def settle(self, flow: Flow, now: float) -> None:
         """Make what remains of *flow* true."""
@@ -95,20 +92,17 @@ class Progress:
 
         Without *report* nobody is going to look at them, and the list may be left empty.
         """
-        flows, capacities = self._connected()
-        domains = {flow.domain: None for flow in flows if flow.domain is not None}
-        domains.update(self._touched_domains)
+        flows, places = self._connected()
         self._touched.clear()
-        self._touched_capacities.clear()
-        self._touched_domains.clear()
-        for name in domains:
-            self.states[name] = self._domains[name](list(self._members[name]))
-        if not flows:
-            return flows
+        self._left.clear()
+        for name, state in self._domains.items():
+            if name in places:
+                self.states[name] = state(list(self._sharing[name]))
         for index, rule in self._rules.items():
-            if index in capacities:
-                self._given[index] = rule(self._values[index], list(self._users[index]))
-        self._share(flows, now)
+            if index in places and self._sharing[index]:
+                self._given[index] = rule(self._values[index], list(self._sharing[index]))
+        if flows:
+            self._share(flows, now)
         return flows
 
     def earliest(self) -> float:
@@ -135,41 +129,35 @@ class Progress:
 
     # -- private ------------------------------------------------------------------------------------------------
 
-    def _connected(self) -> tuple[list[Flow], set[int]]:
-        """Flows connected to anything that changed, in order of their starts, and the capacities they use."""
-        found: set[Flow] = set()
-        capacities: set[int] = set()
-        domains: set[str] = set()
-        stack = list(self._touched)
-        for index in self._touched_capacities:
-            stack.extend(self._users[index])
-        for name in self._touched_domains:
-            stack.extend(self._members[name])
-        while stack:
-            flow = stack.pop()
-            if flow in found:
-                continue
-            found.add(flow)
-            for index, _ in flow.uses:
-                if index not in capacities:
-                    capacities.add(index)
-                    stack.extend(self._users[index])
-            if flow.domain is not None and flow.domain not in domains:
-                domains.add(flow.domain)
-                stack.extend(self._members[flow.domain])
+    def _connected(self) -> tuple[list[Flow], set[int | str]]:
+        """Flows connected to anything that changed, in order of their starts, and the places where they share."""
+        found = set(self._touched)
+        places: set[int | str] = set(self._left)
+        for flow in self._touched:
+            places.update(flow.places)
+        pending = list(places)
+        while pending:
+            for flow in self._sharing[pending.pop()].keys() - found:
+                found.add(flow)
+                for place in flow.places:
+                    if place not in places:
+                        places.add(place)
+                        pending.append(place)
         if len(found) == len(self.flows):
-            return list(self.flows), capacities
-        return sorted(found, key=in_order), capacities
+            return list(self.flows), places
+        return sorted(found, key=in_order), places
 
-    def _cap(self, flow: Flow) -> float:
+    def _demand(self, flow: Flow) -> Demand:
+        """What *flow* wants in the present state of its domain."""
         if callable(flow.cap):
-            return flow.cap(None if flow.domain is None else self.states[flow.domain])
-        return flow.cap
+            state = None if flow.domain is None else self.states[flow.domain]
+            return Demand(flow.weight, flow.cap(state), flow.demand.uses)
+        return flow.demand
 
     def _share(self, flows: list[Flow], now: float) -> None:
         """Solve one connected set of flows and predict their finishes."""
         self.solves += 1
-        demands = [Demand(flow.weight, self._cap(flow), flow.uses) for flow in flows]
+        demands = [self._demand(flow) if callable(flow.cap) else flow.demand for flow in flows]
         for flow, rate in zip(flows, solve(self._given, demands), strict=True):
             self.settle(flow, now)
             flow.rate = rate
