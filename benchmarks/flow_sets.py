@@ -5,7 +5,7 @@
 ``links``    the links alone: 56 sets that have nothing to do with each other
 ``random``   each flow on 2 or 3 of 64 links, with a weight of its own, starting when its latency is over
 
-Sizes are random (fixed seed), so no two flows end together. Weights are 1 / latency, as SimGrid has it.
+Sizes are random (fixed seed), so no two flows end together, and none ends before all have started. Weights are 1 / latency, as SimGrid has it.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ class FlowSet:
     def weights(self) -> list[float]:
         return [1.0 / latency if latency else 1.0 for latency in self.latencies]
 
+    @property
+    def all_started(self) -> float:
+        """An instant [s] after the last start and before the first end."""
+        return max(self.latencies) + 1e-3
+
 
 def flow_set(kind: str, flows: int) -> FlowSet:
     """*flows* concurrent flows of one of `KINDS`."""
@@ -51,5 +56,5 @@ def flow_set(kind: str, flows: int) -> FlowSet:
             link = flow % len(pairs)
             out, into = (len(pairs) + end for end in (pairs[link][0], GPUS + pairs[link][1]))
             uses.append((out, link, into) if kind == "mesh" else (link,))
-    sizes = [int(1e9 * random.uniform(100, 1000)) for _ in range(flows)]
+    sizes = [int(1e12 * random.uniform(1, 10)) for _ in range(flows)]
     return FlowSet(capacities, uses, sizes, [sum(latencies[c] for c in used) for used in uses], latencies)

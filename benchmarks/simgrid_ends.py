@@ -64,7 +64,7 @@ def main(kind: str, flows: int, how: str) -> None:
             host.add_actor(f"actor{flow}", send_one, flow)
     else:
         pairs[0][0].add_actor("actor", start_all)
-    engine.run_until(1e-9)  # everything has begun
+    engine.run_until(chosen.all_started)
     begin = process_time()
     engine.run()
     seconds = process_time() - begin

@@ -129,10 +129,7 @@ class CompiledProgress(Progress):
 
     def take_due(self, limit: float, now: float) -> list[Flow]:
         count = loops.take_due(*self._arrays, limit, now)
-        flows = [
-            flow for row in self._table.rows[DUE, :count].tolist() if (flow := self._at[row]) is not None
-        ]
-        flows.sort(key=in_order)
+        flows = self._flows_at(self._table.rows[DUE, :count].tolist())
         for flow in flows:
             flow.remaining, flow.settled = 0.0, now
             self._forget(flow)

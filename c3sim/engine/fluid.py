@@ -114,9 +114,10 @@ class Fluid:
 
     def _resolve(self, _event: Event | None = None) -> None:
         self._pending = False
-        flows = self._progress.solve(self.env.now, report=bool(self.observers))
+        now = self.env.now
+        flows = self._progress.solve(now, report=bool(self.observers))
         for observer in self.observers:
-            observer.rates(self.env.now, flows, self.states)
+            observer.rates(now, flows, self.states)
         self._schedule_wake()
 
     def _schedule_wake(self) -> None:
@@ -134,17 +135,16 @@ class Fluid:
         if token != self._wake_token:
             return  # superseded
         self._wake_at = math.inf
-        self._waking = True
-        finished = self._progress.take_due(due * (1.0 + SAME_INSTANT), self.env.now)
-        self._pending = True
+        self._waking = self._pending = True
+        now = self.env.now
+        finished = self._progress.take_due(due * (1.0 + SAME_INSTANT), now)
         for flow in finished:
             for observer in self.observers:
-                observer.ended(self.env.now, flow)
+                observer.ended(now, flow)
             assert flow.done is not None
             flow.done(flow)
         self._waking = False
-        if self._pending:
-            if self.env.peek() > self.env.now:  # nothing else happens at this instant
-                self._resolve()
-            else:
-                self._schedule_resolve()
+        if self.env.peek() > now:  # nothing else happens at this instant
+            self._resolve()
+        else:
+            self._schedule_resolve()
