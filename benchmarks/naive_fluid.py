@@ -11,16 +11,16 @@ from flow_sets import FlowSet
 __all__ = ["naive_ends"]
 
 
-def naive_ends(flows: FlowSet) -> list[float]:
-    """When each flow ends [s]."""
+def naive_ends(flows: FlowSet) -> list[list[float]]:
+    """When each round of each flow ends [s]."""
     env = simpy.Environment()
     left = dict[int, float]()
-    ends = [0.0] * len(flows.sizes)
+    ends: list[list[float]] = [[] for _ in flows.sizes]
     changed = [env.event()]
 
     def arrive(flow: int, latency: float):  # type: ignore[no-untyped-def]
         yield env.timeout(latency)
-        left[flow] = float(flows.sizes[flow])
+        left[flow] = float(flows.sizes[flow][len(ends[flow])])
         changed[0].succeed()
         changed[0] = env.event()
 
@@ -35,7 +35,9 @@ def naive_ends(flows: FlowSet) -> list[float]:
             if until is not None and env.now >= start + until:
                 done = min(rates, key=lambda flow: left[flow] / rates[flow])
                 del left[done]
-                ends[done] = env.now
+                ends[done].append(env.now)
+                if len(ends[done]) < len(flows.sizes[done]):
+                    env.process(arrive(done, flows.latencies[done]))
 
     for flow, latency in enumerate(flows.latencies):
         env.process(arrive(flow, latency))
@@ -47,7 +49,7 @@ def naive_ends(flows: FlowSet) -> list[float]:
 def naive_rates(flows: FlowSet, active: list[int]) -> dict[int, float]:
     """Weighted max-min shares: of all capacities, exhaust the one with the lowest level; again, until no flow is left."""
     rates = dict[int, float]()
-    weights = flows.weights
+    weights = {flow: flows.weight(flow) for flow in active}
     while len(rates) < len(active):
         lowest, at = None, -1
         for index, capacity in enumerate(flows.capacities):

@@ -1,6 +1,6 @@
 """One flow set in SimGrid, in a process of its own: prints seconds of CPU and the end of each flow, as JSON.
 
-    python benchmarks/simgrid_ends.py KIND FLOWS HOW
+    python benchmarks/simgrid_ends.py KIND FLOWS ROUNDS HOW
 
 HOW a program learns of ends: ``set`` (one actor waits for any of an ActivitySet), ``actors`` (one per flow), or
 ``after`` (it does not: all ends are read when everything is over).
@@ -24,8 +24,8 @@ CONFIG = (
 )  # fmt: skip
 
 
-def main(kind: str, flows: int, how: str) -> None:
-    chosen = flow_set(kind, flows)
+def main(kind: str, flows: int, rounds: int, how: str) -> None:
+    chosen = flow_set(kind, flows, rounds)
     engine = Engine(["simgrid", "--log=root.thres:error", *(f"--cfg={entry}" for entry in CONFIG)])
     zone = engine.netzone_root
     links = []
@@ -39,40 +39,46 @@ def main(kind: str, flows: int, how: str) -> None:
         zone.add_route(*pair, [links[index] for index in uses], False)
         pairs.append(pair)
     zone.seal()
-    comms: list[Comm] = []
-    ends = [0.0] * flows
+    ends: list[list[float]] = [[] for _ in range(flows)]
+    going: dict[Comm, int] = {}
 
-    def start_all() -> None:
-        waited = ActivitySet()
-        for flow, pair in enumerate(pairs):
-            comm = Comm.sendto_init(*pair)
-            comm.set_payload_size(chosen.sizes[flow])
-            comms.append(comm.start())
-            if how == "set":
-                waited.push(comm)
+    def send(flow: int) -> Comm:
+        comm = Comm.sendto_init(*pairs[flow])
+        comm.set_payload_size(chosen.sizes[flow][len(ends[flow])])
+        going[comm.start()] = flow
+        return comm
+
+    def wait_for_any() -> None:
+        waited = ActivitySet([send(flow) for flow in range(flows)])
         while not waited.empty():
-            waited.wait_any()
-            told.append(engine.clock)
+            flow = going.pop(waited.wait_any())
+            ends[flow].append(engine.clock)
+            if len(ends[flow]) < rounds:
+                waited.push(send(flow))
 
-    def send_one(flow: int) -> None:
-        Comm.sendto(*pairs[flow], chosen.sizes[flow])
-        ends[flow] = engine.clock
+    def wait_for_own(flow: int) -> None:
+        for size in chosen.sizes[flow]:
+            Comm.sendto(*pairs[flow], size)
+            ends[flow].append(engine.clock)
 
-    told: list[float] = []
+    def wait_for_none() -> None:
+        for flow in range(flows):
+            send(flow)
+
     if how == "actors":
         for flow, (host, _) in enumerate(pairs):
-            host.add_actor(f"actor{flow}", send_one, flow)
+            host.add_actor(f"actor{flow}", wait_for_own, flow)
     else:
-        pairs[0][0].add_actor("actor", start_all)
+        pairs[0][0].add_actor("actor", wait_for_any if how == "set" else wait_for_none)
     engine.run_until(chosen.all_started)
     begin = process_time()
     engine.run()
     seconds = process_time() - begin
-    if how != "actors":
-        ends = [comm.finish_time for comm in comms]
-    assert how != "set" or len(told) == flows
+    if how == "after":
+        for comm, flow in going.items():
+            ends[flow].append(comm.finish_time)
     print(json.dumps({"seconds": seconds, "ends": ends}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

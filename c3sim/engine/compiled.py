@@ -12,7 +12,6 @@ import numpy as np
 from c3sim.engine import filling, loops
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
 from c3sim.engine.progress import SAME_INSTANT, Progress, in_order
-from c3sim.engine.sharing import Demand
 from c3sim.engine.table import (
     CAP,
     DUE,
@@ -22,9 +21,7 @@ from c3sim.engine.table import (
     NONE,
     RATE,
     REMAINING,
-    ROW,
     SETTLED,
-    USED,
     VALUE,
     enlarged,
     new_table,
@@ -62,16 +59,13 @@ class CompiledProgress(Progress):
         self._domain_at[self.index[f"domain {name}"]] = name
 
     def start(self, flow: Flow, now: float) -> None:
+        if not 0.0 < flow.weight < math.inf:
+            raise ValueError(f"flow {flow.name}: weight {flow.weight}; weight > 0 and finite")
         uses = [(self.index[name], amount) for name, amount in flow.amounts]
-        for index, amount in uses:
-            if not amount < math.inf:
-                raise ValueError(
-                    f"flow {flow.name}: amount {amount} of capacity {index}; amount > 0 and finite"
-                )
-        flow.demand = Demand(flow.weight, math.inf if callable(flow.cap) else flow.cap, ())
-        flow.places = tuple(
-            index for index, _ in uses if index in self._rules
-        )  # whose rule asks for its users
+        if self._rules:
+            flow.places = tuple(
+                index for index, _ in uses if index in self._rules
+            )  # their rules ask who uses them
         if flow.domain is not None:
             flow.places += (flow.domain,)
             uses.append((self.index[f"domain {flow.domain}"], 1.0))
@@ -80,11 +74,9 @@ class CompiledProgress(Progress):
         self._make_room(width=len(uses))
         flow.settled, flow.serial, flow.slot = now, self._started, self._free.pop()
         self._started += 1
-        self._moving += callable(flow.cap)
         self.flows[flow] = None
         self._at[flow.slot] = flow
-        self._write(flow, uses)
-        loops.insert(*self._arrays, flow.slot)
+        self._insert(flow, uses, now)
 
     def remove(self, flow: Flow) -> None:
         loops.remove(*self._arrays, flow.slot)
@@ -111,7 +103,7 @@ class CompiledProgress(Progress):
                 flows = self._flows_at(self._table.rows[LISTED, :count].tolist())
             if self._moving:
                 for flow in flows:
-                    self._table.flows[CAP, flow.slot] = self._bound(flow)
+                    self._table.flows[CAP, flow.slot] = self._checked(flow, self._cap(flow))
             unlimited = filling.share(*self._arrays, now)
         else:
             count, unlimited = filling.connect_and_share(*self._arrays, now)
@@ -161,18 +153,24 @@ class CompiledProgress(Progress):
         flows = [flow for row in rows if (flow := self._at[row]) is not None]
         return sorted(flows, key=in_order) if len(flows) > 1 else flows
 
-    def _write(self, flow: Flow, uses: list[tuple[int, float]]) -> None:
-        """The numbers of *flow* into its row."""
-        table, row = self._table, flow.slot
-        if not 0.0 < flow.weight < math.inf:
-            raise ValueError(f"flow {flow.name}: weight {flow.weight}; weight > 0 and finite")
-        cap = math.inf if callable(flow.cap) else self._bound(flow)
-        table.flows[:, row] = (flow.weight, cap, flow.remaining, 0.0, flow.settled, 0.0)
-        table.rows[USED, row] = len(uses)
-        use = row * (len(table.amounts) // len(self._at))
+    def _insert(self, flow: Flow, uses: list[tuple[int, float]], now: float) -> None:
+        """*flow* into its row."""
+        if callable(flow.cap):
+            self._moving += 1
+            cap = math.inf  # until the next solve
+        else:
+            cap = self._checked(flow, flow.cap)
+        table = self._table
+        use = flow.slot * (len(table.amounts) // len(self._at))
         for index, amount in uses:
-            table.uses[ROW, use], table.uses[INDEX, use], table.amounts[use] = row, index, amount
+            if not amount < math.inf:
+                raise ValueError(
+                    f"flow {flow.name}: amount {amount} of capacity {index}; amount > 0 and finite"
+                )
+            table.uses[INDEX, use], table.amounts[use] = index, amount
             use += 1
+        work = float(flow.remaining)  # whole numbers would need a function of their own
+        loops.insert(*self._arrays, flow.slot, len(uses), float(flow.weight), float(cap), work, float(now))
 
     def _read(self, flow: Flow) -> None:
         """The numbers of *flow* out of its row."""
@@ -186,8 +184,7 @@ class CompiledProgress(Progress):
             flow = self._at[unlimited]
             raise ValueError(f"flow {flow and flow.name}: nothing limits it, neither a cap nor a capacity")
 
-    def _bound(self, flow: Flow) -> float:
-        cap = self._demand(flow).cap
+    def _checked(self, flow: Flow, cap: float) -> float:
         if not cap >= 0.0:
             raise ValueError(f"flow {flow.name}: cap {cap}; cap >= 0")
         return cap

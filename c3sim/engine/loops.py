@@ -13,6 +13,7 @@ from c3sim.engine.table import (
     ACTIVE,
     AFTER,
     BEFORE,
+    CAP,
     CAPACITIES,
     DUE,
     FIRST,
@@ -23,12 +24,14 @@ from c3sim.engine.table import (
     MARK,
     MARKED,
     NONE,
+    RATE,
     REMAINING,
     ROW,
     SEEN,
     SETTLED,
     STALE,
     USED,
+    WEIGHT,
     Array,
     Table,
     compiled,
@@ -70,13 +73,18 @@ def _touch_capacity(indices: Array, connected: Array, index: int) -> None:
 
 
 @compiled
-def insert(numbers: Array, wholes: Array, row: int) -> None:
-    """Link the uses of *row*, whose numbers have been written, to their capacities."""
+def insert(
+    numbers: Array, wholes: Array, row: int, used: int, weight: float, cap: float, work: float, now: float
+) -> None:
+    """Begin a flow in *row*, whose *used* uses have been written: link these to their capacities."""
     table = _opened(numbers, wholes)
-    rows, uses, indices = table.rows, table.uses, table.indices
+    flows, rows, uses, indices = table.flows, table.rows, table.uses, table.indices
     width = len(table.amounts) // rows.shape[1]
-    rows[ACTIVE, row] = 1
-    for use in range(row * width, row * width + rows[USED, row]):
+    flows[WEIGHT, row], flows[CAP, row], flows[REMAINING, row] = weight, cap, work
+    flows[RATE, row], flows[SETTLED, row] = 0.0, now
+    rows[ACTIVE, row], rows[USED, row] = 1, used
+    for use in range(row * width, row * width + used):
+        uses[ROW, use] = row
         index = uses[INDEX, use]
         first = indices[FIRST, index]
         uses[AFTER, use], uses[BEFORE, use] = first, NONE

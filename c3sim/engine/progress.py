@@ -147,12 +147,15 @@ class Progress:
             return list(self.flows), places
         return sorted(found, key=in_order), places
 
-    def _demand(self, flow: Flow) -> Demand:
-        """What *flow* wants in the present state of its domain."""
+    def _cap(self, flow: Flow) -> float:
+        """The rate bound of *flow* in the present state of its domain."""
         if callable(flow.cap):
-            state = None if flow.domain is None else self.states[flow.domain]
-            return Demand(flow.weight, flow.cap(state), flow.demand.uses)
-        return flow.demand
+            return flow.cap(None if flow.domain is None else self.states[flow.domain])
+        return flow.cap
+
+    def _demand(self, flow: Flow) -> Demand:
+        """What *flow*, whose cap is a function, wants now."""
+        return Demand(flow.weight, self._cap(flow), flow.demand.uses)
 
     def _share(self, flows: list[Flow], now: float) -> None:
         """Solve one connected set of flows and predict their finishes."""
