@@ -17,7 +17,7 @@ from c3sim.energy import Bill, bill_of
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.network import Draw, network_parts, network_rate
-from c3sim.models.power import Load, clock_factor, pace
+from c3sim.models.power import Load, clock_factor, pace, together
 from c3sim.specs.hardware import Node
 
 __all__ = ["FULL_SPEED", "SHARING", "FlowTags", "GpuState", "GpuStates", "Machine", "Traffic"]
@@ -256,7 +256,7 @@ class Machine:
 
     def _clock(self, flows: list[Flow]) -> float:
         clock = self.node.gpu.clock
-        loads = tuple(flow.tags.load for flow in flows)
+        loads = together(flow.tags.load for flow in flows)
         minimum = clock.minimum / clock.maximum
         return clock_factor(clock.power_limit, clock.idle_power, clock.voltage_exponent, minimum, loads)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import simpy
 
 from c3sim.engine.fluid import Fluid, Observer
-from c3sim.errors import DeadlockError
+from c3sim.engine.progress import Progress
+from c3sim.errors import DeadlockError, InputError
 from c3sim.machine import Machine
 from c3sim.processes.context import Context
 from c3sim.processes.dma_copies import same_sharing
@@ -94,14 +96,16 @@ def simulate(
     observers: Iterable[Observer] = (),
     fold: bool | None = None,
     spans: bool = False,
+    compiled: bool = False,
 ) -> Outcome:
-    """Run *workload*. *private* takes kinds of sharing away; *fold* overrides the derived choice (None).
+    """Run *workload*. *private* takes kinds of sharing away; *fold* overrides the derived choice (None); *compiled*
+    (needs numba) pays off in unfolded runs with hundreds of flows at once, and changes rounding alone.
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
     folded = can_fold(workload, node) if fold is None else fold
     env = simpy.Environment()
-    fluid = Fluid(env, observers)
+    fluid = Fluid(env, observers, _compiled() if compiled else None)
     log: list[Span] | None = [] if spans else None
     machine = Machine(node, fluid, folded=folded, private=private)
     context = Context(env, node, workload, fluid, machine, grid_shapes(workload, node), log)
@@ -115,3 +119,12 @@ def simulate(
             raise DeadlockError(runs.waiting()) from None
         events += 1
     return Outcome(runs.times, env.now, events, folded, log or [], machine)
+
+
+def _compiled() -> Progress:
+    """Progress of flows in compiled loops. Raises InputError where numba is not installed."""
+    if find_spec("numba") is None:
+        raise InputError("compiled runs need numba, which is not installed; pip install 'c3sim[fast]'")
+    from c3sim.engine.compiled import CompiledProgress
+
+    return CompiledProgress()

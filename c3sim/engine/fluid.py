@@ -3,7 +3,7 @@
 A *flow* has an amount of work and proceeds at a rate that :func:`c3sim.engine.sharing.solve` decides. Between two
 starts, stops or completions nothing changes, so the next event is the earliest completion. Rates are solved once per
 instant, after every other event of that instant (a late-priority event), and only for the flows that are connected,
-through shared capacities or domains, to something that changed.
+through shared capacities or domains, to something that changed (:mod:`c3sim.engine.progress`).
 
 A *domain* has a state, a function of the set of active members (a clock, a load), and a member's cap may be a function
 of that state. A *capacity* may shrink with the mix of its users, likewise a function of the active set. Both see what flows
@@ -17,79 +17,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import simpy
 from simpy.events import Event, EventPriority
 
-from c3sim.engine.sharing import Demand, solve
+from c3sim.engine.flow import CapacityRule, DomainRule, Flow, Observer
+from c3sim.engine.progress import SAME_INSTANT, Progress
 
 __all__ = ["Flow", "Fluid", "Observer"]
 
 LATE = EventPriority(2)  # after every URGENT (0) and NORMAL (1) event of the same instant
-SAME_INSTANT = 1e-12  # relative
-
-
-class Flow:
-    """Work in progress. *cap* is the rate bound, a number or a function of the domain's state."""
-
-    __slots__ = (
-        "amounts", "cap", "domain", "done", "finish", "name", "rate", "remaining", "settled", "tags", "uses",
-        "weight", "work",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        name: str,
-        work: float,
-        *,
-        cap: float | Callable[[Any], float] = math.inf,
-        weight: float = 1.0,
-        amounts: Iterable[tuple[str, float]] = (),
-        domain: str | None = None,
-        tags: Any = None,
-    ):
-        self.name, self.work, self.remaining = name, work, work
-        self.cap, self.weight, self.domain, self.tags = cap, weight, domain, tags
-        self.amounts = tuple((capacity, amount) for capacity, amount in amounts if amount > 0)
-        self.uses: tuple[tuple[int, float], ...] = ()
-        self.rate = 0.0
-        self.settled = 0.0
-        self.finish = math.inf
-        self.done: Callable[[Flow], None] | None = None
-
-
-class Observer(Protocol):
-    """Receives what happened; cannot alter it."""
-
-    def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None: ...
-
-    def ended(self, time: float, flow: Flow) -> None: ...
-
-
-CapacityRule = Callable[[float, list[Flow]], float]
-DomainRule = Callable[[list[Flow]], Any]
 
 
 class Fluid:
     """Flows, capacities and domains on one clock."""
 
-    def __init__(self, env: simpy.Environment, observers: Iterable[Observer] = ()):
+    def __init__(
+        self,
+        env: simpy.Environment,
+        observers: Iterable[Observer] = (),
+        progress: Progress | None = None,
+    ):
+        """*progress*: who reckons the rates; :class:`c3sim.engine.compiled.CompiledProgress` for thousands of flows."""
         self.env = env
         self.observers = tuple(observers)
-        self.solves = 0
-        self.states: dict[str, Any] = {}
-        self._index: dict[str, int] = {}
-        self._names: list[str] = []
-        self._values: list[float] = []
-        self._rules: list[CapacityRule | None] = []
-        self._users: list[dict[Flow, None]] = []  # dictionaries keep order: runs are deterministic
-        self._domains: dict[str, DomainRule] = {}
-        self._members: dict[str, dict[Flow, None]] = {}
-        self._flows: dict[Flow, None] = {}
-        self._touched: dict[Flow, None] = {}
-        self._touched_capacities: dict[int, None] = {}
-        self._touched_domains: dict[str, None] = {}
+        self._progress = Progress() if progress is None else progress
         self._pending = False
         self._waking = False
         self._wake_at = math.inf
@@ -97,66 +50,55 @@ class Fluid:
 
     def capacity(self, name: str, value: float, rule: CapacityRule | None = None) -> None:
         """Declare a capacity; *rule(value, users)* gives what is available to that set of users."""
-        self._index[name] = len(self._values)
-        self._names.append(name)
-        self._values.append(value)
-        self._rules.append(rule)
-        self._users.append({})
+        self._progress.capacity(name, value, rule)
 
     def has_capacity(self, name: str) -> bool:
-        return name in self._index
+        return name in self._progress.index
 
     def domain(self, name: str, rule: DomainRule) -> None:
-        self._domains[name] = rule
-        self._members[name] = {}
-        self.states[name] = rule([])
+        """Declare a domain; *rule(members)* gives its state."""
+        self._progress.domain(name, rule)
 
     def start(self, flow: Flow, done: Callable[[Flow], None]) -> Flow:
         """Begin *flow*; *done(flow)* is called at the instant its work is finished."""
         flow.done = done
-        flow.settled = self.env.now
-        flow.uses = tuple((self._index[name], amount) for name, amount in flow.amounts)
-        self._flows[flow] = None
-        for index, _ in flow.uses:
-            self._users[index][flow] = None
-        if flow.domain is not None:
-            self._members[flow.domain][flow] = None
-        self._touch(flow)
+        self._progress.start(flow, self.env.now)
+        self._request()
         return flow
 
     def stop(self, flow: Flow) -> float:
         """Take *flow* out unfinished; returns the work that remains."""
-        self._settle(flow)
-        self._remove(flow)
+        self._progress.settle(flow, self.env.now)
+        self._progress.remove(flow)
+        self._request()
         return flow.remaining
 
     def progress(self, flow: Flow) -> float:
         """Work done so far."""
-        self._settle(flow)
+        self._progress.settle(flow, self.env.now)
         return flow.work - flow.remaining
 
     def shorten(self, flow: Flow, work: float) -> None:
         """Change the total work of a running flow to *work* (not less than what is done)."""
-        self._settle(flow)
-        flow.remaining -= flow.work - work
-        flow.work = work
-        self._touch(flow)
+        self._progress.shorten(flow, work, self.env.now)
+        self._request()
 
     @property
     def flows(self) -> Iterable[Flow]:
-        return self._flows
+        """Flows in progress, in order of their starts."""
+        return self._progress.flows
+
+    @property
+    def solves(self) -> int:
+        """How often rates were solved."""
+        return self._progress.solves
+
+    @property
+    def states(self) -> dict[str, Any]:
+        """State of every domain."""
+        return self._progress.states
 
     # -- private ------------------------------------------------------------------------------------------------
-
-    def _settle(self, flow: Flow) -> None:
-        now = self.env.now
-        if flow.settled != now:
-            flow.remaining -= flow.rate * (now - flow.settled)
-            flow.settled = now
-
-    def _touch(self, flow: Flow) -> None:
-        self._touched[flow] = None
-        self._request()
 
     def _request(self) -> None:
         if not self._pending:
@@ -170,90 +112,16 @@ class Fluid:
         event.callbacks = [self._resolve]
         self.env.schedule(event, LATE)
 
-    def _remove(self, flow: Flow) -> None:
-        del self._flows[flow]
-        self._touched.pop(flow, None)
-        for index, _ in flow.uses:
-            del self._users[index][flow]
-            self._touched_capacities[index] = None
-        if flow.domain is not None:
-            del self._members[flow.domain][flow]
-            self._touched_domains[flow.domain] = None
-        self._request()
-
-    def _component(self) -> list[Flow]:
-        """Flows connected to anything that changed, in order of declaration."""
-        found: dict[Flow, None] = {}
-        seen_capacities: set[int] = set()
-        seen_domains: set[str] = set()
-        stack = list(self._touched)
-        for index in self._touched_capacities:
-            stack.extend(self._users[index])
-        for name in self._touched_domains:
-            stack.extend(self._members[name])
-        while stack:
-            flow = stack.pop()
-            if flow in found:
-                continue
-            found[flow] = None
-            for index, _ in flow.uses:
-                if index not in seen_capacities:
-                    seen_capacities.add(index)
-                    stack.extend(self._users[index])
-            if flow.domain is not None and flow.domain not in seen_domains:
-                seen_domains.add(flow.domain)
-                stack.extend(self._members[flow.domain])
-        if len(found) == len(self._flows):
-            return list(self._flows)
-        return [flow for flow in self._flows if flow in found]
-
     def _resolve(self, _event: Event | None = None) -> None:
         self._pending = False
-        flows = self._component()
-        domains = {flow.domain: None for flow in flows if flow.domain is not None}
-        for name in self._touched_domains:
-            domains[name] = None
-        self._touched.clear()
-        self._touched_capacities.clear()
-        self._touched_domains.clear()
-        for name in domains:
-            self.states[name] = self._domains[name](list(self._members[name]))
-        if flows:
-            self._share(flows)
+        now = self.env.now
+        flows = self._progress.solve(now, report=bool(self.observers))
         for observer in self.observers:
-            observer.rates(self.env.now, flows, self.states)
+            observer.rates(now, flows, self.states)
         self._schedule_wake()
 
-    def _share(self, flows: list[Flow]) -> None:
-        """Solve one connected set of flows and predict their finishes."""
-        self.solves += 1
-        local: dict[int, int] = {}
-        capacities: list[float] = []
-        demands = []
-        for flow in flows:
-            uses = []
-            for index, amount in flow.uses:
-                position = local.get(index)
-                if position is None:
-                    position = local[index] = len(capacities)
-                    rule, value = self._rules[index], self._values[index]
-                    capacities.append(value if rule is None else rule(value, list(self._users[index])))
-                uses.append((position, amount))
-            cap = flow.cap
-            if callable(cap):
-                cap = cap(None if flow.domain is None else self.states[flow.domain])
-            demands.append(Demand(flow.weight, cap, tuple(uses)))
-        now = self.env.now
-        for flow, rate in zip(flows, solve(capacities, demands), strict=True):
-            self._settle(flow)
-            flow.rate = rate
-            if flow.remaining <= 0.0:
-                flow.finish = now
-            else:
-                flow.finish = now + flow.remaining / rate if rate > 0.0 else math.inf
-
     def _schedule_wake(self) -> None:
-        earliest = min((flow.finish for flow in self._flows), default=math.inf)
+        earliest = self._progress.earliest()
         if earliest == self._wake_at and earliest > self.env.now:
             return
         self._wake_at = earliest
@@ -267,21 +135,16 @@ class Fluid:
         if token != self._wake_token:
             return  # superseded
         self._wake_at = math.inf
-        limit = due * (1.0 + SAME_INSTANT)
-        self._waking = True
-        finished = [flow for flow in self._flows if flow.finish <= limit]
-        for flow in finished:
-            flow.remaining = 0.0
-            flow.settled = self.env.now
-            self._remove(flow)
+        self._waking = self._pending = True
+        now = self.env.now
+        finished = self._progress.take_due(due * (1.0 + SAME_INSTANT), now)
         for flow in finished:
             for observer in self.observers:
-                observer.ended(self.env.now, flow)
+                observer.ended(now, flow)
             assert flow.done is not None
             flow.done(flow)
         self._waking = False
-        if self._pending:
-            if self.env.peek() > self.env.now:  # nothing else happens at this instant
-                self._resolve()
-            else:
-                self._schedule_resolve()
+        if self.env.peek() > now:  # nothing else happens at this instant
+            self._resolve()
+        else:
+            self._schedule_resolve()

@@ -49,9 +49,8 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
 
     Raises `ValueError` if a number is outside its range, or if nothing limits a flow.
     """
-    users = _book(capacities, demands)
+    users, slope = _book(capacities, demands)
     left = {c: capacities[c] for c in users}
-    slope = {c: sum([draw for _, draw in present]) for c, present in users.items()}
     full = slope.copy()
     heap = [(left[c] / slope[c], c) for c in users if left[c] < math.inf]
     heapify(heap)
@@ -88,19 +87,26 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
     return rates
 
 
-def _book(capacities: Sequence[float], demands: Sequence[Demand]) -> dict[int, list[tuple[int, float]]]:
-    """The users of each capacity that has any, with what each draws per unit of level. Checks every number."""
-    users: dict[int, list[tuple[int, float]]] = defaultdict(list)
+Users = dict[int, list[tuple[int, float]]]
+
+
+def _book(capacities: Sequence[float], demands: Sequence[Demand]) -> tuple[Users, dict[int, float]]:
+    """The users of each capacity that has any, with what each draws per unit of level, and the sums. Checks every number."""
+    users: Users = defaultdict(list)
+    slope: dict[int, float] = defaultdict(float)
+    infinite = math.inf
     for flow, (weight, cap, uses) in enumerate(demands):
-        if not (0.0 < weight < math.inf and cap >= 0.0):
+        if not (0.0 < weight < infinite and cap >= 0.0):
             raise ValueError(f"flow {flow}: weight {weight}, cap {cap}; weight > 0 and finite, cap >= 0")
         for c, amount in uses:
-            if not 0.0 < amount < math.inf:
+            if not 0.0 < amount < infinite:
                 raise ValueError(f"flow {flow}: amount {amount} of capacity {c}; amount > 0 and finite")
-            users[c].append((flow, amount * weight))
+            draw = amount * weight
+            users[c].append((flow, draw))
+            slope[c] += draw
     for c in users:
         if not 0 <= c < len(capacities):
             raise ValueError(f"flow {users[c][0][0]}: no capacity {c}; there are {len(capacities)}")
         if not capacities[c] >= 0.0:
             raise ValueError(f"capacity {c} is {capacities[c]}; a capacity is >= 0")
-    return users
+    return users, slope

@@ -21,6 +21,7 @@ isolated runs (which choose) and on concurrent ones (which do not).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -54,13 +55,13 @@ class Rotation:
     """The periodic order in which the SEs of one die take workgroups."""
 
     period: int
-    turns: tuple[tuple[int, ...], ...]  # per SE: the places in the period at which it is its turn
+    turns: tuple[tuple[int, ...], ...]  # per SE: the places in the period at which it is its turn, in order
 
     def count(self, engine: int, places: int) -> int:
         """Workgroups of *engine* among the die's first *places*."""
         turns = self.turns[engine]
         whole, rest = divmod(places, self.period)
-        return whole * len(turns) + sum(1 for place in turns if place < rest)
+        return whole * len(turns) + bisect_left(turns, rest)
 
     def place(self, engine: int, index: int) -> int:
         """Place in the die's order of the *index*-th workgroup (from 0) of *engine*."""

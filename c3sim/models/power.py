@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Load", "clock_factor", "pace", "power"]
+__all__ = ["Load", "clock_factor", "pace", "power", "together"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,15 @@ def power(factor: float, idle: float, exponent: float, loads: Iterable[Load]) ->
         rate = pace(load.clocked, factor)
         total += (load.core * rate + load.held * factor) * scale + load.uncore * rate
     return total
+
+
+def together(loads: Iterable[Load]) -> tuple[Load, ...]:
+    """Loads that follow the clock alike, as one: P(f) depends on their sums."""
+    sums: dict[float, tuple[float, float, float]] = {}
+    for load in loads:
+        core, held, uncore = sums.get(load.clocked, (0.0, 0.0, 0.0))
+        sums[load.clocked] = core + load.core, held + load.held, uncore + load.uncore
+    return tuple(Load(*found, clocked) for clocked, found in sums.items())
 
 
 @lru_cache(maxsize=65536)

@@ -198,5 +198,5 @@ class Dispatcher:
         """Places of *grid* that one engine of *group* has room for now: whole clusters."""
         return sum(
             room // grid.shape.cluster
-            for room in self.residency.rooms(group, grid.shape.mask, grid.claim).values()
+            for room in self.residency.rooms(group, grid.shape.mask, grid.number).values()
         )

@@ -58,17 +58,24 @@ class Residency:
         """*in_turns*: engines with a label get equal numbers, not those with most room more."""
         self.unit, self.share = unit, level_up if in_turns else level_down
         self.claims: list[Claim] = []
+        self._fits: dict[tuple[int, Residents], int] = {}
 
-    def rooms(self, group: Group, mask: Mask, claim: Claim) -> dict[int, int]:
-        """Engine label -> workgroups with that *mask* and *claim* that it has room for now."""
+    def rooms(self, group: Group, mask: Mask, number: int) -> dict[int, int]:
+        """Engine label -> workgroups of grid *number* with that *mask* that it has room for now."""
         rooms = dict[int, int]()
         for ((masks, label), residents), count in group.units.items():
             if mask in masks:
-                rooms[label] = rooms.get(label, 0) + count * self._fitting(residents, claim)
+                rooms[label] = rooms.get(label, 0) + count * self._fitting(residents, number)
         return rooms
 
-    def _fitting(self, residents: Residents, claim: Claim) -> int:
-        """How many more workgroups of *claim* fit on a unit with *residents*."""
+    def _fitting(self, residents: Residents, number: int) -> int:
+        """How many more workgroups of grid *number* fit on a unit with *residents*."""
+        found = self._fits.get((number, residents))
+        if found is None:
+            found = self._fits[number, residents] = self._reckoned(residents, self.claims[number])
+        return found
+
+    def _reckoned(self, residents: Residents, claim: Claim) -> int:
         lds, registers, waves = self.unit.lds, self.unit.registers, self.unit.waves
         for number, count in residents:
             other = self.claims[number]
@@ -79,7 +86,7 @@ class Residency:
 
     def occupy(self, group: Group, number: int, shape: GridShape, workgroups: int) -> int:
         """Put *workgroups* of grid *number* on the engines of *group* with most room; returns on how many units it is new."""
-        rooms, size = self.rooms(group, shape.mask, self.claims[number]), shape.cluster
+        rooms, size = self.rooms(group, shape.mask, number), shape.cluster
         taken = self.share({label: room // size for label, room in rooms.items()}, workgroups // size)
         return sum(
             self._place(group, number, shape.mask, label, places * size) for label, places in taken.items()
@@ -87,13 +94,13 @@ class Residency:
 
     def _place(self, group: Group, number: int, mask: Mask, label: int, workgroups: int) -> int:
         """Put *workgroups* on the emptiest units of engine *label*; returns on how many units grid *number* is new."""
-        fresh, claim = 0, self.claims[number]
+        fresh = 0
         while workgroups > 0:
             state = min(
                 (
                     s
                     for s in group.units
-                    if s[0][1] == label and mask in s[0][0] and self._fitting(s[1], claim)
+                    if s[0][1] == label and mask in s[0][0] and self._fitting(s[1], number)
                 ),
                 key=lambda s: sum(count for _, count in s[1]),
             )
@@ -107,6 +114,10 @@ class Residency:
 
     def vacate(self, group: Group, number: int, cluster: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the engines of *group* that have most of them."""
+        labels = {label for (_, label), _ in group.units}
+        if len(labels) == 1:
+            self._take_off(group, number, labels.pop(), workgroups)
+            return
         held = dict[int, int]()
         for ((_, label), residents), count in group.units.items():
             held[label] = held.get(label, 0) + count * dict(residents).get(number, 0)

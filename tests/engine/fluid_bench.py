@@ -8,6 +8,9 @@ from typing import Any
 import simpy
 
 from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.progress import Progress
+
+PROGRESS: type[Progress] = Progress  # conftest.py sets it
 
 
 class Bench:
@@ -15,7 +18,7 @@ class Bench:
 
     def __init__(self, observers: Iterable[Any] = (), **capacities: float):
         self.env = simpy.Environment()
-        self.fluid = Fluid(self.env, observers)
+        self.fluid = Fluid(self.env, observers, PROGRESS())
         for name, value in capacities.items():
             self.fluid.capacity(name, value)
         self.ends: list[tuple[float, str]] = []

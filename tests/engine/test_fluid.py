@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from c3sim.engine.fluid import Flow
 
+pytestmark = pytest.mark.usefixtures("progress")
+
 # Progress ---------------------------------------------------------------------------------------------------
 
 

@@ -6,9 +6,12 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from fluid_bench import Bench, Log
 
 from c3sim.engine.fluid import Flow
+
+pytestmark = pytest.mark.usefixtures("progress")
 
 # Zero rates, domains, capacity rules ------------------------------------------------------------------------
 

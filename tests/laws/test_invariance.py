@@ -49,6 +49,14 @@ def test_halving_all_rates_and_clocks_doubles_every_time(case: Case) -> None:
     assert ends(slow) == pytest.approx({key: 2 * end for key, end in ends(fast).items()}, rel=REL)
 
 
+@pytest.mark.parametrize("case", CASES[:: len(CASES) // 40], ids=str)
+def test_compiled_loops_change_rounding_alone(case: Case) -> None:
+    """A sample of all cases, unfolded, in compiled loops; tests/engine/test_compiled.py has random flows."""
+    pytest.importorskip("numba")
+    compiled = simulate(case.node, case.workload, fold=False, compiled=True)
+    assert ends(compiled) == pytest.approx(ends(simulate(case.node, case.workload, fold=False)), rel=1e-12)
+
+
 # Units ------------------------------------------------------------------------------------------------------
 
 # unit -> (another unit of the same dimension, how many of those make one)

@@ -1,0 +1,226 @@
+"""How fast a connected set goes and when it ends, over a table, for numba to compile.
+
+The reckoning is that of :mod:`c3sim.engine.sharing`, which explains it and remains what this is tested against. Arrays
+are those of :class:`c3sim.engine.table.Table`. (On numba's memory see :mod:`c3sim.engine.loops`.)
+"""
+
+from __future__ import annotations
+
+import math
+
+from c3sim.engine.loops import _connect, _take_due
+from c3sim.engine.table import (
+    AFTER,
+    BOUND,
+    BOUNDS,
+    CAP,
+    CAPACITIES,
+    DRAWN,
+    DUE,
+    FIRST,
+    FLOWS,
+    FOUND,
+    FULL,
+    INDEX,
+    LEFT,
+    LEVEL,
+    LEVELS,
+    LISTED,
+    MARK,
+    NONE,
+    RATE,
+    REMAINING,
+    ROW,
+    SETTLED,
+    SLOPE,
+    STALE,
+    USED,
+    VALUE,
+    WEIGHT,
+    Array,
+    Table,
+    compiled,
+    inlined,
+    opened,
+)
+from c3sim.engine.trees import enter, heapify, pop, sift_down
+
+__all__ = ["connect_and_share", "drain", "settle", "share"]
+
+RISING = -1.0  # stands for the rate of a flow that is not frozen yet
+SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
+FEW = 1 / 8  # of all rows: so few finishes are entered into the tree one by one
+
+_opened = compiled(opened)
+
+
+@compiled
+def settle(numbers: Array, wholes: Array, row: int, now: float) -> None:
+    """Make what remains of *row* true."""
+    _settle(_opened(numbers, wholes).flows, row, now)
+
+
+@inlined
+def _settle(flows: Array, row: int, now: float) -> None:
+    if flows[SETTLED, row] != now:
+        flows[REMAINING, row] -= flows[RATE, row] * (now - flows[SETTLED, row])
+        flows[SETTLED, row] = now
+
+
+@compiled
+def share(numbers: Array, wholes: Array, now: float) -> int:
+    """Rates and finishes of the connected set, which is empty afterwards. Returns a row that nothing limits, or NONE."""
+    return _share(_opened(numbers, wholes), now)
+
+
+@compiled
+def connect_and_share(numbers: Array, wholes: Array, now: float) -> tuple[int, int]:
+    """Both at once, where nothing has to be asked in between. Returns how many rows were solved, and as `share`."""
+    table = _opened(numbers, wholes)
+    _connect(table)
+    count = table.connected[FLOWS]
+    return count, _share(table, now)
+
+
+@compiled
+def _share(table: Table, now: float) -> int:
+    flows, listed, finish, connected = table.flows, table.rows[LISTED], table.finish, table.connected
+    leaves = flows.shape[1]
+    few = connected[FLOWS] < FEW * leaves
+    for k in range(connected[FLOWS]):
+        _settle(flows, listed[k], now)
+    unlimited = _fill(table)
+    for k in range(connected[FLOWS]):
+        row = listed[k]
+        ends = math.inf
+        if flows[REMAINING, row] <= 0.0:
+            ends = now
+        elif flows[RATE, row] > 0.0:
+            ends = now + flows[REMAINING, row] / flows[RATE, row]
+        if few:
+            enter(finish, row, ends)
+        else:
+            finish[leaves + row] = ends
+    if not few:
+        for node in range(leaves - 1, 0, -1):
+            finish[node] = min(finish[2 * node], finish[2 * node + 1])
+    connected[FLOWS], connected[CAPACITIES] = 0, 0
+    connected[MARK] += 1
+    return unlimited
+
+
+@compiled
+def _fill(table: Table) -> int:
+    """Progressive filling of the connected set, as :func:`c3sim.engine.sharing.solve` explains it."""
+    flows, rows, uses, amounts = table.flows, table.rows, table.uses, table.amounts
+    capacities, indices = table.capacities, table.indices
+    weight, cap, rate, bound, listed, bounds = (
+        flows[WEIGHT], flows[CAP], flows[RATE], flows[BOUND], rows[LISTED], rows[BOUNDS],
+    )  # fmt: skip
+    left, slope, full, level, levels = (
+        capacities[LEFT], capacities[SLOPE], capacities[FULL], capacities[LEVEL], indices[LEVELS],
+    )  # fmt: skip
+    width = len(amounts) // rows.shape[1]
+    rising, capped, filling = table.connected[FLOWS], 0, 0
+    for k in range(rising):
+        row = listed[k]
+        rate[row] = RISING
+        if cap[row] < math.inf:
+            bound[row] = cap[row] / weight[row]
+            bounds[capped] = row
+            capped += 1
+    for k in range(table.connected[CAPACITIES]):
+        index = indices[FOUND, k]
+        left[index] = capacities[VALUE, index]
+        if left[index] < math.inf and indices[FIRST, index] != NONE:
+            if indices[STALE, index]:
+                capacities[DRAWN, index] = _rising(flows, uses, amounts, indices[FIRST, index])
+                indices[STALE, index] = 0
+            slope[index] = full[index] = capacities[DRAWN, index]
+            level[index] = left[index] / slope[index]
+            levels[filling] = index
+            filling += 1
+    heapify(bound, bounds, capped)
+    heapify(level, levels, filling)
+
+    while rising:
+        if capped and rate[bounds[0]] != RISING:
+            capped = pop(bound, bounds, capped)
+        elif capped and (not filling or bound[bounds[0]] <= level[levels[0]]):
+            row = bounds[0]  # next, a flow meets its cap
+            capped = pop(bound, bounds, capped)
+            _freeze(flows, rows, uses, amounts, capacities, row, row * width, cap[row])
+            rising -= 1
+        elif filling:  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
+            index = levels[0]
+            if slope[index] < SHRUNK * full[index]:
+                slope[index] = full[index] = _rising(flows, uses, amounts, indices[FIRST, index])
+            if slope[index] != 0.0 and left[index] / slope[index] > level[index]:
+                level[index] = left[index] / slope[index]
+                sift_down(level, levels, filling, 0)
+                continue
+            filling = pop(level, levels, filling)
+            use = indices[FIRST, index]
+            while use != NONE:
+                row = uses[ROW, use]
+                if rate[row] == RISING:
+                    limit = min(weight[row] * level[index], cap[row])
+                    _freeze(flows, rows, uses, amounts, capacities, row, row * width, limit)
+                    rising -= 1
+                use = uses[AFTER, use]
+        else:
+            for k in range(table.connected[FLOWS]):
+                if rate[listed[k]] == RISING:
+                    return int(listed[k])
+    return NONE
+
+
+@inlined
+def _rising(flows: Array, uses: Array, amounts: Array, use: int) -> float:
+    """What the users of a capacity that still rise draw per unit of level; *use* is the first of them."""
+    total = 0.0
+    while use != NONE:
+        row = uses[ROW, use]
+        if flows[RATE, row] == RISING:
+            total += amounts[use] * flows[WEIGHT, row]
+        use = uses[AFTER, use]
+    return total
+
+
+@inlined
+def _freeze(
+    flows: Array,
+    rows: Array,
+    uses: Array,
+    amounts: Array,
+    capacities: Array,
+    row: int,
+    first: int,
+    rate: float,
+) -> None:
+    """*row*, whose uses begin with *first*, stays at *rate*: what it draws is gone."""
+    flows[RATE, row] = rate
+    for use in range(first, first + rows[USED, row]):
+        capacities[SLOPE, uses[INDEX, use]] -= amounts[use] * flows[WEIGHT, row]
+        capacities[LEFT, uses[INDEX, use]] -= amounts[use] * rate
+
+
+@compiled
+def drain(
+    numbers: Array, wholes: Array, now: float, same: float, order: Array, times: Array
+) -> tuple[int, int]:
+    """Run to the end, with nothing else happening and nobody looking; ends by *same* apart (relative) are one instant.
+
+    Writes rows and times of the ends, in order, to *order* and *times*. Returns how many, and a row that nothing limits, or NONE.
+    """
+    table = _opened(numbers, wholes)
+    ended = 0
+    while True:
+        _connect(table)
+        unlimited = _share(table, now)
+        if unlimited != NONE or table.finish[1] == math.inf:
+            return ended, unlimited
+        now = table.finish[1]
+        for k in range(_take_due(table, now * (1.0 + same), now)):
+            order[ended], times[ended] = table.rows[DUE, k], now
+            ended += 1

@@ -1,0 +1,63 @@
+"""What proceeds: a flow, the rules its surroundings follow, and who may look on. This module knows no GPU word."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from c3sim.engine.sharing import Demand
+
+__all__ = ["CapacityRule", "DomainRule", "Flow", "Observer"]
+
+
+class Flow:
+    """Work in progress. *cap* is the rate bound, a number or a function of the domain's state.
+
+    *rate*, *remaining*, *settled* (when *remaining* was last true) and *finish* belong to whoever advances the flow;
+    observers may read them.
+    """
+
+    __slots__ = (
+        "amounts", "cap", "demand", "domain", "done", "finish", "name", "places", "rate", "remaining", "serial",
+        "settled", "slot", "tags", "weight", "work",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        work: float,
+        *,
+        cap: float | Callable[[Any], float] = math.inf,
+        weight: float = 1.0,
+        amounts: Iterable[tuple[str, float]] = (),
+        domain: str | None = None,
+        tags: Any = None,
+    ):
+        self.name, self.work, self.remaining = name, work, work
+        self.cap, self.weight, self.domain, self.tags = cap, weight, domain, tags
+        self.amounts = tuple((capacity, amount) for capacity, amount in amounts if amount > 0)
+        self.demand = Demand(
+            weight, math.inf, ()
+        )  # what the solver is told; its uses and cap are known later
+        self.places: tuple[
+            int | str, ...
+        ] = ()  # what it shares with others: capacities by index, the domain by name
+        self.rate = 0.0
+        self.settled = 0.0
+        self.finish = math.inf
+        self.serial = -1  # place in the order of starts
+        self.slot = -1  # row in the table of a compiled run
+        self.done: Callable[[Flow], None] | None = None
+
+
+class Observer(Protocol):
+    """Receives what happened; cannot alter it."""
+
+    def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None: ...
+
+    def ended(self, time: float, flow: Flow) -> None: ...
+
+
+CapacityRule = Callable[[float, list[Flow]], float]
+DomainRule = Callable[[list[Flow]], Any]

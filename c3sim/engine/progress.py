@@ -1,0 +1,182 @@
+"""How far flows are, how fast they go and when they will end. Told the time; keeps no clock.
+
+Rates are solved (:func:`c3sim.engine.sharing.solve`) only for the flows that are connected, through shared capacities
+or domains, to something that changed. What that costs follows the size of the connected set, not the number of flows:
+finishes wait in a heap, and the entry of a flow whose finish has moved is dropped when it comes up.
+"""
+
+from __future__ import annotations
+
+import math
+from heapq import heapify, heappop, heappush
+from operator import attrgetter
+from typing import Any
+
+from c3sim.engine.flow import CapacityRule, DomainRule, Flow
+from c3sim.engine.sharing import Demand, solve
+
+__all__ = ["SAME_INSTANT", "Progress"]
+
+SAME_INSTANT = 1e-12  # relative
+
+in_order = attrgetter("serial")
+
+
+class Progress:
+    """Flows with the capacities and domains they share."""
+
+    def __init__(self) -> None:
+        self.flows: dict[Flow, None] = {}  # dictionaries keep order: runs are deterministic
+        self.solves = 0
+        self.states: dict[str, Any] = {}
+        self.index: dict[str, int] = {}
+        self._values: list[float] = []
+        self._given: list[float] = []  # the values, after their rules
+        self._rules: dict[int, CapacityRule] = {}
+        self._domains: dict[str, DomainRule] = {}
+        self._sharing: dict[int | str, dict[Flow, None]] = {}  # users of a capacity, members of a domain
+        self._started = 0
+        self._finishes: list[tuple[float, int, Flow]] = []
+        self._touched: dict[Flow, None] = {}  # started or changed since the last solve
+        self._left: dict[int | str, None] = {}  # places that a flow has left since then
+
+    def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
+        index = self.index[name] = len(self._values)
+        self._values.append(value)
+        self._given.append(value)
+        self._sharing[index] = {}
+        if rule is not None:
+            self._rules[index] = rule
+
+    def domain(self, name: str, rule: DomainRule) -> None:
+        self._domains[name] = rule
+        self._sharing[name] = {}
+        self.states[name] = rule([])
+
+    def start(self, flow: Flow, now: float) -> None:
+        flow.settled = now
+        flow.serial = self._started
+        self._started += 1
+        uses = tuple((self.index[name], amount) for name, amount in flow.amounts)
+        flow.demand = Demand(flow.weight, math.inf if callable(flow.cap) else flow.cap, uses)
+        flow.places = tuple(index for index, _ in uses)
+        if flow.domain is not None:
+            flow.places += (flow.domain,)
+        self.flows[flow] = None
+        for place in flow.places:
+            self._sharing[place][flow] = None
+        self._touched[flow] = None
+
+    def remove(self, flow: Flow) -> None:
+        del self.flows[flow]
+        flow.finish = math.inf
+        self._touched.pop(flow, None)
+        for place in flow.places:
+            self._sharing[place].pop(flow, None)  # a flow may draw on a capacity twice
+            self._left[place] = None
+
+    def settle(self, flow: Flow, now: float) -> None:
+        """Make what remains of *flow* true."""
+        if flow.settled != now:
+            flow.remaining -= flow.rate * (now - flow.settled)
+            flow.settled = now
+
+    def shorten(self, flow: Flow, work: float, now: float) -> None:
+        self.settle(flow, now)
+        flow.remaining -= flow.work - work
+        flow.work = work
+        self._touched[flow] = None
+
+    def solve(self, now: float, report: bool = True) -> list[Flow]:
+        """New rates for whoever is connected to what changed: these flows, in order of their starts.
+
+        Without *report* nobody is going to look at them, and the list may be left empty.
+        """
+        flows, places = self._connected()
+        self._touched.clear()
+        self._left.clear()
+        for name, state in self._domains.items():
+            if name in places:
+                self.states[name] = state(list(self._sharing[name]))
+        for index, rule in self._rules.items():
+            if index in places and self._sharing[index]:
+                self._given[index] = rule(self._values[index], list(self._sharing[index]))
+        if flows:
+            self._share(flows, now)
+        return flows
+
+    def earliest(self) -> float:
+        """When the next flow ends."""
+        heap = self._finishes
+        while heap and heap[0][0] != heap[0][2].finish:
+            heappop(heap)
+        return heap[0][0] if heap else math.inf
+
+    def take_due(self, limit: float, now: float) -> list[Flow]:
+        """Take out the flows that end by *limit*, in order of their starts: they are complete."""
+        due = dict[Flow, None]()
+        heap = self._finishes
+        while heap and heap[0][0] <= limit:
+            finish, _, flow = heappop(heap)
+            if finish == flow.finish:
+                due[flow] = None
+        flows = sorted(due, key=in_order)
+        for flow in flows:
+            flow.remaining = 0.0
+            flow.settled = now
+            self.remove(flow)
+        return flows
+
+    # -- private ------------------------------------------------------------------------------------------------
+
+    def _connected(self) -> tuple[list[Flow], set[int | str]]:
+        """Flows connected to anything that changed, in order of their starts, and the places where they share."""
+        found = set(self._touched)
+        places: set[int | str] = set(self._left)
+        for flow in self._touched:
+            places.update(flow.places)
+        pending = list(places)
+        while pending:
+            for flow in self._sharing[pending.pop()].keys() - found:
+                found.add(flow)
+                for place in flow.places:
+                    if place not in places:
+                        places.add(place)
+                        pending.append(place)
+        if len(found) == len(self.flows):
+            return list(self.flows), places
+        return sorted(found, key=in_order), places
+
+    def _cap(self, flow: Flow) -> float:
+        """The rate bound of *flow* in the present state of its domain."""
+        if callable(flow.cap):
+            return flow.cap(None if flow.domain is None else self.states[flow.domain])
+        return flow.cap
+
+    def _demand(self, flow: Flow) -> Demand:
+        """What *flow*, whose cap is a function, wants now."""
+        return Demand(flow.weight, self._cap(flow), flow.demand.uses)
+
+    def _share(self, flows: list[Flow], now: float) -> None:
+        """Solve one connected set of flows and predict their finishes."""
+        self.solves += 1
+        demands = [self._demand(flow) if callable(flow.cap) else flow.demand for flow in flows]
+        for flow, rate in zip(flows, solve(self._given, demands), strict=True):
+            self.settle(flow, now)
+            flow.rate = rate
+            finish = math.inf
+            if flow.remaining <= 0.0:
+                finish = now
+            elif rate > 0.0:
+                finish = now + flow.remaining / rate
+            if finish != flow.finish:
+                flow.finish = finish
+                if finish < math.inf:
+                    heappush(self._finishes, (finish, flow.serial, flow))
+        if len(self._finishes) > 2 * len(self.flows) + 64:
+            self._forget_moved()
+
+    def _forget_moved(self) -> None:
+        """Keep one entry per flow: the heap stays as long as there are flows, whatever the number of solves."""
+        self._finishes = [(flow.finish, flow.serial, flow) for flow in self.flows if flow.finish < math.inf]
+        heapify(self._finishes)

@@ -1,0 +1,113 @@
+"""Flows as rows of a table of numbers, which :mod:`c3sim.engine.loops` works on; needs numpy alone.
+
+A flow is a *row*, what it draws on a capacity is a *use* (row * width + number), and the users of a capacity are a
+doubly linked list of uses. A domain is a capacity that is infinite. Each array has one line per quantity, so that a loop
+reads what it needs and no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Array", "Table", "compiled", "enlarged", "inlined", "new_table", "opened"]
+
+Array: TypeAlias = NDArray[Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+NONE = -1  # no use, no row
+# lines of ``flows``
+WEIGHT, CAP, REMAINING, RATE, SETTLED, BOUND = range(6)  # SETTLED: when REMAINING was last true
+# lines of ``rows``; USED: how many uses it has; LISTED: the connected set; BOUNDS: a heap by BOUND, where caps are met
+USED, ACTIVE, MARKED, LISTED, BOUNDS, DUE = range(6)
+# lines of ``uses``; AFTER, BEFORE: neighbours among the uses of the same capacity
+ROW, INDEX, AFTER, BEFORE = range(4)
+# lines of ``capacities``; DRAWN: by all users per unit of level; the others while shares are reckoned (sharing.py)
+VALUE, DRAWN, LEFT, SLOPE, FULL, LEVEL = range(6)
+# lines of ``indices``; FIRST: of its uses; STALE: DRAWN is to be summed afresh; FOUND: the connected set; LEVELS: a heap
+FIRST, STALE, SEEN, FOUND, LEVELS = range(5)
+# places in ``connected``: how large the connected set is, and its mark
+FLOWS, CAPACITIES, MARK = range(3)
+
+
+class Table(NamedTuple):
+    """Views of the two arrays that are a table, *numbers* and *wholes*."""
+
+    flows: Array  # numbers of each flow
+    rows: Array  # whole numbers of each flow
+    uses: Array  # of each use
+    amounts: Array  # that each use draws per unit of rate
+    capacities: Array  # numbers of each capacity
+    indices: Array  # whole numbers of each capacity
+    finish: Array  # a tree: row i is leaf rows + i, a node has the earlier finish of nodes 2 n and 2 n + 1
+    connected: Array
+
+
+def opened(numbers: Array, wholes: Array) -> Table:
+    """The views. (Two arrays are handed to compiled code at once; eight would take longer than what is done with them.)"""
+    rows, width, capacities = wholes[0], wholes[1], wholes[2]
+    uses = rows * width
+    tree, amounts, end = 6 * rows, 8 * rows, 8 * rows + uses
+    used, indexed = 6 + 6 * rows, 6 + 6 * rows + 4 * uses
+    return Table(
+        numbers[:tree].reshape((6, rows)),
+        wholes[6:used].reshape((6, rows)),
+        wholes[used:indexed].reshape((4, uses)),
+        numbers[amounts:end],
+        numbers[end:].reshape((6, capacities)),
+        wholes[indexed:].reshape((5, capacities)),
+        numbers[tree:amounts],
+        wholes[3:6],
+    )
+
+
+def new_table(rows: int, width: int, capacities: int) -> tuple[Array, Array]:
+    """An empty table for *rows* flows (a power of two) of up to *width* uses each: *numbers* and *wholes*."""
+    numbers = np.zeros(8 * rows + rows * width + 6 * capacities)
+    wholes = np.zeros(6 + 6 * rows + 4 * rows * width + 5 * capacities, np.int64)
+    wholes[:6] = rows, width, capacities, 0, 0, 1
+    table = opened(numbers, wholes)
+    table.finish[:] = math.inf
+    table.indices[FIRST] = NONE
+    return numbers, wholes
+
+
+def enlarged(table: Table, rows: int, width: int, capacities: int) -> tuple[Array, Array]:
+    """The same in a table with more room."""
+    numbers, wholes = new_table(rows, width, capacities)
+    new, old_rows = opened(numbers, wholes), table.flows.shape[1]
+    old_width = len(table.amounts) // old_rows
+    for name in ("flows", "rows", "capacities", "indices"):
+        array = getattr(table, name)
+        getattr(new, name)[:, : array.shape[1]] = array
+    new.uses.reshape(4, rows, width)[:, :old_rows, :old_width] = table.uses.reshape(4, old_rows, old_width)
+    new.amounts.reshape(rows, width)[:old_rows, :old_width] = table.amounts.reshape(old_rows, old_width)
+    for links in (new.uses[AFTER], new.uses[BEFORE], new.indices[FIRST]):
+        links[:] = np.where(links == NONE, NONE, links // old_width * width + links % old_width)
+    new.connected[:] = table.connected
+    new.finish[rows : rows + old_rows] = table.finish[old_rows:]
+    for node in range(rows - 1, 0, -1):
+        new.finish[node] = min(new.finish[2 * node], new.finish[2 * node + 1])
+    return numbers, wholes
+
+
+def compiled(function: Function, **options: Any) -> Function:
+    """*function* compiled by numba; as it stands where numba is not installed (slow, but right).
+
+    Nothing compiled here allocates, so arrays need no counting of references, which would cost more than the work.
+    """
+    try:
+        import numba
+    except ImportError:
+        return function
+    options |= {"cache": True, "error_model": "numpy", "_nrt": False}
+    return cast(Function, numba.njit(**options)(function))
+
+
+def inlined(function: Function) -> Function:
+    """The same for a short function: it becomes part of those that call it."""
+    return compiled(function, inline="always")

@@ -1,0 +1,20 @@
+"""Every test of the fluid layer runs twice: with the pure progress of flows, and with the compiled one.
+
+Where numba is not installed the loops of the compiled one run as they stand: slower, the same steps.
+"""
+
+from __future__ import annotations
+
+import fluid_bench
+import pytest
+
+from c3sim.engine.compiled import CompiledProgress
+from c3sim.engine.progress import Progress
+
+
+@pytest.fixture(params=[Progress, CompiledProgress], ids=["pure", "compiled"])
+def progress(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[Progress]:
+    """What :class:`fluid_bench.Bench` is made of in this test."""
+    monkeypatch.setattr(fluid_bench, "PROGRESS", request.param)
+    chosen: type[Progress] = request.param
+    return chosen

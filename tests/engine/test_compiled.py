@@ -1,0 +1,206 @@
+"""The compiled progress of flows against the pure one: the same story, told to both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import simpy
+from fluid_bench import Log
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from c3sim import simulation
+from c3sim.api import prepare
+from c3sim.engine.compiled import CompiledProgress
+from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.progress import Progress
+from c3sim.errors import InputError
+
+REL = 1e-12
+
+
+@dataclass(frozen=True)
+class Act:
+    """At *time*, start a flow; *stop* or *shorten* it so long after its start, if it is still there."""
+
+    time: float
+    work: float
+    weight: float
+    cap: float
+    uses: dict[int, float]  # index of a capacity -> amount
+    crowd: bool  # a member of the domain, whose cap shrinks with the number of members
+    stop: float
+    shorten: float
+
+
+def story(acts: list[Act], sizes: list[float], progress: Progress) -> tuple[dict[str, float], Log]:
+    """When each flow ended, and what an observer saw. Capacity 0 gives less to a crowd."""
+    env, log = simpy.Environment(), Log()
+    fluid = Fluid(env, [log], progress)
+    for index, size in enumerate(sizes):
+        rule = (lambda value, users: value / (1 + len(users) / 8)) if index == 0 else None
+        fluid.capacity(f"c{index}", size, rule)
+    fluid.domain("crowd", len)
+    ends: dict[str, float] = {}
+
+    def at(time: float, call: Any) -> None:
+        env.timeout(time).callbacks.append(lambda _event: call())
+
+    for number, act in enumerate(acts):
+        flow = Flow(
+            str(number), act.work, weight=act.weight, tags=act,
+            cap=(lambda crowd, cap=act.cap: cap / crowd) if act.crowd else act.cap,
+            amounts=[(f"c{index}", amount) for index, amount in act.uses.items()],
+            domain="crowd" if act.crowd else None,
+        )  # fmt: skip
+
+        def ended(flow: Flow) -> None:
+            ends[flow.name] = env.now
+
+        def stop(flow: Flow = flow) -> None:
+            if flow in fluid.flows:
+                fluid.stop(flow)
+
+        def shorten(flow: Flow = flow) -> None:
+            if flow in fluid.flows:
+                fluid.shorten(flow, (fluid.progress(flow) + flow.work) / 2)
+
+        at(act.time, lambda flow=flow, ended=ended: fluid.start(flow, ended))
+        at(act.time + act.stop, stop)
+        at(act.time + act.shorten, shorten)
+    env.run(until=1e6)
+    return ends, log
+
+
+positive = st.floats(1 / 16, 16.0) | st.sampled_from([0.5, 1.0, 2.0])  # the latter make ties likely
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> tuple[list[Act], list[float]]:
+    sizes = draw(st.lists(positive, min_size=1, max_size=6))
+    uses = st.dictionaries(st.integers(0, len(sizes) - 1), positive, max_size=6)
+    instants = st.sampled_from([0.0, 1.0, 1.5, 3.0])  # several things happen at once
+    acts = st.builds(
+        Act, time=instants, work=positive, weight=positive, cap=positive, uses=uses, crowd=st.booleans(),
+        stop=st.sampled_from([0.0, 0.5, 99.0, 99.0]), shorten=st.sampled_from([0.0, 0.25, 99.0]),
+    )  # fmt: skip
+    return draw(st.lists(acts, max_size=12)), sizes
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(scripts())
+def test_compiled_and_pure_tell_the_same_story(script: tuple[list[Act], list[float]]) -> None:
+    pure, seen = story(*script, Progress())
+    compiled, seen_too = story(*script, CompiledProgress())
+    assert compiled == pytest.approx(pure, rel=REL, abs=0.0)
+    assert [time for time, _ in seen_too.solves] == pytest.approx(
+        [t for t, _ in seen.solves], rel=REL, abs=0.0
+    )
+    for (_, rates), (_, rates_too) in zip(seen.solves, seen_too.solves, strict=True):
+        assert rates_too == pytest.approx(rates, rel=REL, abs=0.0)  # of the same flows
+        assert list(rates_too) == list(rates)  # in order of their starts
+
+
+def test_table_grows_while_flows_run() -> None:
+    """200 flows and 80 capacities where 64 have room, one flow that uses six where four fit: n flows share a link
+    of 1, works 1 to n. In turn i (from 1) n + 1 - i flows share, and the next ends after another n + 1 - i: the last
+    ends when all work is done."""
+    env = simpy.Environment()
+    fluid = Fluid(env, (), CompiledProgress())
+    names = [f"wide{index}" for index in range(80)]
+    for name in ["link", *names]:
+        fluid.capacity(name, 1.0)
+    ends: list[tuple[float, str]] = []
+    for number in range(1, 201):
+        flow = Flow(str(number), float(number), amounts=[("link", 1.0)])
+        fluid.start(flow, lambda flow: ends.append((env.now, flow.name)))
+    env.run(until=100.0)  # the first flow has 0.5 of its 1
+    wide = Flow("wide", 1.0, amounts=[(name, 1.0) for name in names[-6:]])
+    fluid.start(wide, lambda flow: ends.append((env.now, flow.name)))
+    env.run()
+    assert ends[0] == (pytest.approx(101.0, rel=REL), "wide")
+    assert ends[1] == (pytest.approx(200.0, rel=REL), "1")
+    assert ends[2] == (pytest.approx(200.0 + 199.0, rel=REL), "2")
+    assert ends[-1] == (pytest.approx(200 * 201 / 2, rel=REL), "200")
+
+
+def test_rows_of_flows_that_have_gone_are_used_again() -> None:
+    """A chain of 1000 flows, one at a time: 1000 s, and no larger table than for one."""
+    env = simpy.Environment()
+    progress = CompiledProgress()
+    fluid = Fluid(env, (), progress)
+    fluid.capacity("link", 1.0)
+
+    def begin(left: int) -> None:
+        if left:
+            fluid.start(Flow(str(left), 1.0, amounts=[("link", 1.0)]), lambda _flow: begin(left - 1))
+
+    begin(1000)
+    env.run()
+    assert env.now == pytest.approx(1000.0, rel=REL)
+    assert len(progress._at) == 64
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(scripts())
+def test_drained_flows_end_when_the_clock_says(script: tuple[list[Act], list[float]]) -> None:
+    """All started at once, with neither domains nor rules: the same ends as on a clock."""
+    acts, sizes = script
+    env, progress, drained = simpy.Environment(), Progress(), CompiledProgress()
+    fluid = Fluid(env, (), progress)
+    for index, size in enumerate(sizes):
+        fluid.capacity(f"c{index}", size)
+        drained.capacity(f"c{index}", size, None)
+    ends: list[tuple[float, str]] = []
+    for number, act in enumerate(acts):
+        amounts = [(f"c{index}", amount) for index, amount in act.uses.items()]
+        for start in (
+            lambda flow: fluid.start(flow, lambda f: ends.append((env.now, f.name))),
+            lambda flow: drained.start(flow, 0.0),
+        ):
+            start(Flow(str(number), act.work, weight=act.weight, cap=act.cap, amounts=amounts))
+    env.run()
+    found = [(time, flow.name) for time, flow in drained.drain(0.0)]
+    assert [name for _, name in found] == [name for _, name in ends]
+    assert [time for time, _ in found] == pytest.approx([time for time, _ in ends], rel=REL)
+    assert not drained.flows
+
+
+def test_rules_cannot_be_drained() -> None:
+    progress = CompiledProgress()
+    progress.domain("crowd", len)
+    with pytest.raises(ValueError, match="need a clock"):
+        progress.drain(0.0)
+
+
+@pytest.mark.parametrize(
+    ("flow", "message"),
+    [
+        (Flow("a", 1.0), "flow a: nothing limits it"),
+        (Flow("a", 1.0, weight=0.0, cap=1.0), r"flow a: weight 0\.0"),
+        (Flow("a", 1.0, cap=-1.0), r"flow a: cap -1\.0"),
+        (Flow("a", 1.0, amounts=[("link", math.inf)]), "flow a: amount inf"),
+    ],
+)
+def test_bad_number_is_named(flow: Flow, message: str) -> None:
+    env = simpy.Environment()
+    fluid = Fluid(env, (), CompiledProgress())
+    fluid.capacity("link", 1.0)
+    with pytest.raises(ValueError, match=message):
+        fluid.start(flow, lambda _flow: None)
+        env.run()
+
+
+def test_bad_capacity_is_named() -> None:
+    with pytest.raises(ValueError, match=r"capacity link is -1\.0"):
+        CompiledProgress().capacity("link", -1.0, None)
+
+
+def test_a_compiled_run_says_that_it_needs_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "find_spec", lambda _name: None)
+    workload, node = prepare("gemm-beside-all-gather", None)
+    with pytest.raises(InputError, match=r"need numba.*pip install 'c3sim\[fast\]'"):
+        simulation.simulate(node, workload, compiled=True)
