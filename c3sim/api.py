@@ -80,18 +80,24 @@ def explain(
 
 
 def study(
-    name_or_path: str | PathLike[str], *, node: AnyNode | None = None, **options: Any
+    name_or_path: str | PathLike[str],
+    *,
+    node: AnyNode | None = None,
+    set: Settings | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
-    """A study by name or path; *node* replaces its own; options as in :func:`c3sim.studies.run_study`."""
+    """A study by name or path; *node* replaces its own; *set*: values by path, each an axis (one value or a list).
+
+    Further options as in :func:`c3sim.studies.run_study`.
+    """
     from c3sim.loading import load_study
     from c3sim.studies import run_study
 
     loaded = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
     if isinstance(loaded, LoadedNode):
         options = {"provenance": loaded.provenance, **options}
-    return run_study(
-        load_study(_pathlike(name_or_path)), node=None if loaded is None else _node(loaded), **options
-    )
+    on = None if loaded is None else _node(loaded)
+    return run_study(load_study(_pathlike(name_or_path)), node=on, settings=set, **options)
 
 
 def prepare(

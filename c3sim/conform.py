@@ -216,10 +216,23 @@ class Conform:
         return self.model(item, shape.tagged[tag.value], path)
 
     def _union(self, item: Item, shape: Shape, path: str) -> Any:
-        """Text goes to the alternative that is text, all else to the one that is not."""
-        is_text = isinstance(item.value, str)
-        fitting = [option for option in shape.items if (option.kind in ("text", "choice")) == is_text]
-        return self._plain(item, (fitting or shape.items)[0], path)
+        """The alternative of the kind of what is written: text, list, mapping, or a plain value."""
+        kind = _written_as(item.value)
+        fitting = [option for option in shape.items if _WRITTEN.get(option.kind, "") == kind]
+        others = [option for option in shape.items if _WRITTEN.get(option.kind) != "text"]  # text has its own
+        return self._plain(item, (fitting or others or shape.items)[0], path)
+
+
+def _written_as(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "mapping"
+    return "text" if isinstance(value, str) else "list" if isinstance(value, tuple) else ""
+
+
+#: How a kind is written, where that tells it from the other alternatives of a union.
+_WRITTEN = {
+    "text": "text", "choice": "text", "list": "list", "fixed": "list", "map": "mapping", "model": "mapping", "tagged": "mapping",
+}  # fmt: skip
 
 
 def _unit(shape: Shape) -> str:

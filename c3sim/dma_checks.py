@@ -66,5 +66,8 @@ def command_errors(task: Commands, node: Node, path: str) -> list[InputError]:
         if len(command.peers) > most:
             message = f"{len(command.peers)} destinations; must be at most {most} on {node.name}"
             errors.append(InputError(message, join(where, "peers")))
+        if command.op not in engines.commands and command.op != "reduce":
+            message = f"the DMA engines of {node.name} have no command {command.op!r}; they have {', '.join(engines.commands)}"
+            errors.append(InputError(message, join(where, "op")))
         errors += reduce_errors(command.op == "reduce", node, join(where, "op"))
     return errors

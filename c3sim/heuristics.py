@@ -44,7 +44,7 @@ def choose(base: Workload, node: Node, counts: Sequence[int]) -> Choice:
     for count, (slow_g, slow_c) in table.items():
         estimates[f"rp:{count}"] = max(_compute(base, node) * slow_g, _communication(base, node) * slow_c)
     try:
-        moved = on_dma(base)
+        moved = on_dma(base, node)
     except InputError:
         pass  # the collective reduces: not for DMA engines
     else:

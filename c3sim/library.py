@@ -18,7 +18,7 @@ from c3sim.hints import unknown
 
 __all__ = ["Kind", "find", "names"]
 
-Kind = Literal["node", "gpu", "workload", "study"]
+Kind = Literal["node", "gpu", "workload", "study", "model"]
 
 #: Package and folders (below it) of each kind.
 _FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -26,9 +26,10 @@ _FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "node": ("c3sim.hwmodels", ("nodes",)),
     "workload": ("c3sim.workloads", ("micro", "layers", "studies")),
     "study": ("c3sim.workloads", ("studies",)),
+    "model": ("c3sim.workloads", ("models",)),
 }
-_STUDY_KEY = re.compile(r"^(scenarios|axes)\s*:", re.MULTILINE)
-_LISTS = {"node": "nodes", "workload": "workloads", "study": "studies"}
+_STUDY_KEY = re.compile(r"^(scenarios|axes|linked|search)\s*:", re.MULTILINE)
+_LISTS = {"node": "nodes", "workload": "workloads", "study": "studies", "model": "models"}
 
 
 def names(kind: Kind) -> tuple[str, ...]:

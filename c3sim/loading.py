@@ -20,16 +20,18 @@ from pydantic import BaseModel
 from c3sim import library
 from c3sim.checks import check_workload
 from c3sim.conform import BAD, Conform, Leaf
-from c3sim.constraints import raise_all, validate, with_places
+from c3sim.constraints import nearest_place, raise_all, validate, with_places
 from c3sim.errors import InputError, InputErrors
 from c3sim.placement_checks import check_on_node
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.study import Study
+from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
 from c3sim.yaml_nodes import Item, from_plain, read_yaml
 
 __all__ = [
-    "LoadedNode", "LoadedWorkload", "load_file", "load_hardware", "load_study", "load_workload", "open_workload", "parse_workload",
+    "LoadedNode", "LoadedStudy", "LoadedWorkload", "load_file", "load_hardware", "load_model", "load_study", "load_workload",
+    "open_study", "open_workload", "parse_workload",
 ]  # fmt: skip
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -55,6 +57,19 @@ class LoadedWorkload:
         """As :func:`~c3sim.checks.check_on_node`, with file and line in the errors."""
         with with_places(self.file, self.places):
             check_on_node(self.workload, node)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedStudy:
+    """A study, and the line each of its values stands on."""
+
+    study: Study
+    file: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
+
+    def error(self, message: str, path: str) -> InputError:
+        """A mistake at *path* of the study (``axes.'gpu.hbm.bandwidth'``), with file and line."""
+        return InputError(message, path, self.file, nearest_place(path, self.places))
 
 
 def load_hardware(path_or_name: str | Path) -> LoadedNode:
@@ -148,7 +163,18 @@ def open_workload(path_or_name: str | Path) -> LoadedWorkload:
 
 def load_study(path_or_name: str | Path) -> Study:
     """A study file. Raises InputErrors."""
-    return _load(library.find("study", path_or_name), Study)[0]
+    return open_study(path_or_name).study
+
+
+def open_study(path_or_name: str | Path) -> LoadedStudy:
+    """As :func:`load_study`, with the lines of the file, for later checks."""
+    study, document = _load(library.find("study", path_or_name), Study)
+    return LoadedStudy(study=study, file=document.file, places=document.places)
+
+
+def load_model(path_or_name: str | Path) -> Transformer:
+    """A language model's file. Raises InputErrors."""
+    return _load(library.find("model", path_or_name), Transformer)[0]
 
 
 def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> Workload:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from c3sim.choose import Chosen
+from c3sim.rewrites import REDUCTIONS
 from c3sim.runs import run_once
 from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective
 from c3sim.strategies import Candidate
 
 __all__ = ["auto_loss", "notes"]
@@ -25,6 +27,13 @@ def notes(
     found = [f"{node.nodes} nodes of {node.gpus} GPUs"] if node.nodes > 1 else []
     if len(chosen.walls) > 1:
         found.append(f"{chosen.candidate.name} is the best of: {', '.join(chosen.walls)}")
+    for name, variant in chosen.candidate.detail.get("variants", {}).items():
+        found.append(f"{name} runs as {variant}, chosen from isolated times")
+    if any(
+        isinstance(task, Collective) and task.backend == "dma" and task.op in REDUCTIONS
+        for task in chosen.candidate.workload.tasks.values()
+    ):
+        found.append("what-if: DMA engines that reduce (gpu.dma_engines.reduce_bandwidth); none is known to")
     if rivals:
         best, loss = auto_loss(chosen, node, rivals)
         found.append(

@@ -4,19 +4,22 @@
     task.gather.channels   stream.comm.priority   buffer.weights.bytes   workload.host.launch              (workload)
 
 ``workload.`` names any field of the workload itself. A path in a workload file, ``tasks.gather.channels``, has the
-plural; here one task is named, so it is singular.
+plural; here one task is named, so it is singular. ``hw.`` and other common words are aliases
+(:mod:`c3sim.aliases`): ``hw.sdma.engines`` is ``gpu.dma_engines.count``.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
+import operator
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from c3sim.aliases import canonical
 from c3sim.checks import check_workload
-from c3sim.conform import BAD, Conform
+from c3sim.conform import BAD, Conform, Style
 from c3sim.constraints import validate
 from c3sim.errors import InputError, InputErrors
 from c3sim.shapes import Shape, fields_of
@@ -24,10 +27,17 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Stream, Workload
 from c3sim.yaml_nodes import from_plain, scalar
 
-__all__ = ["get_value", "paths_of", "set_value", "unit_of"]
+__all__ = [
+    "convert_value", "get_value", "is_of_workload", "is_whole", "paths_of", "set_si", "set_value",
+    "unit_of",
+]  # fmt: skip
 
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
 _NODE_ROOTS = ("gpu", "links", "host", "collective_libraries", "scale_out", "gpus", "name", "description")
+_LIMITS = {
+    "gt": (operator.gt, "must be greater than"), "ge": (operator.ge, "must be at least"),
+    "lt": (operator.lt, "must be less than"), "le": (operator.le, "must be at most"),
+}  # fmt: skip
 _WORKLOAD_ROOTS = (*_SINGULAR, "workload")
 
 
@@ -51,23 +61,50 @@ def unit_of(node: Node, workload: Workload, path: str) -> str:
     return unit.si if unit else ""
 
 
+def is_whole(node: Node, workload: Workload, path: str) -> bool:
+    """Whether the value at *path* is a whole number: a count, or bytes. Raises InputError."""
+    shape = _resolve(node, workload, path).shape
+    return shape.kind == "integer" or (shape.unit is not None and shape.unit.si == "B")
+
+
+def is_of_workload(path: str) -> bool:
+    """Whether *path* leads into the workload rather than the node."""
+    return canonical(path).split(".")[0] in _WORKLOAD_ROOTS
+
+
+def convert_value(node: Node, workload: Workload, path: str, value: object) -> Any:
+    """*value*, as for :func:`set_value`, in SI units; limits of its own are checked, rules of the whole are not.
+
+    Raises InputError.
+    """
+    target = _resolve(node, workload, path)
+    plain, written = _plain_value(target, path, value)
+    if isinstance(plain, int | float):
+        for name, limit in target.shape.limits.items():
+            test, allowed = _LIMITS[name]
+            if not test(plain, limit):
+                raise InputError(f"got {written}; {allowed} {limit:g}", path)
+    return plain
+
+
 def set_value(node: Node, workload: Workload, path: str, value: object) -> tuple[Node, Workload]:
     """New models with *value* at *path*: text as on the command line (``"48 GB/s"``, ``"16"``) or Python data.
 
     Units are converted, limits and names checked. Raises InputError for an unknown path or a value that is not
     allowed; the models given stay as they are.
     """
+    return _set(node, workload, path, value, "text")
+
+
+def set_si(node: Node, workload: Workload, path: str, value: object) -> tuple[Node, Workload]:
+    """As :func:`set_value`, a plain number being in SI units."""
+    return _set(node, workload, path, value, "si")
+
+
+def _set(node: Node, workload: Workload, path: str, value: object, style: Style) -> tuple[Node, Workload]:
     target = _resolve(node, workload, path)
-    document = Conform(style="text")
-    item = from_plain(_interpret(value) if isinstance(value, str) else value)
-    if target.shape.kind in ("model", "map", "tagged") and not (item.value is None and target.shape.optional):
-        raise InputError(
-            "it is not one value; set one of its fields: " + ", ".join(_fields(target.value)), path
-        )
-    plain = document.value(item, target.shape, "")
-    if plain is BAD or document.errors:
-        raise InputError(document.errors[0].message, path)
-    changed = _rebuild(target.root, target.steps, plain, path, item.text())
+    plain, written = _plain_value(target, path, value, style)
+    changed = _rebuild(target.root, target.steps, plain, path, written)
     if isinstance(changed, Workload):
         try:
             check_workload(changed)
@@ -76,6 +113,20 @@ def set_value(node: Node, workload: Workload, path: str, value: object) -> tuple
         return node, changed
     assert isinstance(changed, Node)  # the only other root
     return changed, workload
+
+
+def _plain_value(target: _Target, path: str, value: object, style: Style = "text") -> tuple[Any, str]:
+    """*value* as the target holds it, and as it is written."""
+    document = Conform(style=style)
+    item = from_plain(_interpret(value) if isinstance(value, str) else value)
+    if target.shape.kind in ("model", "map", "tagged") and not (item.value is None and target.shape.optional):
+        raise InputError(
+            "it is not one value; set one of its fields: " + ", ".join(_fields(target.value)), path
+        )
+    plain = document.value(item, target.shape, "")
+    if plain is BAD or document.errors:
+        raise InputError(document.errors[0].message, path)
+    return plain, item.text()
 
 
 def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:
@@ -118,6 +169,7 @@ def _interpret(text: str) -> object:
 
 
 def _resolve(node: Node, workload: Workload, path: str) -> _Target:
+    given, path = path, canonical(path)
     first, *rest = path.split(".")
     root: BaseModel
     if first in _WORKLOAD_ROOTS:
@@ -127,7 +179,7 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
         root, steps = node, (first, *rest)
     else:
         roots = [*_NODE_ROOTS[:6], *_WORKLOAD_ROOTS]
-        raise InputError(_nowhere(node, workload, path, f"paths begin with: {', '.join(roots)}"), path)
+        raise InputError(_nowhere(node, workload, given, f"paths begin with: {', '.join(roots)}"), given)
     value: Any = root
     shape = Shape(kind="model", model=type(root))
     for i, step in enumerate(steps):
@@ -136,7 +188,7 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
             nothing = f"nothing: {node.name} has none" if value is None else "nothing, it is a single value"
             inner = ", ".join(_fields(value)) or nothing
             before = ".".join(path.split(".")[: len(path.split(".")) - len(steps) + i])
-            raise InputError(_nowhere(node, workload, path, f"{before} has: {inner}"), path)
+            raise InputError(_nowhere(node, workload, given, f"{before} has: {inner}"), given)
         value, shape = found
     return _Target(root, steps, value, shape)
 
@@ -155,7 +207,7 @@ def _step(value: Any, shape: Shape, step: str, workload: Workload) -> tuple[Any,
 
 
 def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
-    near = difflib.get_close_matches(path, paths_of(node, workload), n=1, cutoff=0.8)
+    near = difflib.get_close_matches(canonical(path), paths_of(node, workload), n=1, cutoff=0.8)
     return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else allowed)
 
 

@@ -23,9 +23,15 @@ from c3sim.specs.workload import (
 )
 from c3sim.yaml_nodes import join
 
-__all__ = ["check_on_node", "parse_cu_mask"]
+__all__ = ["NEEDS", "check_on_node", "parse_cu_mask"]
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+NEEDS: dict[str, str] = {
+    "pcpy": "copy",
+    "bcst": "broadcast",
+    "swap": "swap",
+    "b2b": "copy",
+}  # variant -> command
 _TILE_STEP, _TILE_LARGEST = 4, 1024  # the smallest matrix instruction is 4 wide; no library has larger tiles
 
 
@@ -77,6 +83,9 @@ def check_on_node(workload: Workload, node: Node) -> None:
             errors += command_errors(task, node, path)
         if isinstance(task, Collective | Copy):
             errors += engine_errors(task, node, path)
+    if workload.host.prelaunched and "poll" not in node.gpu.dma_engines.commands:
+        message = f"the DMA engines of {node.name} have no command that polls; prelaunch needs one"
+        errors.append(InputError(message, "host.prelaunched"))
     for name, stream in workload.streams.items():
         try:
             parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)
@@ -118,9 +127,12 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
             )
         )
     if task.backend == "dma":
-        return errors + reduce_errors(
-            task.op in ("all_reduce", "reduce_scatter"), node, join(path, "backend")
-        )
+        reduces = task.op in ("all_reduce", "reduce_scatter")
+        return [
+            *errors,
+            *reduce_errors(reduces, node, join(path, "backend")),
+            *_variant_errors(task, node, join(path, "variant")),
+        ]
     if task.backend is not None and task.backend not in node.collective_libraries:
         allowed = (*node.collective_libraries, "dma")
         return [*errors, InputError(unknown("backend", task.backend, allowed), join(path, "backend"))]
@@ -142,6 +154,18 @@ def _collective_errors(task: Collective, node: Node, path: str) -> list[InputErr
             InputError(unknown("protocol", task.protocol, library.protocols), join(path, "protocol"))
         )
     return errors
+
+
+def _variant_errors(task: Collective, node: Node, path: str) -> list[InputError]:
+    have = node.gpu.dma_engines.commands
+    needs = NEEDS.get(task.variant or "", "copy")
+    if needs in have:
+        return []
+    allowed = ", ".join(name for name, command in NEEDS.items() if command in have)
+    message = (
+        f"{task.variant!r}: the DMA engines of {node.name} have no {needs}; allowed: {allowed or 'none'}"
+    )
+    return [InputError(message, path)]
 
 
 def _gemm_errors(task: Gemm, node: Node, path: str) -> list[InputError]:

@@ -17,8 +17,12 @@ from c3sim.strategies import exhaustive
 __all__ = ["run_prepared"]
 
 
-def run_prepared(workload: Workload, node: Node, strategy: str, *, trace: bool = False) -> Result:
-    """As :func:`c3sim.run`, for models that have been checked against each other."""
+def run_prepared(
+    workload: Workload, node: Node, strategy: str, *, trace: bool = False, noted: bool = True
+) -> Result:
+    """As :func:`c3sim.run`, for models that have been checked against each other; *noted* = False leaves out the notes,
+    which may take runs of their own.
+    """
     chosen = choose(strategy, workload, node)
     made, timeline = run_traced(node, chosen.workload) if trace else (chosen.run, None)
     common = {name: isolated(node, chosen.yardstick, name).end for name in workload.tasks}
@@ -26,6 +30,7 @@ def run_prepared(workload: Workload, node: Node, strategy: str, *, trace: bool =
     moved = collectives(workload)
     whole = overlap(list(common.values()), made.wall)
     own = overlap([(alone if name in moved else common)[name] for name in common], made.wall)
+    rivals = exhaustive(workload, node) if noted and strategy == "auto" else ()
     tasks = {
         name: _task(node, chosen.workload.tasks[name], task, alone[name]) for name, task in made.tasks.items()
     }
@@ -34,7 +39,7 @@ def run_prepared(workload: Workload, node: Node, strategy: str, *, trace: bool =
         ideal_speedup=whole.ideal_speedup, speedup=whole.speedup, fraction_of_ideal=whole.fraction,
         own_fraction=own.fraction, energy_j=made.energy, gpus=node.ranks, energy=by_component(node, made.account), average_power_w=made.energy / made.wall,
         component_names=components_of(node), tasks=tasks, folded=made.folded, events=made.events,
-        notes=notes(chosen, node, common, alone, exhaustive(workload, node) if strategy == "auto" else ()),
+        notes=notes(chosen, node, common, alone, rivals) if noted else (),
         timeline=timeline,
     )  # fmt: skip
 

@@ -21,6 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 DMA_OPERATIONS = ("all_gather", "all_to_all")
+REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if
 
 
 def compute_tasks(workload: Workload) -> tuple[str, ...]:
@@ -86,13 +87,16 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
     return with_tasks(workload, changes)
 
 
-def on_dma(workload: Workload) -> Workload:
-    """Collectives on DMA engines. Raises InputError for operations that reduce."""
+def on_dma(workload: Workload, node: Node) -> Workload:
+    """Collectives on DMA engines. Raises InputError for operations that reduce, where *node*'s engines cannot."""
+    allowed: tuple[str, ...] = DMA_OPERATIONS
+    if node.gpu.dma_engines.reduce_bandwidth is not None:
+        allowed = (*DMA_OPERATIONS, *REDUCTIONS)
     for name in collectives(workload):
         task = workload.tasks[name]
         assert isinstance(task, Collective)
-        if task.op not in DMA_OPERATIONS:
-            message = f"DMA engines copy and cannot reduce, so not {task.op!r}; allowed: {', '.join(DMA_OPERATIONS)}"
+        if task.op not in allowed:
+            message = f"DMA engines copy and cannot reduce, so not {task.op!r}; allowed: {', '.join(allowed)}"
             raise InputError(message, f"tasks.{name}.op")
     change = {"backend": "dma", "channels": None, "algorithm": None, "protocol": None}
     return with_tasks(workload, dict.fromkeys(collectives(workload), change))

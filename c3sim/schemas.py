@@ -21,6 +21,7 @@ from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.quantities import Unit
 from c3sim.specs.record import Record
 from c3sim.specs.study import Study
+from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
 
 __all__ = ["KINDS", "json_schema"]
@@ -33,6 +34,7 @@ KINDS: dict[str, tuple[type[BaseModel], Style]] = {
     "gpu": (Gpu, "leaf"),
     "workload": (Workload, "text"),
     "study": (Study, "text"),
+    "model": (Transformer, "text"),
     "record": (Record, "si"),
 }
 _NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?"
@@ -42,7 +44,7 @@ _LIMITS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", 
 
 
 def json_schema(kind: str) -> Schema:
-    """The schema of a *kind* of file: node, gpu, workload, study or record. Raises InputError for another."""
+    """The schema of a *kind* of file: node, gpu, workload, study, model or record. Raises InputError for another."""
     if kind not in KINDS:
         raise InputError(unknown("kind of file", kind, KINDS))
     model, style = KINDS[kind]

@@ -6,13 +6,15 @@
     sp_rp      both
     conccl     collectives on DMA engines
     conccl_rp  conccl, one CU per die withheld from memory-bound GEMMs
+    conccl_latte  conccl, with the variant and prelaunch that isolated times recommend (dma_variants.py)
     auto       what two heuristics choose from isolated times
 
 Every strategy but ``as_written`` starts from ``base``: backend, order, priorities and masks of the input do not
 matter to it; channels asked for do. Where there are several candidates (``rp`` without a number), the one with the
 shortest simulated wall time is the strategy's. A number is given after a colon: ``rp:32``.
 
-Source: "Optimizing ML Concurrent Computation and Communication with GPU DMA Engines", arXiv 2412.14335.
+Source: "Optimizing ML Concurrent Computation and Communication with GPU DMA Engines", arXiv 2412.14335. The variants:
+"Expanding the Reach of DMA Offloads to Latency-bound ML Communication", arXiv 2511.06605.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from c3sim import heuristics
+from c3sim.dma_variants import choose_variants, with_variants
 from c3sim.errors import InputError
 from c3sim.hints import unknown
 from c3sim.partition import memory_bound_streams, reserved, splits, withheld
@@ -81,13 +84,24 @@ def _sp_rp(workload: Workload, node: Node, number: int | None) -> tuple[Candidat
 
 def _conccl(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
     _need_collective("conccl", workload)
-    return (Candidate("conccl", on_dma(yardstick(workload, node))),)
+    return (Candidate("conccl", on_dma(yardstick(workload, node), node)),)
 
 
 def _conccl_rp(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
     _need_collective("conccl_rp", workload)
-    moved = on_dma(yardstick(workload, node))
+    moved = on_dma(yardstick(workload, node), node)
     return (Candidate("conccl_rp", withheld(moved, node, memory_bound_streams(moved, node))),)
+
+
+def _conccl_latte(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
+    _need_collective("conccl_latte", workload)
+    moved = on_dma(yardstick(workload, node), node)
+    choice = choose_variants(moved, node)
+    detail = {
+        "variants": {name: variant.name for name, variant in choice.variants.items()},
+        "alone_s": {name: dict(times) for name, times in choice.alone.items()},
+    }
+    return (Candidate("conccl_latte", with_variants(moved, choice.variants), detail),)
 
 
 def _auto(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
@@ -106,8 +120,9 @@ STRATEGIES: dict[str, Strategy] = {
     "sp": Strategy(_sp, "schedule prioritisation: the kernel with fewer workgroups launched first"),
     "rp": Strategy(_rp, "CUs reserved for the collective: rp:32, or the best of 1 to 16 per die", numbered=True),
     "sp_rp": Strategy(_sp_rp, "sp and rp together: sp_rp:32, or the best of 1 to 16 per die", numbered=True),
-    "conccl": Strategy(_conccl, "collectives on DMA engines (all_gather and all_to_all only)"),
+    "conccl": Strategy(_conccl, "collectives on DMA engines (all_gather and all_to_all; reductions where engines can)"),
     "conccl_rp": Strategy(_conccl_rp, "conccl, and one CU per die withheld from memory-bound GEMMs"),
+    "conccl_latte": Strategy(_conccl_latte, "conccl, with the DMA variant and prelaunch that isolated times recommend"),
     "auto": Strategy(_auto, "chosen by heuristics from isolated times; the loss against the best choice is reported"),
 }  # fmt: skip
 
@@ -131,10 +146,10 @@ def apply(name: str, workload: Workload, node: Node) -> tuple[Candidate, ...]:
 
 
 def exhaustive(workload: Workload, node: Node) -> tuple[Candidate, ...]:
-    """Every candidate of every strategy that can apply; what ``auto`` is compared with."""
+    """Every candidate of every strategy that can apply and does not choose itself; what ``auto`` is compared with."""
     found: list[Candidate] = []
     for name in STRATEGIES:
-        if name not in ("as_written", "auto"):
+        if name not in ("as_written", "auto", "conccl_latte"):
             try:
                 found += apply(name, workload, node)
             except InputError:

@@ -12,7 +12,7 @@ def test_the_packaged_hardware_has_names():
     assert {"mi300x-8", "teaching-4"} <= set(names("node"))
 
 
-@pytest.mark.parametrize("kind", ["gpu", "node", "workload", "study"])
+@pytest.mark.parametrize("kind", ["gpu", "node", "workload", "study", "model"])
 def test_every_name_is_found_and_sorted(kind):
     assert list(names(kind)) == sorted(set(names(kind)))
     assert all(find(kind, name).stem == name for name in names(kind))

@@ -49,6 +49,13 @@ def test_every_data_file_is_shipped(package):
     assert data <= shipped
 
 
+def test_every_part_of_the_page_is_shipped():
+    root = folder_of("c3sim.report")
+    shipped = {path for pattern in SETUPTOOLS["package-data"]["c3sim.report"] for path in root.glob(pattern)}
+    parts = {path for path in (root / "parts").rglob("*") if path.is_file()}
+    assert parts == shipped and {path.suffix for path in parts} == {".html", ".css", ".js"}
+
+
 @pytest.mark.parametrize("package", ["c3sim.hwmodels", "c3sim.workloads", "c3sim.validation"])
 def test_data_is_found_as_users_find_it(package):
     assert files(package).joinpath("__init__.py").is_file()

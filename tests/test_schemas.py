@@ -22,7 +22,7 @@ def validator(kind):
     return jsonschema.Draft202012Validator(json_schema(kind))
 
 
-PACKAGED = [(kind, name) for kind in ("gpu", "node", "workload", "study") for name in names(kind)]
+PACKAGED = [(kind, name) for kind in ("gpu", "node", "workload", "study", "model") for name in names(kind)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -155,7 +155,7 @@ def test_the_fixed_pairs_are_those_of_the_table():
 
 def test_the_result_has_the_promised_shape(conccl):
     assert len(conccl["scenarios"]) == 30
-    names = ["base", "sp", "rp", "sp_rp", "conccl", "conccl_rp", "auto"]
+    names = ["base", "sp", "rp", "sp_rp", "conccl", "conccl_rp", "conccl_latte", "auto"]
     assert list(conccl["strategies"]) == names
     for scenario in conccl["scenarios"]:
         assert set(scenario["gemm"]) == {"m", "n", "k", "dtype"}

@@ -12,11 +12,15 @@ from c3sim.cli import (
     explain,
     import_logs,
     listing,
+    optimise,
+    plot,
     probe,
     run,
     schema,
+    sensitivity,
     show,
     study,
+    sweep,
     validate,
 )
 from c3sim.cli.guard import Guarded
@@ -67,5 +71,5 @@ app.command("compare", short_help="The strategies side by side.")(compare.compar
 app.command("explain", short_help="Where the time went.")(explain.explain)
 app.command("study", short_help="A study beside published figures.")(study.study)
 app.command("schema", short_help="JSON Schema of a kind of file.")(schema.schema)
-for command in (validate, calibrate, import_logs, probe):
+for command in (sweep, sensitivity, optimise, plot, validate, calibrate, import_logs, probe):
     command.register(app)

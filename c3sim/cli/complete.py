@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["kinds", "nodes", "shown", "strategies", "strategy", "studies", "workloads"]
+__all__ = ["charts", "kinds", "nodes", "results", "shown", "strategies", "strategy", "studies", "workloads"]
 
 
 def workloads(incomplete: str) -> list[str]:
@@ -26,7 +26,7 @@ def studies(incomplete: str) -> list[str]:
 
 def shown(incomplete: str) -> list[str]:
     """Everything that ``show`` takes."""
-    return _names("node", "workload", "study")(incomplete) + strategy(incomplete)
+    return _names("node", "workload", "study", "model")(incomplete) + strategy(incomplete)
 
 
 def strategy(incomplete: str) -> list[str]:
@@ -44,7 +44,19 @@ def strategies(incomplete: str) -> list[str]:
 
 def kinds(incomplete: str) -> list[str]:
     """Kinds of file that have a schema."""
-    return _beginning(incomplete, ["node", "gpu", "workload", "study", "record"])
+    return _beginning(incomplete, ["node", "gpu", "workload", "study", "model", "record"])
+
+
+def charts(incomplete: str) -> list[str]:
+    """Kinds of picture."""
+    from c3sim.charts.kind import KINDS
+
+    return _beginning(incomplete, KINDS)
+
+
+def results(incomplete: str) -> list[str]:
+    """Result files, and folders."""
+    return _files(incomplete, (".parquet", ".json"))
 
 
 def _names(*kinds: Any) -> Callable[[str], list[str]]:
@@ -71,8 +83,8 @@ def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _files(incomplete: str) -> list[str]:
-    """YAML files and folders that *incomplete* can become."""
+def _files(incomplete: str, suffixes: tuple[str, ...] = (".yaml", ".yml")) -> list[str]:
+    """Files of these suffixes (YAML), and folders, that *incomplete* can become."""
     folder, _, last = incomplete.rpartition("/")
     root = Path(folder or ("/" if incomplete.startswith("/") else "."))
     try:
@@ -84,5 +96,5 @@ def _files(incomplete: str) -> list[str]:
     return [
         prefix + path.name + ("/" if path.is_dir() else "")
         for path in shown
-        if path.is_dir() or path.suffix in (".yaml", ".yml")
+        if path.is_dir() or path.suffix in suffixes
     ]

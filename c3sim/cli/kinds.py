@@ -1,4 +1,4 @@
-"""What a name or a file is: node, workload, study or strategy."""
+"""What a name or a file is: node, workload, study, model or strategy."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from typing import Literal
 
 __all__ = ["kind_of"]
 
-_KINDS: tuple[Literal["node", "workload", "study"], ...] = ("node", "workload", "study")
+_KINDS: tuple[Literal["node", "workload", "study", "model"], ...] = ("node", "workload", "study", "model")
 _SIGNS = {
     "tasks": "workload",
     "scenarios": "study",
     "axes": "study",
+    "linked": "study",
+    "search": "study",
+    "serving": "study",
     "links": "node",
     "like": "node",
+    "kv_heads": "model",
 }  # a key that tells the kind
 
 
@@ -49,6 +53,6 @@ def _kind_of_file(path: Path) -> str:
     if not found:
         wanted = ", ".join(f"{key} ({kind})" for key, kind in _SIGNS.items())
         raise InputError(
-            f"neither node, workload nor study; needs one of the fields {wanted}", "", display(path)
+            f"neither node, workload, study nor model; needs one of the fields {wanted}", "", display(path)
         )
     return found

@@ -11,17 +11,17 @@ from c3sim.cli.options import Json
 
 __all__ = ["list_names"]
 
-Lists = Literal["nodes", "workloads", "studies", "strategies"]
+Lists = Literal["nodes", "workloads", "studies", "models", "strategies"]
 
 
 def list_names(
     what: Annotated[
         Lists | None,
-        typer.Argument(metavar="[nodes|workloads|studies|strategies]", help="Left out: all of them."),
+        typer.Argument(metavar="[nodes|workloads|studies|models|strategies]", help="Left out: all of them."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Names of the nodes, workloads, studies and strategies that come with c3sim.
+    """Names of the nodes, workloads, studies, language models and strategies that come with c3sim.
 
     \b
     Examples:
@@ -59,16 +59,18 @@ def _entries(name: str) -> list[dict[str, str]]:
 def _description(kind: Any, name: str) -> str:
     """The file's own words; a file that does not load says so here and stops nobody."""
     from c3sim.errors import C3simError
-    from c3sim.loading import load_hardware, load_study, load_workload
+    from c3sim.loading import load_hardware, load_model, load_study, load_workload
 
     try:
         if kind == "node":
             return load_hardware(name).node.description
+        if kind == "model":
+            return load_model(name).description
         return (load_workload(name) if kind == "workload" else load_study(name)).description
     except C3simError as error:
         return f"does not load: {str(error).splitlines()[0]}"
 
 
-_LISTS: dict[str, Literal["node", "workload", "study"] | None] = {
-    "nodes": "node", "workloads": "workload", "studies": "study", "strategies": None,
+_LISTS: dict[str, Literal["node", "workload", "study", "model"] | None] = {
+    "nodes": "node", "workloads": "workload", "studies": "study", "models": "model", "strategies": None,
 }  # fmt: skip

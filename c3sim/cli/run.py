@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json, NodeName, Plot, Settings, StrategyName, WorkloadName, settings
+
+if TYPE_CHECKING:
+    from c3sim.sweeps.uncertainty import Band
 
 __all__ = ["run"]
 
@@ -21,6 +24,16 @@ def run(
         str | None, typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev.")
     ] = None,
     plot: Plot = None,
+    uncertainty: Annotated[
+        bool,
+        typer.Option(
+            "--uncertainty", help="The band that the intervals of the node's parameters leave; many runs."
+        ),
+    ] = False,
+    samples: Annotated[int, typer.Option("--samples", min=2, help="Of --uncertainty.")] = 200,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Of --uncertainty: the same seed, the same band.")
+    ] = 1,
     as_json: Json = False,
 ) -> None:
     """Run WORKLOAD once: times of every task, alone and together.
@@ -31,6 +44,7 @@ def run(
       c3sim run gemm-beside-all-gather --strategy rp:32 --plot timeline.png
       c3sim run gemm-beside-all-gather --set task.gather.size='1 GiB' --set links.bandwidth='96 GB/s'
       c3sim run my-workload.yaml --node teaching-4 --trace run.pftrace --json
+      c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
     """
     changes = settings(set_)
     _check_files(trace, plot)
@@ -47,12 +61,40 @@ def run(
 
         plot_timeline(result, plot)
         say(f"wrote {plot}")
+    band = _band(workload, node, strategy, changes, samples, seed) if uncertainty else None
     if as_json:
-        emit_json(result.to_dict())
-    else:
-        from c3sim.output.tables import print_run
+        emit_json(result.to_dict() | ({"uncertainty": band.to_dict()} if band else {}))
+        return
+    from c3sim.output.layout import show
+    from c3sim.output.tables import print_run
 
-        print_run(result)
+    print_run(result)
+    if band:
+        from c3sim.output.sensitivity_tables import band_table
+        from c3sim.sweeps.outputs import read_output
+
+        show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
+
+
+def _band(
+    workload: str, node: str | None, strategy: str, changes: dict[str, str], samples: int, seed: int
+) -> Band:
+    """What the prediction may be, given the intervals of the parameters that are not set by hand."""
+    from dataclasses import replace
+
+    from c3sim.aliases import canonical
+    from c3sim.api import prepare
+    from c3sim.cli.sweep_progress import sweep_progress
+    from c3sim.loading import load_hardware, load_workload
+    from c3sim.sweeps.uncertainty import uncertainty
+
+    loaded = load_hardware(node or load_workload(workload).node)
+    plain, on = prepare(workload, loaded, changes)
+    but = {canonical(path) for path in changes}
+    with sweep_progress("samples") as tell:
+        return uncertainty(
+            plain, replace(loaded, node=on), strategy, samples=samples, seed=seed, but=but, watcher=tell
+        )
 
 
 def _check_files(trace: str | None, plot: str | None) -> None:

@@ -16,7 +16,7 @@ def schema(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", help="node, gpu, workload, study or record.", autocompletion=complete.kinds
+            metavar="KIND", help="node, gpu, workload, study, model or record.", autocompletion=complete.kinds
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="As always: a schema is JSON.")] = False,

@@ -12,7 +12,10 @@ from c3sim.cli.kinds import kind_of
 from c3sim.cli.options import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from c3sim.cli.spec_values import Row
+    from c3sim.specs.study import Values
 
 __all__ = ["show"]
 
@@ -22,7 +25,7 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A node, workload, study or strategy, or the path of a YAML file.",
+            help="A node, workload, study, language model or strategy, or the path of a YAML file.",
             autocompletion=complete.shown,
         ),
     ],
@@ -39,7 +42,8 @@ def show(
       c3sim show conccl --json
     """  # fmt: skip
     kind = kind_of(name)
-    data, parts = {"node": _node, "workload": _workload, "study": _study, "strategy": _strategy}[kind](name)
+    makers = {"node": _node, "workload": _workload, "study": _study, "model": _model, "strategy": _strategy}
+    data, parts = makers[kind](name)
     if as_json:
         emit_json({"kind": kind, **data})
         return
@@ -89,11 +93,64 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     for scenario in study.scenarios:
         changes = ", ".join(f"{path}={value}" for path, value in scenario.set.items())
         add_row(table, scenario.name, scenario.label, changes)
-    axes = "\n".join(f"axis {path}: {', '.join(map(str, values))}" for path, values in study.axes.items())
-    about = f"node {study.node}, workload {study.workload or 'of each scenario'}"
+    axes = "\n".join(
+        _axis("axis", study.axes) + [line for entry in study.linked for line in _axis("linked", entry)]
+    )
+    limits = "\n".join(f"constraint {text}" for text in study.constraints)
+    costs = "\n".join(f"cost {name} = {text}" for name, text in study.costs.items())
+    what = (
+        f"serving {study.serving.model}"
+        if study.serving
+        else f"workload {study.workload or 'of each scenario'}"
+    )
+    about = f"node {study.node}, {what}"
     ways = f"strategies {', '.join(study.strategies)}\noutputs {', '.join(study.outputs)}"
     source = f"source: {study.source}" if study.source else ""
-    return data, [study.description, source, about, ways, axes, table if study.scenarios else ""]
+    return data, [
+        study.description,
+        source,
+        about,
+        ways,
+        axes,
+        limits,
+        costs,
+        table if study.scenarios else "",
+    ]
+
+
+def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
+    """A line per axis."""
+
+    def values(given: Values) -> str:
+        if isinstance(given, tuple):
+            return ", ".join(map(str, given))
+        steps = (
+            f"in {given.steps} steps"
+            if given.steps
+            else f"by a factor of {given.factor:g}"
+            if given.factor
+            else ""
+        )
+        return f"{given.start} to {given.to} {steps}{', logarithmic' if given.log else ''}".rstrip()
+
+    return [f"{word} {path}: {values(given)}" for path, given in axes.items()]
+
+
+def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
+    from c3sim.loading import load_model
+    from c3sim.output.layout import add_row, make_table
+    from c3sim.output.text import size
+    from c3sim.shapes import fields_of
+
+    model = load_model(name)
+    data = model.model_dump(mode="json", by_alias=True)
+    table = make_table(["field", "value", "what it is"], [])
+    for field, shape in fields_of(type(model)).items():
+        if field not in ("schema", "name", "description", "source"):
+            add_row(table, field, str(data[field]), shape.description)
+    derived = f"weights {size(model.weight_bytes)}; KV {size(model.kv_bytes)} per token and layer"
+    data |= {"weight_bytes": model.weight_bytes, "kv_bytes": model.kv_bytes}
+    return data, [model.description, f"source: {model.source}", table, derived]
 
 
 def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:

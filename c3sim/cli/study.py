@@ -9,12 +9,14 @@ import typer
 
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Json, NodeName, Plot
+from c3sim.cli.options import Json, NodeName, Plot, settings
 
 if TYPE_CHECKING:
     from c3sim.specs.study import Study
 
 __all__ = ["study"]
+
+DRAWN = {"c3", "c3_variants", "dma_variants", "kv_fetch"}  # outputs that have a picture
 
 
 def study(
@@ -27,6 +29,14 @@ def study(
         ),
     ],
     node: NodeName = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Set one value in every scenario, as in serving.hit_rate=0.9; [a, b] crosses several. May be repeated.",
+        ),
+    ] = None,
     plot: Plot = None,
     out: Annotated[
         str | None,
@@ -54,17 +64,20 @@ def study(
       c3sim study conccl --out results
       c3sim study conccl --no-band --plot conccl.png --json > conccl.json
       c3sim study dma-latte --plot variants.png
+      c3sim study kv-fetch --set serving.hit_rate=[0.5,0.75,1] --set serving.layout=per_layer --plot kv.png
+      c3sim study c3-latte --out results
       c3sim study my-sweep.yaml --jobs 2
     """
     from c3sim.loading import load_study
 
+    values = settings(set_)
     loaded = load_study(name)
     _check_outputs(loaded, plot, out)
     from c3sim.api import study as run_study
     from c3sim.cli.progress import progress
 
     with progress() as tell:
-        result = run_study(name, node=node, band=band, n_jobs=jobs, progress=tell)
+        result = run_study(name, node=node, set=values, band=band, n_jobs=jobs, progress=tell)
     if plot:
         _draw(result, plot)
     if out:
@@ -87,10 +100,9 @@ def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
 
     if plot:
         check_picture(plot)
-        if not {"c3", "dma_variants"} & set(loaded.outputs):
-            message = (
-                f"study {loaded.name!r} has nothing to draw; pictures need the output 'c3' or 'dma_variants'"
-            )
+        if not DRAWN & set(loaded.outputs):
+            drawn = " or ".join(repr(name) for name in sorted(DRAWN))
+            message = f"study {loaded.name!r} has nothing to draw; pictures need the output {drawn}"
             raise InputError(message, "--plot")
     if out:
         folder = Path(out)
@@ -119,14 +131,17 @@ def _write_all(result: dict[str, Any], folder: Path) -> None:
     write_text(f"{base}.txt", report_text(result))
     write_text(f"{base}.json", json.dumps(result, indent=2, allow_nan=False) + "\n")
     say(f"wrote {base}.txt\nwrote {base}.json")
-    if "strategies" in result or "phases" in result:
+    if {"strategies", "phases", "claims", "choosers"} & set(result):
         _draw(result, f"{base}.png")
 
 
 def _draw(result: dict[str, Any], path: str) -> None:
+    from c3sim.output.plot_c3_variants import plot_c3_variants
+    from c3sim.output.plot_kv import plot_kv
     from c3sim.output.plot_study import plot_study
     from c3sim.output.plot_variants import plot_variants
 
-    draw = plot_variants if "phases" in result else plot_study
+    by_key = {"phases": plot_variants, "choosers": plot_c3_variants, "claims": plot_kv}
+    draw = next((function for key, function in by_key.items() if key in result), plot_study)
     draw(result, path)
     say(f"wrote {path}")

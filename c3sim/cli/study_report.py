@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from c3sim.output.c3_variant_tables import c3_variant_parts
+from c3sim.output.kv_tables import kv_parts
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.study_tables import scenario_table, study_table
 from c3sim.output.text import MISSING, figures, percent, times
@@ -20,6 +22,10 @@ def report(study: Mapping[str, Any]) -> list[Any]:
     """The tables of *study*, what matters most last."""
     if "phases" in study:
         return variant_parts(study)
+    if "claims" in study:
+        return kv_parts(study)
+    if "choosers" in study:
+        return c3_variant_parts(study)
     if "strategies" not in study:
         return [_rows_table(study)]
     parts = [scenario_table(study)]

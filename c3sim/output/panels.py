@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from c3sim.energy import COMPONENTS
 from c3sim.output import look
-from c3sim.output.steps import average, extended
+from c3sim.output.steps import average, extended, mean
 from c3sim.output.text import figures, percent, times
-from c3sim.result import Counter, TaskResult
+from c3sim.result import Counter, TaskResult, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PANELS", "Panel", "Scale", "draw_lanes", "draw_panel"]
+__all__ = ["PANELS", "Panel", "Scale", "counter_of", "draw_lanes", "draw_panel"]
 
 
 class Scale(NamedTuple):
@@ -53,6 +54,15 @@ PANELS = (
 # Paul Tol, "Colour Schemes" (2021), muted: other colours than those of tasks.
 TONES = ("#332288", "#88CCEE", "#44AA99", "#117733", "#DDCC77", "#CC6677", "#AA4499", "#bbbbbb")
 SHADES = dict(zip(COMPONENTS, TONES, strict=True))
+
+
+def counter_of(timeline: Timeline, gpu: str, name: str) -> Counter | None:
+    """The counter *name* of *gpu*; for "link" the mean over its outgoing links."""
+    if name != "link":
+        return next((counter for counter in timeline.counters if counter.name == f"{gpu}.{name}"), None)
+    pattern = re.compile(re.escape(gpu) + r"\.link\[\d+\]\.out")
+    links = [counter for counter in timeline.counters if pattern.fullmatch(counter.name)]
+    return mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link") if links else None
 
 
 def draw_lanes(axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str, str], scale: Scale) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.output import look
-from c3sim.output.panels import PANELS, Scale, draw_lanes, draw_panel
-from c3sim.output.steps import mean
+from c3sim.output.panels import PANELS, Scale, counter_of, draw_lanes, draw_panel
 from c3sim.output.text import percent, time_unit, times
-from c3sim.result import Counter, Result, Timeline
+from c3sim.result import Result, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +42,7 @@ def plot_timeline(result: Result, path: str | os.PathLike[str] | None = None, gp
 def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     from matplotlib.figure import Figure
 
-    found = ((panel, _counter(timeline, gpu, panel.counter)) for panel in PANELS)
+    found = ((panel, counter_of(timeline, gpu, panel.counter)) for panel in PANELS)
     panels = [
         (panel, counter)
         for panel, counter in found
@@ -114,12 +112,3 @@ def _columns(labels: Sequence[str]) -> int:
     """How many keys of the legend go in one row of the picture, by the width of their letters."""
     widths = [0.62 + 0.085 * len(label) for label in labels]  # inches
     return len(labels) if sum(widths) < WIDTH - 0.3 else max(1, int((WIDTH - 0.3) // max(widths)))
-
-
-def _counter(timeline: Timeline, gpu: str, name: str) -> Counter | None:
-    """The counter *name* of *gpu*; for "link" the mean over its outgoing links."""
-    if name != "link":
-        return next((counter for counter in timeline.counters if counter.name == f"{gpu}.{name}"), None)
-    pattern = re.compile(re.escape(gpu) + r"\.link\[\d+\]\.out")
-    links = [counter for counter in timeline.counters if pattern.fullmatch(counter.name)]
-    return mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link") if links else None

@@ -18,7 +18,7 @@ from functools import partial
 
 from c3sim.models.dma import engine_rate, engine_work
 from c3sim.processes.context import Context
-from c3sim.processes.dma_copies import DmaCopy, traffic
+from c3sim.processes.dma_copies import HOST, DmaCopy, traffic
 from c3sim.processes.dma_engines import Step, Turn
 from c3sim.specs.dma_engines import Operation
 
@@ -83,7 +83,8 @@ def copy_step(
                 traffic=traffic(context.node, copy, work), clocked=0.0, done=moved,
             )  # fmt: skip
 
-        _decode(context, decoded, packets)
+        reads = context.node.host.read_latency if copy.source == HOST else 0.0  # the engine waits for them
+        _decode(context, decoded, packets, reads)
 
     return _step(context, copy.gpu, copy.engine, copy.queue, copy.op, run, packets)
 
@@ -161,10 +162,11 @@ def _step(
     return Step(gpu, engine, queue, op, engines.latency - _signal(context), size, run, packets)
 
 
-def _decode(context: Context, then: Callable[[], None], packets: int = 1) -> None:
-    time = context.node.gpu.dma_engines.packet_time
+def _decode(context: Context, then: Callable[[], None], packets: int = 1, more: float = 0.0) -> None:
+    """Decode *packets*, and be busy for *more* s."""
+    time = packets * context.node.gpu.dma_engines.packet_time + more
     if time:
-        context.after(packets * time, then)
+        context.after(time, then)
     else:
         then()
 

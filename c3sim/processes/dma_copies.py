@@ -31,7 +31,8 @@ class DmaCopy:
     """*size* bytes from GPU *source* to *destination* by *queue* of *engine* of *gpu*.
 
     *mirrored*: every GPU does the same, so what arrives here is drawn here, as part of this copy. *also*: further
-    destinations of the same bytes (*op* broadcast). *op* swap: as many bytes go the other way, by the same command.
+    destinations of the same bytes (*op* broadcast). *op* swap: as many bytes go the other way, by the same command; *touching*:
+    of a mirrored swap, how many swaps touch the memory of *gpu* for each that it submits, those of its peers included.
     *op* reduce: the bytes are added to what lies at the destination.
     """
 
@@ -44,6 +45,7 @@ class DmaCopy:
     also: tuple[int, ...] = ()
     op: Operation = "copy"
     queue: int = 0
+    touching: float = 1.0
 
     @property
     def pull(self) -> bool:
@@ -152,8 +154,10 @@ def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:
     )
     if copy.mirrored:
         read, written = 1.0 + reads_there, float(len(ways))
+        if swap:
+            read = written = copy.touching
         return Traffic(
-            cache=read + written, hbm_read=read, hbm_write=written, inserted=1.0 + written, ports=ports, engine=engine
+            cache=read + written, hbm_read=read, hbm_write=written, inserted=read + written - reads_there, ports=ports, engine=engine
         )  # fmt: skip
     if swap:
         return Traffic(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from c3sim.processes.context import Context
@@ -59,6 +60,7 @@ def program_steps(
     ends = {(engine, command.queue): command for engine, command in zip(numbers, program, strict=True)}
     told = {place: command.op in ("atomic", "fence") for place, command in ends.items()}
     queues = context.node.gpu.dma_engines.queues
+    swaps = sum(command.op == "swap" for command in program)
     steps = []
     for engine, command in zip(numbers, program, strict=True):
         number = (command.queue + queue) % queues
@@ -76,6 +78,10 @@ def program_steps(
             )
         else:
             copy = _copy(context.node, gpu, command, engine, number, mirrored=mirrored)
+            if (
+                mirrored and command.op == "swap"
+            ):  # of its n - 1 swaps, the others were submitted by its peers
+                copy = replace(copy, touching=(context.node.gpus - 1) / swaps)
             step = copy_step(context, name, copy, signalled=not told[engine, command.queue])
         steps.append(step)
     return steps

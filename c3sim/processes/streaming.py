@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from c3sim.machine import GpuState, Traffic
 from c3sim.models.caches import cache_share, serving_level
 from c3sim.models.links import route
@@ -96,12 +98,14 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
     local = ends == ("gpu", "gpu")
     peer = node.peer(gpu, task.peer)
     bound = spec.compute_units.copy_bandwidth if local else spec.compute_units.remote_bandwidth
+    abreast = min(workgroups, spec.compute_unit_count)  # that share what can be read of the host
+    most = node.host.kernel_read_bandwidth / abreast / part if task.source == "host" else inf
 
     def cost(crowd: int, together: int) -> TileCost:
         time = (2 if local else 1) * part * crowd / (bound * spec.clock.maximum)
 
         def rate(state: GpuState) -> float:
-            return state.clock * state.memory / time
+            return min(state.clock * state.memory / time, most)
 
         if local:
             moved = 2 * part

@@ -217,7 +217,8 @@ class TaskRuns:
             program = collective_program(context.node, gpu, task)
             steps = program_steps(
                 context, self.words, name, gpu, program,
-                mirrored=task.variant != "swap", queue=stream_queue(context, name),
+                mirrored=task.variant != "swap" or context.node.gpus > 2,  # of two, one GPU submits the only swap
+                queue=stream_queue(context, name),
             )  # fmt: skip
 
         def ended() -> None:

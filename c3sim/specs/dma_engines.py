@@ -27,6 +27,10 @@ class DmaEngines(Spec):
         " on the odd ones; 0: the others do it"
     )
     per_peer: Count = Field(description="engines that can share what goes to one peer")
+    commands: tuple[Operation, ...] = Field(
+        min_length=1,
+        description="what a program can ask of an engine; prelaunch needs poll; reduce: see reduce_bandwidth",
+    )
     queues: Count = Field(description="queues (rings) of one engine; it takes a command from each in turn")
     stream_queues: Count = Field(
         description="queues of one engine that the runtime deals streams, and further parts of one copy, to"

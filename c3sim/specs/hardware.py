@@ -221,6 +221,13 @@ class Host(Spec):
     doorbell_time: Time = Field(description="host thread busy per doorbell of a DMA queue")
     signal_time: Time = Field(description="host thread busy to see one completion signal that it polls")
     link_bandwidth: Bandwidth = Field(description="usable host link rate, one direction, one GPU")
+    read_latency: Time = Field(
+        description="how long a DMA engine that copies from host memory waits for the first byte; it begins a copy from"
+        " there when the reads of the one before have come back"
+    )
+    kernel_read_bandwidth: Bandwidth = Field(
+        description="what the compute units of one GPU read over the host link at most, all together"
+    )
 
 
 class Node(Spec):

@@ -1,4 +1,7 @@
-"""Schema 1 of a study: scenarios listed one by one, or axes to cross; strategies; outputs. One schema for both."""
+"""Schema 1 of a study: scenarios listed one by one, or axes to cross; strategies; outputs. One schema for both.
+
+``c3sim study`` and ``c3sim sweep`` run the same file; ``c3sim optimise`` reads its ``search`` as well.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-__all__ = ["Scenario", "Study"]
+from c3sim.specs.quantities import Count
+from c3sim.specs.serving import Serving
+
+__all__ = ["Range", "Scenario", "Search", "Study", "Values"]
 
 
 class Spec(BaseModel):
@@ -22,6 +28,35 @@ class Scenario(Spec):
     set: dict[str, Any] = {}
 
 
+class Range(Spec):
+    """Values from one end to the other, both included; the ends are written as any value, with a unit."""
+
+    start: Any = Field(alias="from")
+    to: Any
+    steps: int | None = Field(None, ge=2, description="how many values, both ends included")
+    factor: float | None = Field(None, gt=1, description="from one value to the next, instead of steps")
+    log: bool = Field(False, description="with steps: equal ratios instead of equal differences")
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+Values = tuple[Any, ...] | Range
+
+
+class Search(Spec):
+    """What ``c3sim optimise`` may change, and what it is to reach."""
+
+    knobs: dict[str, Values] = Field(
+        min_length=1, description="path -> choices, or a range; one without steps and factor is continuous"
+    )
+    objectives: dict[str, Literal["maximise", "minimise", "maximize", "minimize"]] = Field(
+        min_length=1, description="outputs and costs -> direction"
+    )
+    sampler: Literal["nsga2", "tpe"] = "nsga2"
+    trials: Count = Field(200, description="designs to try")
+    generation: Count = Field(20, description="designs chosen at a time, each from the results before them")
+    seed: int = Field(1, ge=0)
+
+
 class Study(Spec):
     schema_version: Literal[1] = Field(alias="schema")
     name: str
@@ -29,12 +64,27 @@ class Study(Spec):
     source: str = ""
     node: str = "mi300x-8"
     workload: str | None = Field(None, description="default workload of the scenarios")
+    serving: Serving | None = Field(
+        None,
+        description="instead of a workload: requests to an inference engine; paths serving.hit_rate and so on",
+    )
     scenarios: tuple[Scenario, ...] = ()
-    axes: dict[str, tuple[Any, ...]] = Field(
-        {}, description="path -> values; crossed with each other and the scenarios"
+    axes: dict[str, Values] = Field(
+        {}, description="path -> values or a range; crossed with each other and the scenarios"
+    )
+    linked: tuple[dict[str, Values], ...] = Field(
+        (), description="axes of several paths that move together, value by value"
+    )
+    constraints: tuple[str, ...] = Field(
+        (),
+        description="expressions over paths, scenario and strategy; points where one is false are left out",
+    )
+    costs: dict[str, str] = Field(
+        {}, description="name -> expression over paths, such as an area proxy; outputs may name it"
     )
     strategies: tuple[str, ...] = ("base",)
     outputs: tuple[str, ...] = ("wall_s", "speedup", "fraction_of_ideal", "own_fraction")
+    search: Search | None = Field(None, description="for c3sim optimise")
     published: dict[str, Any] = Field(
         {}, description="figures to show beside, with their source; never inputs"
     )
@@ -42,6 +92,10 @@ class Study(Spec):
 
     @model_validator(mode="after")
     def _has_something_to_run(self) -> Study:
+        if self.serving is not None:
+            if self.workload is not None or any(s.workload is not None for s in self.scenarios):
+                raise ValueError("a study of serving has no workload; leave it out")
+            return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")
         if self.workload is None and not self.scenarios:

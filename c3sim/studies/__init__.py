@@ -6,6 +6,10 @@
     summary.py           studies of one GEMM beside one collective: classes, means, fractions of ideal
     characterisation.py  isolated behaviour that publications report: CUs taken away, saturation, DMA against CUs
     variants.py          collectives on DMA engines by variant and size, and the phases of one copy
+    c3_variants.py       the same beside a GEMM: which wins, and the regret of ways to choose
+    kv_fetch.py          KV fetched from host memory by four methods: latency and throughput of serving
+    serving_cases.py     a study of serving: what is served, on which node
+    settings.py          values given for a whole study
     band.py              the means over other admissible tables of pairs
 
 A study lists scenarios, axes, strategies and outputs; a packaged one differs from a sweep only in what it lists.

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.loading import load_hardware, load_workload
-from c3sim.paths import set_value
+from c3sim.expressions import parse_expression
+from c3sim.loading import LoadedStudy, load_hardware, load_workload
+from c3sim.paths import get_value, set_value
 from c3sim.placement_checks import check_on_node
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Scenario, Study
 from c3sim.specs.workload import Collective, Gemm, Workload
+from c3sim.sweeps.axes import axis_groups
 
 __all__ = ["Case", "gather_of", "gemm_of", "study_cases"]
 
@@ -30,8 +33,12 @@ class Case:
 
 
 def study_cases(study: Study, node: Node | None = None) -> list[Case]:
-    """Scenarios crossed with axes, the last axis fastest. *node* replaces the study's. Raises InputError."""
+    """Scenarios crossed with axes, the last axis fastest, less what constraints leave out. *node* replaces the study's.
+
+    Raises InputError.
+    """
     base_node = node or load_hardware(study.node).node
+    tests = [parse_expression(text) for text in study.constraints]
     workloads: dict[str, Workload] = {}
     cases = []
     for scenario in study.scenarios or (Scenario(name=study.name),):
@@ -39,10 +46,26 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
         assert name is not None  # the schema asks for one of them
         if name not in workloads:
             workloads[name] = load_workload(name)
-        for values in product(*study.axes.values()):
-            point = dict(zip(study.axes, values, strict=True))
-            cases.append(_case(study, scenario, base_node, workloads[name], point))
+        groups = axis_groups(LoadedStudy(study=study), base_node, [workloads[name]])
+        for places in product(*(range(len(group[0].values)) for group in groups)):
+            point = {
+                axis.written: axis.texts[place]
+                for group, place in zip(groups, places, strict=True)
+                for axis in group
+            }
+            case = _case(study, scenario, base_node, workloads[name], point)
+            if all(test.value(partial(_value, case, scenario.name)) for test in tests):
+                cases.append(case)
     return cases
+
+
+def _value(case: Case, scenario: str, name: str) -> Any:
+    """What an expression asks of a case."""
+    if name == "strategy":
+        raise InputError(
+            "all strategies of a case are run together; 'c3sim sweep' takes constraints on it", "constraints"
+        )
+    return scenario if name == "scenario" else get_value(case.node, case.workload, name)
 
 
 def _case(study: Study, scenario: Scenario, node: Node, workload: Workload, point: Mapping[str, Any]) -> Case:

@@ -101,7 +101,7 @@ def _saturation(case: Case) -> Figure:
 def _dma_ratio(case: Case, size: float) -> float:
     """Time alone on DMA engines over time alone on compute units, of *size* bytes."""
     name, base = gather_of(case)[0], with_tasks(_base(case), {gather_of(case)[0]: {"size": size}})
-    return isolated(case.node, on_dma(base), name).end / isolated(case.node, base, name).end
+    return isolated(case.node, on_dma(base, case.node), name).end / isolated(case.node, base, name).end
 
 
 def _mean(values: Sequence[float]) -> Figure | None:

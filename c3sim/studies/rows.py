@@ -11,6 +11,7 @@ from c3sim.prepared import run_prepared
 from c3sim.result import Result
 from c3sim.strategies import exhaustive
 from c3sim.studies.cases import Case
+from c3sim.sweeps.outputs import FIELDS, TASK_FIELDS
 
 __all__ = ["Progress", "Row", "evaluate", "rows_of"]
 
@@ -73,8 +74,11 @@ def _rows_of_each(cases: Sequence[Case], strategies: Sequence[str]) -> list[list
 
 
 def _fields(result: Result) -> Row:
-    return {
-        "wall_s": result.wall_s, "serial_s": result.serial_s, "ideal_speedup": result.ideal_speedup,
-        "speedup": result.speedup, "fraction_of_ideal": result.fraction_of_ideal,
-        "own_fraction": result.own_fraction, "energy_j": result.energy_j,
-    }  # fmt: skip
+    """Every output of single points, those of tasks as ``tasks.gather.slowdown``."""
+    whole = {name: getattr(result, name) for name in FIELDS}
+    of_tasks = {
+        f"tasks.{task}.{name}": getattr(found, name)
+        for task, found in result.tasks.items()
+        for name in TASK_FIELDS
+    }
+    return {**whole, **of_tasks}

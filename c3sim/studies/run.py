@@ -8,25 +8,27 @@ from typing import Any
 
 from c3sim.conform import Leaf
 from c3sim.errors import InputError
+from c3sim.expressions import parse_expression
 from c3sim.hints import unknown
 from c3sim.loading import load_hardware, load_study
+from c3sim.paths import get_value
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.strategies import STRATEGIES
 from c3sim.studies.band import bands
+from c3sim.studies.c3_variants import c3_variant_study
 from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.characterisation import characterise
+from c3sim.studies.kv_fetch import kv_study
 from c3sim.studies.rows import Progress, Row, evaluate
+from c3sim.studies.serving_cases import serving_cases
+from c3sim.studies.settings import with_settings
 from c3sim.studies.summary import auto_summary, by_strategy, scenario_entry, strategy_means
 from c3sim.studies.variant_energy import intervals_of, variant_energy
 from c3sim.studies.variants import variant_study
+from c3sim.sweeps.outputs import output_names
 
-__all__ = ["OUTPUTS", "run_study"]
-
-#: Per row; and of the whole study (each needs one GEMM and one collective per scenario).
-PER_ROW = ("wall_s", "serial_s", "ideal_speedup", "speedup", "fraction_of_ideal", "own_fraction", "energy_j")
-WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants")
-OUTPUTS = (*PER_ROW, *WHOLE)
+__all__ = ["run_study"]
 
 
 def run_study(
@@ -35,22 +37,29 @@ def run_study(
     node: Node | None = None,
     provenance: Mapping[str, Leaf] = MappingProxyType({}),
     strategies: Sequence[str] | None = None,
+    settings: Mapping[str, object] | None = None,
     band: bool = True,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Run *study*; *node* and *strategies* replace its own, *band* = False skips the band. Raises InputError.
+    """Run *study*; *node* and *strategies* replace its own, *settings* are values by path (settings.py), *band* = False
+    skips the band. Raises InputError.
 
     *provenance*: what the file says about the numbers of *node*; without it nothing is known of their intervals.
 
     The result has ``name``, ``node``, ``rows`` (one per case and strategy, with the study's outputs), ``published``,
     and, as far as its outputs ask for them, ``strategies`` and ``scenarios`` (``c3``), ``auto``, ``characterisation``.
     With ``dma_variants``, which stands alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``, and
-    ``energy`` is that of :mod:`c3sim.studies.variant_energy`.
+    ``energy`` is that of :mod:`c3sim.studies.variant_energy`; with ``c3_variants``, likewise, those of
+    :mod:`c3sim.studies.c3_variants`, with ``choosers``.
     """
+    study = with_settings(study, settings or {})
     names = tuple(strategies or study.strategies)
     _check(study, names)
+    if study.serving is not None:
+        return _serving(study, node, progress)
     cases = study_cases(study, node)
+    outputs = output_names(study.outputs, study.costs, [case.workload for case in cases])
     if "dma_variants" in study.outputs:
         published = study.published if cases[0].node.name == study.node else {}  # of that node only
         found = variant_study(cases, published, progress)
@@ -59,11 +68,16 @@ def run_study(
             "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
             **found, "energy": variant_energy(cases, found["rows"], ends, published.get("power", {}), progress), "published": published,
         }  # fmt: skip
+    if "c3_variants" in study.outputs:
+        return {
+            "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
+            **c3_variant_study(cases, names, n_jobs, progress), "published": study.published,
+        }  # fmt: skip
     rows = evaluate(cases, names, what="scenarios", n_jobs=n_jobs, progress=progress)
     result: dict[str, Any] = {
         "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
         "rows": [
-            {"scenario": case.name, **case.point, **_shown(row, study.outputs)}
+            {"scenario": case.name, **case.point, **_shown(study, case, row, outputs)}
             for case, entries in zip(cases, rows, strict=True)
             for row in entries
         ],
@@ -72,7 +86,7 @@ def run_study(
     if "c3" in study.outputs:
         result |= _pairs(cases, rows)
         if band and "band" in study.outputs:
-            pool = study_cases(load_study(f"{study.name}-pool"), node)
+            pool = study_cases(with_settings(load_study(f"{study.name}-pool"), settings or {}), node)
             drawn = bands(cases, pool, names, n_jobs=n_jobs, progress=progress)
             for name, edges in drawn.items():
                 result["strategies"][name]["band"] = edges
@@ -83,6 +97,16 @@ def run_study(
     return result
 
 
+def _serving(study: Study, node: Node | None, progress: Progress | None) -> dict[str, Any]:
+    """A study of serving, output ``kv_fetch``: the rows of :mod:`c3sim.studies.kv_fetch`, with ``copies`` and ``claims``."""
+    cases = serving_cases(study, node)
+    published = study.published if cases[0].node.name == study.node else {}
+    return {
+        "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
+        **kv_study(cases, published, progress), "published": published,
+    }  # fmt: skip
+
+
 def _pairs(cases: Sequence[Case], rows: Sequence[Sequence[Row]]) -> dict[str, Any]:
     return {
         "strategies": {name: strategy_means(found) for name, found in by_strategy(rows).items()},
@@ -90,14 +114,22 @@ def _pairs(cases: Sequence[Case], rows: Sequence[Sequence[Row]]) -> dict[str, An
     }
 
 
-def _shown(row: Row, outputs: Sequence[str]) -> Row:
-    return {key: row[key] for key in ("strategy", "chosen", *(name for name in PER_ROW if name in outputs))}
+def _shown(study: Study, case: Case, row: Row, outputs: Sequence[str]) -> Row:
+    """The strategy, and the *outputs* of single rows: a task that the case has not, has none."""
+
+    def cost(text: str) -> float:
+        words = {"scenario": row["scenario"], "strategy": row["strategy"]}
+        return parse_expression(text).number(
+            lambda name: words[name] if name in words else get_value(case.node, case.workload, name)
+        )
+
+    values = {name: cost(study.costs[name]) if name in study.costs else row.get(name) for name in outputs}
+    return {"strategy": row["strategy"], "chosen": row["chosen"], **values}
 
 
 def _check(study: Study, strategies: Sequence[str]) -> None:
-    for index, output in enumerate(study.outputs):
-        if output not in OUTPUTS:
-            raise InputError(unknown("output", output, OUTPUTS), f"outputs[{index}]")
+    if (study.serving is not None) != ("kv_fetch" in study.outputs):
+        raise InputError("output 'kv_fetch' and serving belong together; give both or neither", "outputs")
     for index, name in enumerate(strategies):
         if name.partition(":")[0] not in STRATEGIES:
             raise InputError(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median, quantiles
 from typing import Any
 
+from c3sim.dma_variants import variants
 from c3sim.rewrites import on_compute_units, with_tasks
 from c3sim.runs import isolated, run_once
 from c3sim.specs.commands import Command
@@ -22,7 +23,6 @@ from c3sim.studies.variant_claims import claims
 __all__ = ["VARIANTS", "variant_study"]
 
 VARIANTS = ("pcpy", "bcst", "swap", "b2b")
-ONLY = {"bcst": "all_gather", "swap": "all_to_all"}
 
 
 def variant_study(
@@ -53,11 +53,12 @@ def variant_study(
 def _row(case: Case, speedups: Mapping[str, Any]) -> dict[str, Any]:
     name, task = gather_of(case)
     base = with_tasks(case.workload, {name: {"backend": "dma"}})
+    possible = {variant.name for variant in variants(case.node, task.op)}
     times = {
         variant + ending: _time(case.node, base, name, variant, prelaunched=bool(ending))
         for variant in VARIANTS
-        if ONLY.get(variant, task.op) == task.op
         for ending in ("", "_pl")
+        if variant + ending in possible
     }
     on_units = on_compute_units(base, case.node)
     columns, table = speedups.get("columns", {}).get(task.op, ()), speedups.get(task.op, {})

@@ -48,7 +48,7 @@ def test_no_command_shows_help(cli):
 
 def test_list_names_everything(cli):
     found = data_of(cli("list", "--json"))
-    assert list(found) == ["nodes", "workloads", "studies", "strategies"]
+    assert list(found) == ["nodes", "workloads", "studies", "models", "strategies"]
     assert {"mi300x-8", "teaching-4"} <= {entry["name"] for entry in found["nodes"]}
     assert [entry["name"] for entry in found["strategies"]] == list(STRATEGIES)
     assert all(entry["description"] for entries in found.values() for entry in entries)
@@ -57,7 +57,13 @@ def test_list_names_everything(cli):
 
 @pytest.mark.parametrize(
     ("what", "name"),
-    [("nodes", "mi300x-8"), ("workloads", "gemm-alone"), ("studies", "conccl"), ("strategies", "conccl_rp")],
+    [
+        ("nodes", "mi300x-8"),
+        ("workloads", "gemm-alone"),
+        ("studies", "conccl"),
+        ("models", "llama-3-8b"),
+        ("strategies", "conccl_rp"),
+    ],
 )
 def test_list_of_one_kind(cli, what, name):
     assert name in cli("list", what).stdout

@@ -94,7 +94,7 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
     [
         ("c3sim stu", ["study"]),
         ("c3sim run gemm-al", ["gemm-alone"]),
-        ("c3sim run gemm-alone --strategy conccl_", ["conccl_rp"]),
+        ("c3sim run gemm-alone --strategy conccl_", ["conccl_rp", "conccl_latte"]),
         ("c3sim run gemm-alone --node teach", ["teaching-4", "teaching-cluster"]),
         ("c3sim compare gemm-alone --strategies base,sp_", ["base,sp_rp"]),
         ("c3sim study conccl-", ["conccl-pool"]),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from dma_cases import dma_cases
 from law_cluster_cases import across_nodes
 from law_nodes import at_most
 
@@ -69,6 +70,13 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
         "copy to the host on compute units": {
             "copy": {**COPY, "destination": "host", "executor": "kernel", "workgroups": 4}
         },
+        "copy from the host on compute units": {
+            "copy": {**COPY, "source": "host", "destination": "gpu", "executor": "kernel", "workgroups": 8}
+        },
+        "copies from the host in a batch": {
+            "tasks": {"copy": {**COPY, "bytes": "64 KiB", "source": "host", "destination": "gpu", "repeat": 8}},
+            "host": {"submission": "batch"},
+        },
         "copy to the host beside stream": {
             "stream": STREAM, "copy": {**COPY, "destination": "host"},
         },
@@ -106,69 +114,7 @@ def made(node: Node) -> dict[str, dict[str, Any]]:
             "host": {"launch": "eager"},
         },
         "eager all_gather": {"tasks": {"gather": GATHER}, "host": {"launch": "eager"}},
-        "DMA all_gather in a batch": {
-            "tasks": {"gather": {**GATHER, "backend": "dma"}}, "host": {"submission": "batch"},
-        },
-        "DMA all_gather by broadcasts, direct": {
-            "tasks": {"gather": {**GATHER, "backend": "dma", "variant": "bcst"}}, "host": {"submission": "direct"},
-        },
-        "DMA all_to_all by swaps, direct": {
-            "tasks": {"swap": {**swap, "backend": "dma", "variant": "swap"}}, "host": {"submission": "direct"},
-        },
-        "DMA all_gather back to back, one thread": {
-            "tasks": {"gather": {**GATHER, "backend": "dma", "variant": "b2b"}},
-            "host": {"submission": "direct", "threads": "single"},
-        },
-        "DMA program": {
-            "program": {
-                "kind": "commands",
-                "program": [
-                    {"op": "poll", "on": "ready", "engine": 1},
-                    {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1},
-                    {"op": "copy", "bytes": "2 MiB", "peer": peer, "engine": 0},
-                    {"op": "atomic", "on": "ready", "engine": 0},
-                ],
-            },
-        },
-        "DMA program of every kind of packet": {
-            "tasks": {
-                "program": {
-                    "kind": "commands",
-                    "program": [
-                        {"op": "timestamp", "on": "begin", "engine": 0},
-                        {"op": "broadcast", "bytes": "1 MiB", "peers": [1, peer] if peer > 1 else [1], "engine": 0},
-                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "direction": "pull", "engine": 0},
-                        {"op": "timestamp", "on": "end", "engine": 0},
-                        {"op": "atomic", "on": "moved", "peer": 1, "engine": 0},
-                        {"op": "poll", "on": "moved", "engine": 1},
-                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 1},
-                        {"op": "fence", "on": "done", "engine": 1, "value": 7},
-                        {"op": "poll", "on": "done", "engine": 0, "value": 7},
-                        {"op": "copy", "bytes": "1 MiB", "peer": "host", "engine": 0},
-                    ],
-                },
-            },
-            "host": {"submission": "direct"},
-        },
-        "two queues of a DMA engine": {
-            "tasks": {
-                "program": {
-                    "kind": "commands",
-                    "program": [
-                        {"op": "copy", "bytes": "1 MiB", "peer": 1, "engine": 0, "queue": queue} for queue in (0, 1, 0, 1)
-                    ],
-                },
-            },
-            "host": {"submission": "direct", "prelaunched": True},
-        },
-        "a program of one GPU that swaps": {
-            "tasks": {
-                "program": {
-                    "kind": "commands", "gpus": "first", "program": [{"op": "swap", "bytes": "1 MiB", "peer": 1}],
-                },
-            },
-            "host": {"submission": "direct", "prelaunched": True},
-        },
+        **dma_cases(GATHER, peer),
         "host step before gemm": {
             "think": {"kind": "host", "time": "20 us"}, "gemm": {**GEMM, "after": ["think"]},
         },

@@ -14,6 +14,7 @@ from shapes import TEACHING
 
 from c3sim.errors import InputErrors
 from c3sim.loading import load_hardware, parse_workload
+from c3sim.runs import run_traced
 from c3sim.simulation import Outcome, simulate
 from c3sim.specs.hardware import Node
 
@@ -79,6 +80,25 @@ def test_a_gpu_without_swaps_of_its_own_ends_with_its_peer() -> None:
     outcome = run({**GATHER, "op": "all_to_all", "variant": "swap"}, MESH.model_copy(update={"gpus": 2}))
     ends = [outcome.times["t", gpu].end for gpu in (0, 1)]
     assert ends == pytest.approx([46.25 * US] * 2)
+
+
+def test_swaps_move_what_copies_move() -> None:
+    """Three swaps touch the memory of each of four GPUs: 3 x 100 kB read and as much written, whoever submitted them. So the
+    bytes of copies, and the energy of memory and links; and the GPUs that submit one swap have as much to do in memory as those with two."""
+    energy = {}
+    for variant in ("pcpy", "swap"):
+        task = {**GATHER, "op": "all_to_all", "variant": variant}
+        workload = parse_workload(
+            {"schema": 1, "name": "w", "tasks": {"t": task}, "host": {"submission": "direct"}}
+        )
+        made, timeline = run_traced(MESH, workload)
+        gpus = range(1 if made.folded else MESH.gpus)
+        for gpu in gpus:
+            memory = next(counter for counter in timeline.counters if counter.name == f"gpu{gpu}.hbm")
+            spans = zip(memory.values, memory.times, [*memory.times[1:], timeline.end], strict=True)
+            assert sum(rate * (end - start) for rate, start, end in spans) == pytest.approx(2 * 300e3)
+        energy[variant] = made.tasks["t"].account["hbm_byte"] + made.tasks["t"].account["link_byte"]
+    assert energy["swap"] == pytest.approx(energy["pcpy"])
 
 
 def test_what_the_variants_submit_on_eight_gpus() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise, product, zip_longest
 
 import pytest
 from probe_case import fake_probe
@@ -140,3 +141,64 @@ def test_a_machine_that_cannot_be_described_is_one_line_and_exit_code_1(here):
 
 def test_plans_lie_where_the_package_ships_them():
     assert plans.PLANS.is_dir() and plans.PLANS.parent.name == "probe"
+
+
+SOURCES = plans.PLANS.parent / "src" / "device"
+EVERYWHERE = (SOURCES / "report.cpp").read_text(encoding="utf-8")
+
+
+def options_of(step) -> dict[str, str]:
+    """The options of a step's command; a flag is its own value."""
+    words, found = step.words[1:], {}
+    for word, following in pairwise([*words, "--"]):
+        if word.startswith("--"):
+            found[word[2:]] = word if following.startswith("--") else following
+    return found
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_harness_has_every_option_that_a_packaged_plan_uses(name):
+    for step in load_plan(name).steps:
+        source = (SOURCES / f"command_{step.words[0]}.cpp").read_text(encoding="utf-8") + EVERYWHERE
+        for option in options_of(step):
+            assert f'("{option}"' in source, f"{name}: {step.name}: --{option}"
+
+
+#: What the harness takes where a plan says nothing; how often is no condition of a record.
+DEFAULTS = {
+    "copy": {"from": "gpu", "to": "peer", "direction": "push", "engines": "1", "count": "1", "streams": "1",
+             "submission": "one_by_one", "release": "gated", "executor": "dma", "workgroups": "0", "call": "default",
+             "mapping": "malloc"},
+    "collective": {"backend": "vendor", "channels": "0", "direction": "push", "engines": "1", "submission": "one_by_one",
+                   "release": "gated"},
+}  # fmt: skip
+
+
+def conditions(step) -> list[tuple[tuple[str, str], ...]]:
+    """One for each record of a step; pairs of places are kept apart, as the harness does."""
+    given = {**DEFAULTS.get(step.words[0], {}), **options_of(step)}
+    given.pop("samples", None)
+    ends = list(zip_longest(given.pop("from", "").split(","), given.pop("to", "").split(",")))
+    lists = [[(key, each) for each in value.split(",")] for key, value in given.items()]
+    return [(("ends", str(pair)), *each) for pair in ends for each in product(*lists)]
+
+
+def test_nothing_is_measured_under_two_roles():
+    """An id with two roles is an error of the record files."""
+    roles: dict[tuple[str, tuple[tuple[str, str], ...]], set[str]] = {}
+    for plan in packaged():
+        for step in plan.steps:
+            if plan.name != "quick":
+                for each in conditions(step):
+                    roles.setdefault((step.words[0], tuple(sorted(each))), set()).add(step.role)
+    assert len(roles) > 1000
+    assert not [key for key, found in roles.items() if len(found) > 1]
+
+
+def test_the_plan_of_the_engines_asks_every_question_of_both_releases():
+    dma = load_plan("dma")
+    for step in dma.steps:
+        if step.words[0] == "copy" and step.name not in ("peer_large", "local_overlap"):
+            assert options_of(step)["release"] == "gated,eager", step.name
+    assert {step.role for step in dma.steps} == {"calibration", "validation"}
+    assert not [step.name for step in dma.steps if step.words[0] == "stress" and step.role == "calibration"]

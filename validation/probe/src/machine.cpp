@@ -20,6 +20,7 @@ public:
     virtual ~Vendor() = default;
     virtual bool start(const std::vector<std::string> &pci_bus_ids) = 0;  // false: no such library or driver
     virtual Reading read(std::size_t gpu) const = 0;  // all unknown where there is no such GPU
+    virtual double energy_j(std::size_t gpu) const = 0;  // negative: not readable
     virtual std::string driver_version() const = 0;
 };
 
@@ -83,6 +84,7 @@ public:
         shared_.load(reasons_, {"nvmlDeviceGetCurrentClocksEventReasons",  // the newer name of the same call
                                 "nvmlDeviceGetCurrentClocksThrottleReasons"});
         shared_.load(driver_, {"nvmlSystemGetDriverVersion"});
+        shared_.load(energy_, {"nvmlDeviceGetTotalEnergyConsumption"});
         started_ = succeeds(start);
         for (const std::string &id : pci_bus_ids) {
             nvmlDevice_t device = nullptr;
@@ -105,6 +107,11 @@ public:
         return reading;
     }
 
+    double energy_j(std::size_t gpu) const override {
+        unsigned long long millijoules = 0;
+        return devices_[gpu] && succeeds(energy_, devices_[gpu], &millijoules) ? millijoules / 1e3 : -1;
+    }
+
     std::string driver_version() const override {
         std::array<char, 80> text{};  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
         return succeeds(driver_, text.data(), static_cast<unsigned>(text.size())) ? text.data() : "";
@@ -121,6 +128,7 @@ private:
     int (*temperature_)(nvmlDevice_t, int, unsigned *) = nullptr;
     int (*reasons_)(nvmlDevice_t, unsigned long long *) = nullptr;
     int (*driver_)(char *, unsigned) = nullptr;
+    int (*energy_)(nvmlDevice_t, unsigned long long *) = nullptr;
 };
 
 // ---- AMD. Types and numbers from rocm_smi/rocm_smi.h (rsmi_status_t and the enums are ints).
@@ -171,6 +179,7 @@ public:
         shared_.load(average_power_, {"rsmi_dev_power_ave_get"});
         shared_.load(temperature_, {"rsmi_dev_temp_metric_get"});
         shared_.load(version_, {"rsmi_version_str_get"});
+        shared_.load(energy_, {"rsmi_dev_energy_count_get"});
         started_ = succeeds(start, std::uint64_t{0});
         for (const std::string &id : pci_bus_ids) indices_.push_back(started_ ? index_of(id) : no_gpu);
         return started_;
@@ -198,6 +207,13 @@ public:
                 break;
             }
         return reading;
+    }
+
+    double energy_j(std::size_t gpu) const override {  // a counter of `resolution` microjoules
+        std::uint64_t count = 0, time_ns = 0;
+        float resolution = 0;
+        if (indices_[gpu] == no_gpu || !succeeds(energy_, indices_[gpu], &count, &resolution, &time_ns)) return -1;
+        return static_cast<double>(count) * static_cast<double>(resolution) / 1e6;
     }
 
     std::string driver_version() const override {
@@ -232,6 +248,7 @@ private:
     int (*average_power_)(std::uint32_t, std::uint32_t, std::uint64_t *) = nullptr;
     int (*temperature_)(std::uint32_t, std::uint32_t, int, std::int64_t *) = nullptr;
     int (*version_)(int, char *, std::uint32_t) = nullptr;
+    int (*energy_)(std::uint32_t, std::uint64_t *, float *, std::uint64_t *) = nullptr;
 };
 
 }  // namespace
@@ -266,6 +283,8 @@ std::vector<Reading> Machine::read() const {
         for (std::size_t gpu = 0; gpu < readings.size(); ++gpu) readings[gpu] = library_->vendor->read(gpu);
     return readings;
 }
+
+double Machine::energy_j(std::size_t gpu) const { return library_->vendor ? library_->vendor->energy_j(gpu) : -1; }
 
 std::string Machine::driver_version() const {
     return library_->vendor ? library_->vendor->driver_version() : "";

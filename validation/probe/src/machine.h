@@ -23,6 +23,7 @@ public:
     Machine &operator=(const Machine &) = delete;
 
     std::vector<Reading> read() const;  // one per GPU
+    double energy_j(std::size_t gpu) const;  // what the GPU has used since some moment; negative: not readable
     std::string driver_version() const; // "" where it cannot be read
 
 private:

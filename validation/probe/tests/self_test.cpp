@@ -1,4 +1,5 @@
 // What the host-only part promises, without a GPU and without a framework.
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -6,9 +7,11 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "energy.h"
 #include "json.h"
 #include "machine.h"
 #include "options.h"
@@ -366,6 +369,48 @@ void gpus_that_are_not_there_read_as_nothing() {
     for (const Reading &reading : machine.read()) CHECK_EQUAL(reading.json().dump(), "{}");
 }
 
+void a_machine_without_gpus_counts_no_energy() {
+    const Machine machine({"ffff:ff:1f.7"});
+    CHECK(machine.energy_j(0) < 0);
+}
+
+// ---- energy
+
+void power_is_taken_between_steps_of_the_counter() {
+    // 50 J from 0.25 s to 0.75 s, wherever the ends of the stretch are between two steps of the counter.
+    const std::vector<Mark> marks{{0.0625, 0}, {0.125, 3}, {0.25, 13}, {0.375, 23}, {0.5, 43}, {0.75, 63}, {0.875, 63.5}};
+    CHECK_EQUAL(power_between(marks, 0.2, 0.8), 100.0);  // (63 - 13) / (0.75 - 0.25)
+    CHECK_EQUAL(power_between(marks, 0.25, 0.75), 100.0);
+    CHECK(power_between(marks, 0.3, 0.45) < 0);  // one step only
+    CHECK(power_between({}, 0, 1) < 0);
+    // What was there when the watching began is no step: its time is not when the counter went on.
+    CHECK_EQUAL(power_between({{0, 0}, {0.5, 40}, {1, 100}}, 0, 1), 120.0);  // 60 J in 0.5 s
+}
+
+void a_meter_sees_counters_and_readings() {
+    double joules = 0;
+    const auto energy = [&](std::size_t gpu) { return gpu ? -1.0 : joules += 1; };  // a step at every look
+    const auto read = [] {
+        Reading reading;
+        reading.power_w = 150, reading.core_clock_mhz = 1980, reading.limited_by = "power";
+        return std::vector<Reading>{reading, reading};
+    };
+    EnergyMeter meter(2, energy, read);
+    while (meter.now() < 0.2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    meter.stop();
+    const double end = meter.now();
+    const auto counted = meter.watched(0, 0, end), sensed = meter.watched(1, 0, end);
+    CHECK(counted.counted && counted.power_w > 0);
+    CHECK_EQUAL(counted.marks + 1, static_cast<std::size_t>(joules));  // all but the first
+    CHECK_EQUAL(counted.sensor_w, 150.0);
+    CHECK_EQUAL(counted.core_clock_mhz, 1980.0);
+    CHECK_EQUAL(counted.power_limited, 1.0);
+    CHECK(counted.memory_clock_mhz < 0);
+    CHECK(!sensed.counted && sensed.marks == 0);
+    CHECK_EQUAL(sensed.power_w, 150.0);  // no counter: what the sensor says
+    CHECK(meter.watched(0, end + 1, end + 2).power_w < 0);
+}
+
 }  // namespace
 
 int main() {
@@ -391,6 +436,9 @@ int main() {
     outliers_are_far_in_both_measures();
     what_cannot_be_read_is_left_out();
     gpus_that_are_not_there_read_as_nothing();
+    a_machine_without_gpus_counts_no_energy();
+    power_is_taken_between_steps_of_the_counter();
+    a_meter_sees_counters_and_readings();
     std::printf("%d checks, %d failed\n", checks, failures);
     return failures ? 1 : 0;
 }

@@ -145,9 +145,11 @@ Sample Bench::gated(const Scene &scene) {
         release[mark.lane.gpu] = std::min(release[mark.lane.gpu], since(mark.lane.gpu, mark.begin));
     Sample result;
     result.task_us.assign(scene.order.size(), 0);
-    for (const auto &mark : marks)
-        result.task_us[mark.task] =
-            std::max(result.task_us[mark.task], since(mark.lane.gpu, mark.end) - release[mark.lane.gpu]);
+    for (const auto &mark : marks) {
+        result.lane_us.push_back(since(mark.lane.gpu, mark.end) - release[mark.lane.gpu]);
+        result.task_us[mark.task] = std::max(result.task_us[mark.task], result.lane_us.back());
+    }
+    std::sort(result.lane_us.begin(), result.lane_us.end());
     return result;
 }
 
@@ -180,6 +182,16 @@ void Bench::run(std::vector<Scene *> scenes) {
         for (std::size_t i = 0; i < far.size(); ++i)
             if (far[i] && scene->samples[i].why.empty()) scene->samples[i].why = "far from the median";
     }
+}
+
+std::vector<double> stream_ends_us(const Scene &scene) {
+    std::vector<double> ends;
+    for (std::size_t lane = 0; lane < scene.samples.front().lane_us.size(); ++lane) {
+        std::vector<double> of_samples;
+        for (const auto &sample : scene.samples) of_samples.push_back(sample.lane_us[lane]);
+        ends.push_back(median(of_samples));
+    }
+    return ends;
 }
 
 double median_us(const Scene &scene, const std::string &task) {

@@ -18,6 +18,7 @@ struct NamedTask {
 struct Sample {
     double wall_us = 0;
     std::vector<double> task_us;   // from the release of the first task to the end of each, in launch order
+    std::vector<double> lane_us;   // gated: to the end of each stream, earliest first
     std::string why;               // not empty: throttled for heat, or otherwise disturbed
 };
 
@@ -42,7 +43,9 @@ public:
     void run(std::vector<Scene *> scenes);  // warms up, verifies each scene once before and once after, fills samples
     const std::vector<Reading> &before() const { return before_; }
     const std::vector<Reading> &after() const { return after_; }
-    const Settings &settings() const { return settings_; }
+    Settings &settings() { return settings_; }
+    void read_before() { before_ = node_.read(); }  // for what is measured otherwise than by run()
+    void read_after() { after_ = node_.read(); }
     Node &node() { return node_; }
 
 private:
@@ -64,5 +67,6 @@ private:
 };
 
 double median_us(const Scene &scene, const std::string &task);  // task "" : the wall time
+std::vector<double> stream_ends_us(const Scene &scene);         // median end of the first stream to end, the second, ...
 
 }  // namespace probe

@@ -120,20 +120,27 @@ public:
     EngineCollective(Node &node, const CollectiveSpec &spec) : CollectiveTask(node, spec) {
         if (spec.op != "all_gather" && spec.op != "all_to_all")
             throw std::invalid_argument("--backend dma: engines copy and do not reduce; all_gather or all_to_all");
+        if (spec.batch && spec.engines > 1)
+            throw std::invalid_argument("--submission batch: all copies of a GPU are in one stream, not with --engines");
+        const int streams = spec.batch ? 1 : (ranks_ - 1) * spec.engines;
         for (int gpu = 0; gpu < ranks_; ++gpu)
-            for (int offset = 1; offset < ranks_; ++offset)
-                for (int i = 0; i < spec.engines; ++i) lanes_.push_back(node.stream(gpu, spec.high_priority));
+            for (int i = 0; i < streams; ++i) lanes_.push_back(node.stream(gpu, spec.high_priority));
     }
     void submit() override {
         std::size_t lane = 0;
         for (int gpu = 0; gpu < ranks_; ++gpu) {
             GPU(gpuSetDevice(gpu));
+            Batch batch;
             for (int offset = 1; offset < ranks_; ++offset) {
                 const int peer = (gpu + offset) % ranks_;
                 const bool push = spec_.direction == "push";
                 const int from = push ? gpu : peer, to = push ? peer : gpu;
                 const char *source = spec_.op == "all_gather" ? out_[from]->at(from * shard_) : in_[from]->at(to * shard_);
                 char *destination = out_[to]->at(from * shard_);
+                if (spec_.batch) {
+                    batch.to.push_back(destination), batch.from.push_back(source), batch.bytes.push_back(shard_);
+                    continue;
+                }
                 for (int i = 0; i < spec_.engines; ++i, ++lane) {
                     const std::size_t begin = shard_ * i / spec_.engines / 16 * 16;
                     const std::size_t end = i + 1 == spec_.engines ? shard_ : shard_ * (i + 1) / spec_.engines / 16 * 16;
@@ -141,6 +148,7 @@ public:
                                lanes_[lane].stream);
                 }
             }
+            if (spec_.batch) copy_batch(batch, lanes_[gpu].stream);
         }
     }
 };

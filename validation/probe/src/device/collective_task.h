@@ -17,6 +17,7 @@ struct CollectiveSpec {
     int channels = 0;                 // workgroups per GPU; 0: the library's choice, or one per compute unit
     std::string direction = "push";   // dma: whose stream carries a copy
     int engines = 1;                  // dma: streams per pair of GPUs
+    bool batch = false;               // dma: one stream per GPU, its copies in one call of the runtime
     std::string call = "default";     // dma: default, peer
     Mapping mapping = Mapping::malloc;
     bool high_priority = false;

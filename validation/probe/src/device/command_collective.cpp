@@ -3,6 +3,29 @@
 
 namespace probe {
 
+static void measure(Bench &bench, Report &report, const CollectiveSpec &spec, const std::vector<bool> &releases) {
+    const auto task = make_collective(bench.node(), spec);
+    for (const bool eager : releases) {
+        bench.settings().eager = eager;
+        auto name = spec.backend + " " + spec.op + " " + text_of(spec.size);
+        auto host = Json::object(), observed = Json();
+        if (spec.channels) name += ", " + std::to_string(spec.channels) + " channels";
+        if (spec.backend == "dma") {
+            name += ", " + spec.direction;
+            if (spec.engines > 1) name += ", " + std::to_string(spec.engines) + " streams per pair";
+            if (spec.mapping != Mapping::malloc) name += ", vmm";
+            if (spec.batch) name += ", batch";
+            host = host_of_copies(eager, spec.batch, true);
+            observed = Json::object()
+                           .set("call", spec.batch ? "batch" : spec.call)
+                           .set("mapping", spec.mapping == Mapping::malloc ? "malloc" : "vmm");
+        } else if (eager) {
+            host.set("launch", "eager").set("threads", "single");
+        }
+        measure_alone(bench, report, name, "collective", *task, host, observed);
+    }
+}
+
 int run_collective(const std::vector<std::string> &arguments, const std::string &line) {
     Options options;
     options.option("op", "all_gather", "all_gather, all_to_all, reduce_scatter, all_reduce; several with commas")
@@ -11,39 +34,35 @@ int run_collective(const std::vector<std::string> &arguments, const std::string 
         .option("channels", "0", "workgroups per GPU, 0: the library's choice; several with commas")
         .option("direction", "push", "dma: push, pull; several with commas")
         .option("engines", "1", "dma: streams per pair of GPUs; several with commas")
+        .option("submission", "one_by_one", "dma: one_by_one, batch (one call of the runtime per GPU); several with commas")
+        .option("release", "gated", "gated (submitted beforehand, behind a wait), eager (submitted at the release, timed by "
+                                    "the host's clock); several with commas")
         .option("call", "default", "dma: default or peer: which call of the runtime")
         .option("mapping", "malloc", "malloc or vmm: how memory is mapped to peers");
     if (parse(options, arguments, "collective")) return 0;
+    const auto batches = batch_or_not(options), releases = eager_or_not(options);
+    const auto directions = options.texts("direction");
     Report report(options, line);
     Node node(static_cast<int>(options.integer("gpus")));
     node.enable_peer_access();
     Bench bench(node, settings_of(options));
+    CollectiveSpec spec;
+    spec.call = options.text("call"), spec.mapping = parse_mapping(options.text("mapping"));
     for (const auto &backend : options.texts("backend"))
         for (const auto &op : options.texts("op"))
             for (const auto size : options.sizes("size"))
                 for (const auto channels : options.integers("channels"))
-                    for (const auto &direction : options.texts("direction"))
-                        for (const auto engines : options.integers("engines")) {
-                            CollectiveSpec spec;
-                            spec.op = op, spec.size = size;
-                            spec.backend = backend == "vendor" ? vendor_collective_library() : backend;
-                            spec.channels = static_cast<int>(channels);
-                            spec.direction = direction, spec.engines = static_cast<int>(engines);
-                            spec.call = options.text("call");
-                            spec.mapping = parse_mapping(options.text("mapping"));
-                            const auto task = make_collective(node, spec);
-                            auto name = spec.backend + " " + op + " " + text_of(size);
-                            auto host = Json::object(), observed = Json();
-                            if (channels) name += ", " + std::to_string(channels) + " channels";
-                            if (backend == "dma") {
-                                name += ", " + direction;
-                                if (engines > 1) name += ", " + std::to_string(engines) + " streams per pair";
-                                if (options.text("mapping") != "malloc") name += ", " + options.text("mapping");
-                                host.set("prelaunched", true);
-                                observed = Json::object().set("call", spec.call).set("mapping", options.text("mapping"));
+                    for (const auto &direction : directions)
+                        for (const auto engines : options.integers("engines"))
+                            for (const bool batch : batches) {
+                                if (backend != "dma" && (batch != batches[0] || direction != directions[0]))
+                                    continue;  // only engines have them
+                                spec.op = op, spec.size = size;
+                                spec.backend = backend == "vendor" ? vendor_collective_library() : backend;
+                                spec.channels = static_cast<int>(channels), spec.batch = batch;
+                                spec.direction = direction, spec.engines = static_cast<int>(engines);
+                                measure(bench, report, spec, releases);
                             }
-                            measure_alone(bench, report, name, "collective", *task, host, observed);
-                        }
     return 0;
 }
 

@@ -25,6 +25,20 @@ void copy_async(const std::string &call, char *to, int to_gpu, const char *from,
         GPU(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream));
 }
 
+void copy_batch(Batch &batch, gpuStream_t stream, bool overlap) {
+#if defined(__CUDACC__) && CUDART_VERSION >= 13000
+    cudaMemcpyAttributes attributes = {};
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    if (overlap) attributes.flags = cudaMemcpyFlagPreferOverlapWithCompute;
+    std::size_t index = 0;
+    GPU(cudaMemcpyBatchAsync(const_cast<const void **>(batch.to.data()), batch.from.data(), batch.bytes.data(),
+                             batch.bytes.size(), &attributes, &index, 1, stream));
+#else
+    (void)batch, (void)stream, (void)overlap;
+    throw MissingLibrary("this runtime has no batched copies");
+#endif
+}
+
 static int place_of(const std::string &where, int gpu, int gpus) {
     if (where == "host") return -1;
     return where == "peer" ? (gpu + 1) % gpus : gpu;
@@ -33,6 +47,9 @@ static int place_of(const std::string &where, int gpu, int gpus) {
 CopyTask::CopyTask(Node &node, CopySpec spec) : spec_(spec) {
     if (spec.executor == "kernel" && spec.bytes % 16)
         throw std::invalid_argument("copy: a kernel's --bytes must be a multiple of 16");
+    if (spec.streams > 1 && (spec.engines > 1 || spec.count % spec.streams))
+        throw std::invalid_argument("copy: --streams takes whole copies, the same number in each: not with --engines, and " +
+                                    std::to_string(spec.count) + " over " + std::to_string(spec.streams));
     grid_ = spec.workgroups ? spec.workgroups : node.compute_units();
     for (int gpu = 0; gpu < (spec.all_gpus ? node.gpus() : 1); ++gpu) {
         const int from = place_of(spec.source, gpu, node.gpus()), to = place_of(spec.destination, gpu, node.gpus());
@@ -42,14 +59,14 @@ CopyTask::CopyTask(Node &node, CopySpec spec) : spec_(spec) {
         destinations_.push_back(std::make_unique<Buffer>(to, spec.bytes * spec.count, spec.mapping, node.gpus()));
         fill_bf16(*sources_.back(), 1 + gpu, Pattern::whole);
         const std::size_t first = lanes_.size();
-        for (int i = 0; i < spec.engines; ++i) lanes_.push_back(node.stream(carrier));
-        for (int i = 0; i < spec.count; ++i)
+        for (int i = 0; i < spec.engines * spec.streams; ++i) lanes_.push_back(node.stream(carrier));
+        for (int i = 0; i < spec.count; ++i)  // a stream's copies in a row
             for (int part = 0; part < spec.engines; ++part) {
                 const std::size_t begin = spec.bytes * part / spec.engines / 16 * 16;
                 const std::size_t end = part + 1 == spec.engines ? spec.bytes : spec.bytes * (part + 1) / spec.engines / 16 * 16;
                 const std::size_t offset = spec.bytes * i + begin;
                 moves_.push_back({sources_.back()->at(offset), destinations_.back()->at(offset), from, to, end - begin,
-                                  first + part});
+                                  first + i / (spec.count / spec.streams) + part});
             }
     }
 }
@@ -71,25 +88,15 @@ void CopyTask::submit() {
 }
 
 void CopyTask::submit_batches() {
-#if defined(__CUDACC__) && CUDART_VERSION >= 13000
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-        std::vector<void *> to;
-        std::vector<const void *> from;
-        std::vector<std::size_t> bytes;
-        for (const auto &move : moves_) {
-            if (move.lane != lane) continue;
-            to.push_back(move.to), from.push_back(move.from), bytes.push_back(move.bytes);
-        }
-        cudaMemcpyAttributes attributes = {};
-        attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
-        std::size_t index = 0;
-        GPU(gpuSetDevice(lanes_[lane].gpu));
-        GPU(cudaMemcpyBatchAsync(const_cast<const void **>(to.data()), from.data(), bytes.data(), bytes.size(), &attributes, &index, 1,
-                                 lanes_[lane].stream));
+    std::vector<Batch> batches(lanes_.size());
+    for (const auto &move : moves_) {
+        auto &batch = batches[move.lane];
+        batch.to.push_back(move.to), batch.from.push_back(move.from), batch.bytes.push_back(move.bytes);
     }
-#else
-    throw MissingLibrary("this runtime has no batched copies");
-#endif
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        GPU(gpuSetDevice(lanes_[lane].gpu));
+        copy_batch(batches[lane], lanes_[lane].stream, spec_.overlap);
+    }
 }
 
 void CopyTask::verify() {
@@ -98,7 +105,17 @@ void CopyTask::verify() {
                     [&](std::size_t element) { return whole_number(element, 1 + static_cast<std::uint32_t>(i)); });
 }
 
-Json CopyTask::workload() const {
+Json CopyTask::workload() const { return with_repeat(spec_.count); }
+
+std::vector<std::pair<std::string, Json>> CopyTask::tasks(const std::string &name) const {
+    if (spec_.streams == 1) return {{name, workload()}};
+    std::vector<std::pair<std::string, Json>> each;
+    for (int i = 0; i < spec_.streams; ++i)
+        each.emplace_back(name + std::to_string(i), with_repeat(spec_.count / spec_.streams));
+    return each;
+}
+
+Json CopyTask::with_repeat(int count) const {
     auto json = Json::object()
                     .set("kind", "copy")
                     .set("bytes", spec_.bytes)
@@ -110,7 +127,7 @@ Json CopyTask::workload() const {
         json.set("direction", spec_.direction);
     if (spec_.executor == "kernel" && spec_.workgroups) json.set("workgroups", spec_.workgroups);
     if (spec_.engines > 1) json.set("engines", spec_.engines);
-    if (spec_.count > 1) json.set("repeat", spec_.count);
+    if (count > 1) json.set("repeat", count);
     if (spec_.all_gpus) json.set("gpus", "all");
     return json;
 }

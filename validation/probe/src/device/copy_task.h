@@ -14,8 +14,10 @@ struct CopySpec {
     std::string call = "default";                      // default, peer: which of the runtime's calls
     Mapping mapping = Mapping::malloc;
     int engines = 1;      // streams one copy is split over
-    int count = 1;        // copies one after another in each stream
-    bool batch = false;   // the runtime's batch call instead of one call per copy
+    int count = 1;        // copies
+    int streams = 1;      // that whole copies are dealt to; those of one stream run one after another
+    bool batch = false;   // the runtime's batch call, one per stream, instead of one call per copy
+    bool overlap = false; // batch: the runtime is asked to leave the compute units alone
     int workgroups = 0;   // of the kernel; 0: one per compute unit
     bool all_gpus = false;
 };
@@ -27,6 +29,7 @@ public:
     void submit() override;
     void verify() override;
     Json workload() const override;
+    std::vector<std::pair<std::string, Json>> tasks(const std::string &name) const override;
 
 private:
     struct Move {
@@ -35,6 +38,7 @@ private:
         int from_gpu, to_gpu;
         std::size_t bytes, lane;
     };
+    Json with_repeat(int count) const;
     void submit_batches();
     CopySpec spec_;
     int grid_;
@@ -45,6 +49,13 @@ private:
 // One copy between addresses on `stream`, with the call named; GPUs are -1 for host memory.
 void copy_async(const std::string &call, char *to, int to_gpu, const char *from, int from_gpu, std::size_t bytes,
                 gpuStream_t stream);
+// Several copies in one call; throws MissingLibrary where the runtime has none.
+struct Batch {
+    std::vector<void *> to;
+    std::vector<const void *> from;
+    std::vector<std::size_t> bytes;
+};
+void copy_batch(Batch &batch, gpuStream_t stream, bool overlap = false);
 void launch_copy_kernel(char *to, const char *from, std::size_t bytes, int workgroups, gpuStream_t stream);
 
 }  // namespace probe

@@ -22,6 +22,7 @@ const probe::Command commands[] = {
     {"dispatch", "where each workgroup of a matrix kernel ran, and when", probe::run_dispatch},
     {"stress", "two synthetic loads beside each other", probe::run_stress},
     {"c3", "a GEMM beside a collective", probe::run_c3},
+    {"power", "power and energy of one load, over and over", probe::run_power},
 };
 
 int usage(FILE *out) {

@@ -35,6 +35,7 @@ public:
     Lane stream(int gpu, bool high_priority = false, Partition part = {});
     Json describe() const;  // {"gpus": [...], "driver": ..., "runtime": ..., "compiler": ...}
     std::vector<Reading> read() const { return machine_->read(); }
+    double energy_j(int gpu) const { return machine_->energy_j(gpu); }
 
 private:
     std::vector<gpuDeviceProp> properties_;

@@ -71,6 +71,11 @@ void Report::write(Bench &bench, const std::string &name, const Scene *together,
     }
     for (const auto *scene : alone) {
         const auto &task = scene->order.front().name;
+        if (scene->order.front().task->tasks(task).size() > 1) {  // tasks at the same time, none of them alone
+            measured.set("wall_us", median_us(*scene, ""));
+            sets.set("wall", set_of(*scene, ""));
+            continue;
+        }
         isolated.set(task, median_us(*scene, task));
         sets.set("isolated." + task, set_of(*scene, task));
     }
@@ -88,25 +93,24 @@ void Report::line(Bench &bench, const std::string &name, const std::vector<Named
     auto tasks = Json::object(), streams = Json::object(), versions = Json::object();
     std::map<std::string, std::string> libraries;
     bool named_streams = false;
+    Json names = Json::array();
     for (const auto &each : order) {
         auto stream = each.task->streams();
-        auto task = each.task->workload();
-        if (!stream.is_null()) {
-            task.set("stream", each.name);
-            streams.set(each.name, stream);
-            named_streams = true;
+        for (auto &[name, task] : each.task->tasks(each.name)) {
+            if (!stream.is_null()) {
+                task.set("stream", name);
+                streams.set(name, stream);
+                named_streams = true;
+            }
+            tasks.set(name, task);
+            names.push(name);
         }
-        tasks.set(each.name, task);
         for (const auto &[library, version] : each.task->libraries()) libraries[library] = version;
     }
     auto workload = Json::object().set("schema", 1).set("name", name).set("tasks", tasks);
     if (named_streams) workload.set("streams", streams);
     if (host.is_null()) host = Json::object();
-    if (order.size() > 1) {
-        Json names = Json::array();
-        for (const auto &each : order) names.push(each.name);
-        host.set("order", names);
-    }
+    if (order.size() > 1) host.set("order", names);
     workload.set("host", host);
     std::string software = bench.node().runtime_version();
     for (const auto &[library, version] : libraries) {

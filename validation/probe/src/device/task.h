@@ -20,6 +20,8 @@ public:
     virtual void submit() = 0;       // asynchronous, on the task's lanes
     virtual void verify() {}         // after a sample; throws WrongResult
     virtual Json workload() const = 0;  // the task as a workload file writes it
+    // The same as named tasks: one, unless its streams are independent of each other.
+    virtual std::vector<std::pair<std::string, Json>> tasks(const std::string &name) const { return {{name, workload()}}; }
     virtual Json streams() const { return Json(); }  // {"priority": ..., "compute_units": ...} of its stream, or null
     virtual std::vector<std::pair<std::string, std::string>> libraries() const { return {}; }  // name, version
 

@@ -54,15 +54,18 @@ class Page:
                 return answer["result"]
             self.events.append(answer)
 
-    def open(self, path: Path, *, dark: bool = False, width: int = 1280) -> None:
+    def open(self, path: Path, *, dark: bool = False, width: int = 1280, fragment: str = "") -> None:
         """Load a file, in the colour scheme asked for, and wait for the load event."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
         )
+        if fragment:  # from the same page it would be a jump, no load
+            self.call("Page.navigate", url="about:blank")
+            self.evaluate("new Promise((done) => setTimeout(done, 50))")
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=path.resolve().as_uri() + fragment)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 
@@ -71,6 +74,39 @@ class Page:
         result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
+
+    def settle(self) -> None:
+        """Wait until the page has drawn what was last asked of it."""
+        frames = "requestAnimationFrame(() => requestAnimationFrame(done))"
+        self.evaluate(f"new Promise((done) => {frames})")
+
+    def hover(self, x: float, y: float) -> None:
+        """Move the pointer there, in CSS pixels of the window."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.settle()
+
+    def click_at(self, x: float, y: float) -> None:
+        """Move the pointer there and click, as a hand does."""
+        self.hover(x, y)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.settle()
+
+    def click(self, selector: str) -> None:
+        """Click in the middle of the first element that *selector* finds, scrolled into view."""
+        middle = f"""(() => {{ const found = document.querySelector({json.dumps(selector)});
+          found.scrollIntoView({{block: "center", behavior: "instant"}}); const box = found.getBoundingClientRect();
+          return [box.left + box.width / 2, box.top + box.height / 2]; }})()"""
+        self.click_at(*self.evaluate(middle))
+
+    def press(self, key: str) -> None:
+        """Press and release a key by its name: ``Enter``, ``ArrowRight``, ``Tab``."""
+        codes = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowRight": 39, "ArrowLeft": 37, " ": 32}
+        text = {"Enter": "\r", " ": " "}.get(key)
+        common: dict[str, Any] = {"key": key, "code": key, "windowsVirtualKeyCode": codes.get(key, 0)}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+        self.settle()
 
     def complaints(self) -> list[dict[str, Any]]:
         """Exceptions, console errors and warnings, and log entries since the page was opened."""

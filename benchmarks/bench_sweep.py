@@ -1,0 +1,142 @@
+"""How many points of a sweep are run per second: ten thousand points of the main study's scenarios, beside the bound.
+
+    python benchmarks/bench_sweep.py [--json] [--quick] [--jobs N] [--all-splits]
+
+The thirty scenarios of ``conccl``, crossed with a range of the DMA engines' bandwidth, under base, sp, rp:32, sp_rp:32,
+conccl and conccl_rp: 30 x 56 x 6 = 10,080 points. ``--all-splits`` has rp and sp_rp find the best of five splits, as the
+study itself does: three times the simulations. Times belong to the computer; start of the processes, files and
+consolidation are included. ``--quick``: 360 points.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+
+from c3sim import library, runs
+from c3sim.sweeps.executor import Workers
+from c3sim.sweeps.plan import Plan, make_plan
+from c3sim.sweeps.points import Cases
+from c3sim.sweeps.sweep import sweep
+
+ONE_SPLIT = "[base, sp, 'rp:32', 'sp_rp:32', conccl, conccl_rp]"
+ALL_SPLITS = "[base, sp, rp, sp_rp, conccl, conccl_rp]"
+BOUND, AIM = 300.0, 60.0  # seconds for 10,000 points on two cores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One figure; *bound* is what it has to keep, *aim* what would be good."""
+
+    name: str
+    value: float
+    unit: str
+    bound: float | None = None
+    aim: float | None = None
+
+
+def study_text(steps: int, strategies: str) -> str:
+    """The scenarios of the packaged study, with an axis of *steps* values."""
+    packaged = library.find("study", "conccl").read_text(encoding="utf-8")
+    scenarios = packaged[packaged.index("\nscenarios:") :]
+    return f"""\
+schema: 1
+name: bench
+node: mi300x-8
+workload: c3-pair
+strategies: {strategies}
+outputs: [wall_s, speedup, fraction_of_ideal, own_fraction, "tasks.*.slowdown"]
+axes:
+  hw.sdma.bandwidth: {{from: 40 GB/s, to: 95 GB/s, steps: {steps}}}
+{scenarios}"""
+
+
+def measured(jobs: int, steps: int, strategies: str) -> list[Row]:
+    with TemporaryDirectory() as folder:
+        study = Path(folder) / "bench.yaml"
+        study.write_text(study_text(steps, strategies), encoding="utf-8")
+        begin = perf_counter()
+        plan = make_plan(study)
+        planned = perf_counter() - begin
+        begin = perf_counter()
+        swept = sweep(study, Path(folder) / "out", workers=Workers(jobs=jobs))
+        seconds = perf_counter() - begin
+        spent = json.loads((swept.folder / "timing.json").read_text())["seconds_of_points"]
+    points = swept.table.num_rows
+    per_ten_thousand = 1e4 * seconds / points
+    return [
+        Row(name="points", value=points, unit="points"),
+        Row(name="failed", value=swept.failed, unit="points", bound=0),
+        Row(name="processes", value=jobs, unit="processes"),
+        Row(name="plan made", value=planned, unit="s"),
+        Row(name="sweep", value=seconds, unit="s"),
+        Row(name="sweep, per 10,000 points", value=per_ten_thousand, unit="s", bound=BOUND, aim=AIM),
+        Row(name="its processor time over two cores", value=1e4 * processor_seconds(plan) / 2, unit="s"),
+        Row(name="points per second", value=points / seconds, unit="1/s"),
+        Row(name="in points, share of processes' time", value=100 * spent / (seconds * jobs), unit="%"),
+        Row(name="one point", value=1e3 * spent / points, unit="ms"),
+        *overhead(plan),
+    ]
+
+
+def processor_seconds(plan: Plan) -> float:
+    """Per point, in this process, of the strategies of one point of each scenario: a busy computer does not lengthen it."""
+    cases = Cases(plan.setup)
+    together, each = len(plan.strategies), len(plan.indices) // len(plan.scenarios)
+    first = (scenario * each for scenario in range(len(plan.scenarios)))
+    points = [plan.point(begin + strategy) for begin in first for strategy in range(together)]
+    runs._runs.clear()
+    begin = process_time()
+    for point in points:
+        cases.row(point.scenario, point.strategy, point.settings)
+    return (process_time() - begin) / len(points)
+
+
+def overhead(plan: Plan) -> list[Row]:
+    """What of a point is not simulation: models built and checked, without running them."""
+    cases = Cases(plan.setup)
+    points = [plan.point(number) for number in range(0, len(plan.indices), 6)][:200]
+    begin = perf_counter()
+    for point in points:
+        cases.models(point.scenario, point.settings)
+    return [
+        Row(
+            name="building models, per point",
+            value=1e6 * (perf_counter() - begin) / (6 * len(points)),
+            unit="us",
+        )
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Speed of a sweep.")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument(
+        "--quick", action="store_true", help="360 points: does it run, and what order of magnitude?"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--all-splits", action="store_true", help="rp and sp_rp: the best of five splits")
+    args = parser.parse_args()
+    rows = measured(args.jobs, 2 if args.quick else 56, ALL_SPLITS if args.all_splits else ONE_SPLIT)
+    if args.json:
+        print(
+            json.dumps(
+                {"benchmark": "sweep", "cores": os.cpu_count(), "rows": [asdict(row) for row in rows]},
+                indent=2,
+            )
+        )
+        return
+    print(f"{'':42} {'measured':>10} {'bound':>8} {'aim':>6}  unit   ({os.cpu_count()} cores)")
+    for row in rows:
+        bound, aim = ("-" if limit is None else f"{limit:g}" for limit in (row.bound, row.aim))
+        late = "" if row.bound is None or row.value <= row.bound else "  over its bound"
+        print(f"{row.name:42} {row.value:10.2f} {bound:>8} {aim:>6}  {row.unit}{late}")
+
+
+if __name__ == "__main__":
+    main()

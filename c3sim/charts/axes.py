@@ -1,0 +1,69 @@
+"""Ticks, scale and label of an axis that shows a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from c3sim.charts.columns import Column, written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MARKERS", "dress", "places", "shown"]
+
+FEW = 9  # values that are all written at an axis
+#: Series differ in marker and dashes too, not in colour alone.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def shown(column: Column, values: Sequence[Any]) -> list[float]:
+    """*values* in the unit that the column is shown in; None becomes NaN, which is not drawn."""
+    factor = column.display().factor
+    return [float("nan") if value is None else value / factor for value in values]
+
+
+def places(column: Column) -> dict[Any, float]:
+    """Where each value of an axis stands: numbers at themselves, in the unit shown, words one after the other."""
+    values = column.distinct()
+    return dict(zip(values, shown(column, values) if column.numeric else range(len(values)), strict=True))
+
+
+def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> None:
+    """Label the *side* ("x" or "y") that shows *column*; few values are all marked. *direction*: say what is better."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+    axis: Any = axes.xaxis if side == "x" else axes.yaxis
+    better = f"\n{column.better} is better" if direction and column.better else ""
+    axis.set_label_text(column.title + better)
+    if not column.numeric:
+        words = column.distinct()
+        axis.set_ticks(range(len(words)), words)
+        (axes.set_xlim if side == "x" else axes.set_ylim)(-0.5, len(words) - 0.5)
+        if side == "x" and sum(map(len, words)) > 50:
+            axes.tick_params(axis="x", labelrotation=30)
+            for label in axes.get_xticklabels():
+                label.set_horizontalalignment("right")
+        return
+    if column.display().log:
+        (axes.set_xscale if side == "x" else axes.set_yscale)("log")
+    formatter = FuncFormatter(lambda value, _: written(value))
+    values = shown(column, column.distinct())
+    if column.role == "axis" and len(values) <= FEW:
+        axis.set_major_locator(FixedLocator(_apart(values, column.display().log)))
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(formatter)
+    axis.set_minor_formatter(NullFormatter() if len(axis.get_majorticklocs()) > 1 else formatter)
+
+
+def _apart(values: Sequence[float], log: bool) -> list[float]:
+    """Of *values*, in ascending order, those whose labels do not run into the one before."""
+    from math import log as logarithm
+
+    at = [logarithm(value) for value in values] if log else list(values)
+    gap = 0.05 * (at[-1] - at[0])
+    kept = [0]
+    for number in range(1, len(at)):
+        if at[number] - at[kept[-1]] >= gap:
+            kept.append(number)
+    return [values[number] for number in kept]

@@ -1,0 +1,105 @@
+"""``c3sim plot``: a result file as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from c3sim.cli import complete
+from c3sim.cli.emit import say
+
+if TYPE_CHECKING:
+    from c3sim.charts.table import ResultTable
+
+__all__ = ["plot", "register"]
+
+PAGES = (".html", ".htm")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    app.command("plot", short_help="A result file as a picture.")(plot)
+
+
+def plot(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="results.parquet of a sweep, its folder, or JSON of a study.",
+            autocompletion=complete.results,
+        ),
+    ],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind", metavar="KIND", help="heatmap, pareto, lines or tornado. Left out: what suits the data.",
+            autocompletion=complete.charts,
+        ),
+    ] = None,
+    x: Annotated[str | None, typer.Option("--x", metavar="COLUMN", help="Along the picture.")] = None,
+    y: Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Up the picture.")] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", metavar="COLUMN", help="Colour of a heat map; output of a tornado.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="COLUMN", help="A line or colour each; of a heat map, a panel each."),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where", metavar="CONDITION",
+            help="Only these points, as in strategy=sp,conccl or links.bandwidth>='60 GB/s'; may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FILE", help="The picture: .png, .svg or .pdf; or .html, a page of all points. Left out: FILE.png here."),
+    ] = None,
+) -> None:  # fmt: skip
+    """Draw FILE, what a sweep, a search or a sensitivity study wrote.
+
+    Left out, the kind follows from the data: a tornado for a sensitivity study, a Pareto front where a search had several
+    objectives, lines where one axis varies, a heat map where more do. Columns are named as in 'c3sim show' and --set.
+
+    \b
+    Examples:
+      c3sim plot results
+      c3sim plot results --kind lines --x gpu.dma_engines.count --y fraction_of_ideal --by strategy
+      c3sim plot results --where strategy=conccl --where 'links.bandwidth>=64 GB/s' --out wide.svg
+      c3sim plot results --kind pareto --x energy_j --y wall_s
+      c3sim plot results --out page.html                       to filter, hover and click through
+    """
+    from pathlib import Path
+
+    from c3sim.output.files import check_writable
+    from c3sim.output.look import SUFFIXES
+
+    target = out or f"{Path(file).resolve().stem}.png"
+    check_writable(target, (*SUFFIXES, *PAGES))
+    from c3sim.charts.draw import draw_results
+    from c3sim.charts.table import read_results
+    from c3sim.charts.where import select
+
+    table = select(read_results(file), where or ())
+    if target.lower().endswith(PAGES):
+        _page(table, target, {"--kind": kind, "--x": x, "--y": y, "--value": value, "--by": by})
+        return
+    draw_results(table, target, kind=kind, x=x, y=y, value=value, by=by)
+    say(f"wrote {target}")
+
+
+def _page(table: ResultTable, path: str, choices: dict[str, str | None]) -> None:
+    """The page of *table*; what a picture shows is chosen there, not here. Raises InputError for *choices* made."""
+    from c3sim.cli.command_line import command_line
+    from c3sim.cli.progress import progress
+    from c3sim.errors import InputError
+    from c3sim.report import write_report
+
+    for option, given in choices.items():
+        if given is not None:
+            raise InputError("is chosen in the page itself; leave it out", option, given)
+    with progress() as tell:
+        write_report(table, path, command=command_line(), tell=tell)
+    say(f"wrote {path}; open it in a browser")

@@ -1,0 +1,190 @@
+"""The queue of an inference engine over time: fetches, and steps of prefill and decode, batched continuously.
+
+Between two steps the engine admits requests (as many as its limits and the memory for KV allow, in order of arrival),
+submits their fetches and puts the next step together: a token for every request that generates, then prompts in order,
+in chunks, up to ``batch_tokens``. One thread does one thing at a time: while it submits copies it launches no step
+(``submitter: worker``). Fetches of several requests follow each other on the host link. What happens then is ``load``:
+
+    async       the step goes on without requests whose prefix is not there yet; fetch and step slow each other
+    blocking    the step waits for the fetches that were submitted before it
+    layerwise   the step begins with the first layer's blocks of the requests it takes in; the others arrive beside it
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from c3sim.errors import InputError
+from c3sim.inference.fetch import Fetch
+from c3sim.inference.kv import copies_of, token_room
+from c3sim.inference.requests import Request, requests_of
+from c3sim.inference.steps import Batch, Steps
+from c3sim.specs.serving import Serving
+
+__all__ = ["Engine", "serve"]
+
+
+def serve(serving: Serving, steps: Steps, fetch: Fetch) -> list[Request]:
+    """The requests of *serving*, all of them served, their KV brought by *fetch*.
+
+    Raises InputError: a request that does not fit into memory; layers that arrive one by one out of blocks of all layers.
+    """
+    if serving.load == "layerwise" and serving.layout == "contiguous":
+        message = (
+            "'layerwise' with layout 'contiguous': a block of all layers arrives whole; allowed: per_layer"
+        )
+        raise InputError(message, "serving.load")
+    engine = Engine(serving, steps, fetch)
+    engine.run()
+    return engine.requests
+
+
+class Engine:
+    """One run of the queue; ``now`` [s] is the end of the last thing that happened."""
+
+    def __init__(self, serving: Serving, steps: Steps, fetch: Fetch):
+        self.serving, self.steps, self.fetch = serving, steps, fetch
+        self.requests = requests_of(serving)
+        self.copies = copies_of(steps.model, serving)  # of one request
+        self.room = token_room(steps.node, steps.model, serving)
+        self.now = 0.0
+        self.arriving = deque(self.requests)
+        self.fetching: deque[Request] = deque()  # the first one is on its way
+        self.left = 0.0  # s that its fetch still takes when it is alone
+        self.landing: list[Request] = []  # whose layers arrive during the next step
+        self.ready: list[Request] = []  # their prefix is in GPU memory, their prompt not done
+        self.running: list[Request] = []  # they generate
+
+    def run(self) -> None:
+        """Until every request has its last token."""
+        while self.arriving or self.fetching or self.ready or self.running:
+            self._admit()
+            parts, batch = self._batch()
+            if parts or self.running:
+                self._step(parts, batch)
+            elif self.fetching:
+                self._pass(self.left)
+            elif self.arriving:
+                self.now = max(self.now, self.arriving[0].arrival)
+
+    # -- admission and fetch ------------------------------------------------------------------------------------
+
+    def _admit(self) -> None:
+        """Take in who has arrived, as far as there is room, and submit the fetches."""
+        while self.arriving and self.arriving[0].arrival <= self.now and self._has_room():
+            request = self.arriving.popleft()
+            request.computed = request.hit
+            if not request.hit:
+                self.ready.append(request)
+            elif self.serving.load == "layerwise":
+                self.landing.append(request)
+                self.ready.append(request)
+            else:
+                self._enqueue(request)
+                if self.serving.submitter == "worker":
+                    self._pass(self.fetch.host_time(self.copies))
+        while self.serving.load == "blocking" and self.fetching:
+            self._pass(self.left)
+
+    def _has_room(self) -> bool:
+        admitted = len(self.fetching) + len(self.ready) + len(self.running)
+        each = self.serving.prompt_tokens + self.serving.output_tokens
+        return admitted < self.serving.max_sequences and (admitted + 1) * each <= self.room
+
+    def _enqueue(self, request: Request) -> None:
+        if not self.fetching:
+            self.left = self.fetch.alone(self.copies)
+        self.fetching.append(request)
+
+    def _fetched(self) -> None:
+        """The first fetch has ended; the next one begins."""
+        request = self.fetching.popleft()
+        request.fetched = self.now
+        self.ready.append(request)
+        self.left = self.fetch.alone(self.copies) if self.fetching else 0.0
+
+    def _pass(self, time: float) -> None:
+        """Let *time* s pass in which no step runs."""
+        until = self.now + time
+        while self.fetching and self.now + self.left <= until:
+            self.now += self.left
+            self._fetched()
+        if self.fetching:
+            self.left -= until - self.now
+        self.now = until
+
+    # -- steps --------------------------------------------------------------------------------------------------
+
+    def _batch(self) -> tuple[list[tuple[Request, int]], Batch]:
+        """Which prompts the next step takes in, with how many tokens each, and what it runs in all."""
+        left = self.serving.batch_tokens - len(self.running)
+        parts: list[tuple[Request, int]] = []
+        context, pairs, heads = 0, 0.0, len(self.running)
+        for request in self.ready:
+            tokens = min(left, request.prompt - request.computed)
+            if tokens <= 0:
+                break
+            parts.append((request, tokens))
+            context += request.computed + tokens
+            pairs += tokens * (request.computed + (tokens + 1) / 2)
+            heads += request.computed + tokens == request.prompt
+            left -= tokens
+        history = sum(request.prompt + request.generated for request in self.running)
+        prompt = sum(tokens for _, tokens in parts)
+        return parts, Batch(prompt, context, pairs, len(self.running), history, heads)
+
+    def _step(self, parts: list[tuple[Request, int]], batch: Batch) -> None:
+        landing = [request for request, _ in parts if request in self.landing]
+        if landing:
+            self.now += self._layerwise(batch, len(landing) * self.copies)
+            self.landing = [request for request in self.landing if request not in landing]
+            for request in landing:
+                request.fetched = self.now
+        else:
+            self._run_beside(batch)
+        for request in self.running:
+            self._token(request)
+        for request, tokens in parts:
+            request.computed += tokens
+            if request.computed == request.prompt:
+                self.ready.remove(request)
+                self._token(request)
+                self.running.append(request)
+        self.running = [request for request in self.running if not request.done]
+
+    def _token(self, request: Request) -> None:
+        request.generated += 1
+        if request.first is None:
+            request.first = self.now
+        if request.done:
+            request.end = self.now
+
+    def _run_beside(self, batch: Batch) -> None:
+        """Run a step; fetches that are on their way go on, and both take longer while they meet."""
+        work = self.steps.alone(batch)
+        while self.fetching:
+            step, fetch = self.steps.beside(batch, self.fetch)
+            if work * step < self.left * fetch:
+                self.left -= work * step / fetch
+                self.now += work * step
+                return
+            work = max(0.0, work - self.left * fetch / step)
+            self.now += self.left * fetch
+            self._fetched()
+        self.now += work
+
+    def _layerwise(self, batch: Batch, copies: int) -> float:
+        """Seconds of a step whose fetch of *copies* blocks arrives layer by layer.
+
+        Its layers run no earlier than their blocks are there: it is bound by the first layer's blocks and all layers, the
+        fetch beside them in the way, or by the whole fetch and the last layer. The thread that submits launches it then.
+        """
+        layers = self.steps.model.layers
+        alone, layer = self.steps.alone(batch), self.steps.layer(batch)
+        whole, first = self.fetch.alone(copies), self.fetch.alone(copies // layers)
+        step, fetch = self.steps.beside(batch, self.fetch)
+        meeting = min((whole - first) * fetch, alone * step)
+        by_layers = first + alone + meeting * (1 - 1 / step)
+        by_fetch = first + (whole - first) * fetch + layer + alone - layers * layer
+        by_host = self.fetch.host_time(copies) + alone if self.serving.submitter == "worker" else 0.0
+        return max(by_layers, by_fetch, by_host)

@@ -1,0 +1,88 @@
+"""How KV blocks come from host memory: four methods as tasks, and what a fetch takes when it is alone.
+
+per_block    a copy command per block, submitted one by one in a stream, each waiting for the one before
+gather       one kernel on compute units that reads all blocks over the host link
+batched      all copies in one batch: one doorbell, no waiting between them
+batched_pl   the same, prelaunched: in the queue behind a poll, which a store releases
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from c3sim.loading import parse_workload
+from c3sim.runs import run_once
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+
+__all__ = ["METHODS", "Fetch", "workload_of"]
+
+METHODS = ("per_block", "gather", "batched", "batched_pl")
+SAMPLES = (32, 96)  # copies simulated one by one; the time of more is on the line through both
+HOSTS: dict[str, dict[str, Any]] = {
+    "per_block": {"submission": "one_by_one"},
+    "gather": {"launch": "eager"},
+    "batched": {"submission": "batch"},
+    "batched_pl": {"submission": "batch", "prelaunched": True},
+}
+
+
+def workload_of(tasks: dict[str, dict[str, Any]], host: dict[str, Any]) -> Workload:
+    """*tasks* as a workload; sizes are plain bytes."""
+    return parse_workload({"schema": 1, "name": "inference", "tasks": tasks, "host": host}, plain_si=True)
+
+
+class Fetch:
+    """Fetches of blocks of *block* bytes by *method* into every GPU of *node* at once."""
+
+    def __init__(self, node: Node, method: str, block: int, workgroups: int):
+        self.node, self.method, self.block, self.workgroups = node, method, block, workgroups
+        self._known: dict[int, float] = {}
+
+    @property
+    def on_compute_units(self) -> bool:
+        return self.method == "gather"
+
+    @property
+    def prelaunched(self) -> bool:
+        return bool(HOSTS[self.method].get("prelaunched", False))
+
+    def task(self, copies: int) -> dict[str, Any]:
+        """*copies* blocks as one task; all GPUs fetch."""
+        common = {"kind": "copy", "source": "host", "destination": "gpu", "gpus": "all"}
+        if self.on_compute_units:
+            kernel = {"executor": "kernel", "workgroups": self.workgroups}
+            return {**common, **kernel, "bytes": float(copies * self.block)}
+        return {**common, "bytes": float(self.block), "repeat": copies}
+
+    def alone(self, copies: int) -> float:
+        """Seconds from the first submission to the end of the last of *copies* blocks."""
+        if not copies:
+            return 0.0
+        few, many = SAMPLES
+        if self.on_compute_units or copies <= many:
+            return self._simulated(copies)
+        return self._simulated(few) + (copies - few) * self.per_copy
+
+    @property
+    def per_copy(self) -> float:
+        """Seconds per block in a long fetch."""
+        few, many = SAMPLES
+        return (self._simulated(many) - self._simulated(few)) / (many - few)
+
+    def host_time(self, copies: int) -> float:
+        """Seconds that the thread which submits is busy before it can do anything else; prelaunched: done before."""
+        host = self.node.host
+        if not copies or self.prelaunched:
+            return 0.0
+        if self.method == "per_block":
+            return copies * host.copy_time
+        if self.method == "gather":
+            return host.launch_time
+        return host.batch_time + (copies + 1) * host.batch_copy_time + host.doorbell_time
+
+    def _simulated(self, copies: int) -> float:
+        if copies not in self._known:
+            workload = workload_of({"fetch": self.task(copies)}, HOSTS[self.method])
+            self._known[copies] = run_once(self.node, workload).wall
+        return self._known[copies]

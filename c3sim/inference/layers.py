@@ -1,0 +1,103 @@
+"""One layer of a model as tasks: what *tokens* tokens of a step take on each of the GPUs that share it.
+
+With t GPUs (tensor parallel), h heads and g kv heads of width d, hidden width H, inner width F and M tokens:
+
+    qkv      M x ((h + 2 g) d / t) x H          o     M x H x (h d / t)
+    gate_up  M x (2 F / t) x H                  down  M x H x (F / t)
+
+and an all-reduce of M H numbers after o and after down where t > 1. Of E experts with k per token, M tokens that choose
+independently are expected to reach a = E (1 - (1 - k/E)^M); the network is then a batched GEMMs of M k / a rows, and a
+router of E columns precedes it. Norms, rotary embedding and activation functions are left out (they fuse with others).
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.specs.hardware import Node
+from c3sim.specs.transformer import Transformer
+
+__all__ = ["active_experts", "attention_task", "head_task", "layer_tasks"]
+
+Task = dict[str, Any]
+STREAM = "compute"
+
+
+def active_experts(model: Transformer, tokens: int) -> int:
+    """Experts that *tokens* tokens are expected to reach, of those of one layer."""
+    missed = (1 - model.experts_per_token / model.experts) ** tokens
+    return max(1, min(model.experts, round(model.experts * (1 - missed))))
+
+
+def layer_tasks(model: Transformer, tensor_parallel: int, tokens: int) -> dict[str, Task]:
+    """GEMMs and all-reduces of one layer for *tokens* tokens, in order; attention is not among them."""
+    share = tensor_parallel
+    heads, groups = _heads(model, share)
+    queries = heads * model.head_dim
+    inner = _part(model.ffn, share, "ffn", model)
+    tasks = {
+        "qkv": _gemm(model, tokens, queries + 2 * groups * model.head_dim, model.hidden),
+        "o": _gemm(model, tokens, model.hidden, queries),
+    }
+    if share > 1:
+        tasks["reduce_attention"] = _reduce(model, tokens)
+    rows, batch = tokens, 1
+    if model.experts > 1:
+        batch = active_experts(model, tokens)
+        rows = ceil(tokens * model.experts_per_token / batch)
+        tasks["router"] = _gemm(model, tokens, model.experts, model.hidden)
+    tasks["gate_up"] = _gemm(model, rows, 2 * inner, model.hidden, batch)
+    tasks["down"] = _gemm(model, rows, model.hidden, inner, batch)
+    if share > 1:
+        tasks["reduce_network"] = _reduce(model, tokens)
+    return tasks
+
+
+def head_task(model: Transformer, tensor_parallel: int, sequences: int) -> Task:
+    """The output head for the last token of each of *sequences* sequences."""
+    return _gemm(model, sequences, ceil(model.vocab / tensor_parallel), model.hidden)
+
+
+def attention_task(node: Node, model: Transformer, read: float, flops: float, efficiency: float) -> Task:
+    """Attention that reads *read* bytes of keys and values and works *flops*, per GPU: a kernel that streams.
+
+    The work is done by the matrix units at *efficiency* of their peak. A stream kernel's FLOP are those of the vector
+    units, so it is given as many of these as take equally long. Raises InputError: no vector rate is known.
+    """
+    rates = node.gpu.compute_units.flops_per_cycle
+    if "fp32" not in rates or model.dtype not in rates:
+        raise InputError(
+            f"{node.gpu.name} has no flops_per_cycle of fp32 and {model.dtype}; attention needs both"
+        )
+    alike = flops * rates["fp32"] / (efficiency * rates[model.dtype])
+    return {
+        "kind": "stream", "stream": STREAM, "pattern": "read", "bytes": max(1.0, read),
+        "flops_per_byte": alike / max(1.0, read),
+    }  # fmt: skip
+
+
+def _heads(model: Transformer, share: int) -> tuple[int, int]:
+    """Query heads and kv heads of one GPU."""
+    heads = _part(model.heads, share, "heads", model)
+    return heads, max(1, model.kv_heads // share)
+
+
+def _part(count: int, share: int, what: str, model: Transformer) -> int:
+    if count % share:
+        raise InputError(
+            f"{count} {what} of {model.name} do not divide by {share} GPUs", "serving.tensor_parallel"
+        )
+    return count // share
+
+
+def _gemm(model: Transformer, m: int, n: int, k: int, batch: int = 1) -> Task:
+    return {"kind": "gemm", "stream": STREAM, "m": m, "n": n, "k": k, "batch": batch, "dtype": model.dtype}
+
+
+def _reduce(model: Transformer, tokens: int) -> Task:
+    return {
+        "kind": "collective", "stream": STREAM, "op": "all_reduce", "dtype": model.dtype,
+        "size": float(tokens * model.hidden * model.element),
+    }  # fmt: skip

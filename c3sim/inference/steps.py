@@ -1,0 +1,139 @@
+"""What a step takes, from simulations of one layer: alone, and with a fetch beside it.
+
+A step runs all layers on its tokens, then the head. One layer is simulated and counts ``layers`` times. GEMMs and
+all-reduces depend on the tokens, attention on the bytes and FLOP of the sequences; these run one after another in a
+stream, so their times add up. Beside a fetch, a layer runs slower by one factor and the fetch by another; both come from
+one simulation of the layer with as much of the fetch as fits beside it, at the nearest power of 2 of the tokens and of 4
+of the attention's bytes and FLOP. Prelaunch changes how a fetch begins and not how it goes on, so it shares the factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from c3sim.inference.fetch import HOSTS, Fetch, workload_of
+from c3sim.inference.grids import Grid, snap
+from c3sim.inference.kv import kv_bytes_per_gpu
+from c3sim.inference.layers import attention_task, head_task, layer_tasks
+from c3sim.runs import run_once
+from c3sim.specs.hardware import Node
+from c3sim.specs.transformer import Transformer
+
+__all__ = ["Batch", "Steps"]
+
+MOST_COPIES = 64  # of a fetch that are simulated beside a layer
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one step runs: *prompt* tokens of prompts, with (token, visible token) *pairs*; *sequences* that generate.
+
+    *context* counts the tokens whose KV is read for prompts, *history* for the sequences; *heads*: last tokens whose
+    successor is wanted.
+    """
+
+    prompt: int = 0
+    context: int = 0
+    pairs: float = 0.0
+    sequences: int = 0
+    history: int = 0
+    heads: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt + self.sequences
+
+
+class Steps:
+    """Steps of *model* on all GPUs of *node*; every simulation is made once."""
+
+    def __init__(self, node: Node, model: Transformer, efficiency: float):
+        self.node, self.model, self.efficiency = node, model, efficiency
+        self.kv = kv_bytes_per_gpu(model, node.gpus)
+        self._gemms = Grid(self._gemm_time, 2**0.5, whole=True)
+        self._head = Grid(self._head_time, 2**0.5, whole=True)
+        self._attention = Grid(self._attention_time)
+        self._beside: dict[tuple[Any, ...], tuple[float, float]] = {}
+
+    def alone(self, batch: Batch) -> float:
+        """Seconds of a step that runs *batch*."""
+        head = self._head(batch.heads) if batch.heads else 0.0
+        return self.model.layers * self.layer(batch) + head
+
+    def layer(self, batch: Batch) -> float:
+        """Seconds of one layer of *batch*."""
+        if not batch.tokens:
+            return 0.0
+        time = self._gemms(batch.tokens)
+        for read, flops in self._attentions(batch):
+            time += self._attention(read, flops)
+        return time
+
+    def beside(self, batch: Batch, fetch: Fetch) -> tuple[float, float]:
+        """Factors by which a step that runs *batch*, and *fetch*, take longer when they run at the same time."""
+        attentions = tuple((snap(read, 4.0), snap(flops, 4.0)) for read, flops in self._attentions(batch))
+        tokens = int(snap(batch.tokens, 2.0))
+        way = fetch.method.removesuffix("_pl")
+        key = (tokens, attentions, way, fetch.block, fetch.workgroups)
+        if key not in self._beside:
+            self._beside[key] = self._slowdowns(tokens, attentions, fetch)
+        return self._beside[key]
+
+    # -- private ------------------------------------------------------------------------------------------------
+
+    def _attentions(self, batch: Batch) -> list[tuple[float, float]]:
+        """Bytes and FLOP per GPU of the attention of prompts, and of sequences that generate, as far as there are any.
+
+        A pair of tokens takes 2 FLOP of q k and 2 of p v per element of a query head.
+        """
+        per_pair = 4.0 * self.model.heads / self.node.gpus * self.model.head_dim
+        found = []
+        if batch.prompt:
+            found.append((float(batch.context * self.kv), batch.pairs * per_pair))
+        if batch.sequences:
+            found.append((float(batch.history * self.kv), batch.history * per_pair))
+        return found
+
+    def _gemm_time(self, tokens: float) -> float:
+        return self._wall(layer_tasks(self.model, self.node.gpus, int(tokens)))
+
+    def _head_time(self, sequences: float) -> float:
+        return self._wall({"head": head_task(self.model, self.node.gpus, int(sequences))})
+
+    def _attention_time(self, read: float, flops: float) -> float:
+        return self._wall({"attention": self._attention_task(read, flops)})
+
+    def _attention_task(self, read: float, flops: float) -> dict[str, Any]:
+        return attention_task(self.node, self.model, read, flops, self.efficiency)
+
+    def _wall(self, tasks: dict[str, dict[str, Any]]) -> float:
+        return run_once(self.node, workload_of(tasks, {})).wall
+
+    def _slowdowns(
+        self, tokens: int, attentions: tuple[tuple[float, float], ...], fetch: Fetch
+    ) -> tuple[float, float]:
+        tasks = layer_tasks(self.model, self.node.gpus, tokens)
+        first, *rest = tasks.items()
+        whole = dict([first])
+        for index, (read, flops) in enumerate(attentions):
+            whole[f"attention{index}"] = self._attention_task(read, flops)
+        whole |= dict(rest)
+        layer = self._wall(whole)
+        copies = max(1, ceil(layer / fetch.per_copy))
+        if not fetch.on_compute_units:
+            copies = min(MOST_COPIES, copies)
+        alone = fetch.alone(copies)
+        host = {**HOSTS[fetch.method], "launch": "queued"}  # the kernel runs on from the layer before
+        run = run_once(self.node, workload_of({"fetch": fetch.task(copies), **whole}, host))
+        fetched = run.tasks["fetch"].end
+        computed = max(task.end for name, task in run.tasks.items() if name != "fetch")
+        together = min(fetched, computed)
+        return _factor(together, layer, computed), _factor(together, alone, fetched)
+
+
+def _factor(together: float, alone: float, taken: float) -> float:
+    """How much slower something goes in the time *together*: what is left of it then goes at its own pace."""
+    done = alone - (taken - together)
+    return max(1.0, together / done) if done > 0 else 1.0

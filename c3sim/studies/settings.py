@@ -1,0 +1,31 @@
+"""Values given on the command line for a whole study: each becomes an axis, so that it wins over file and scenarios."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from c3sim.specs.study import Study, Values
+
+__all__ = ["with_settings"]
+
+
+def with_settings(study: Study, settings: Mapping[str, object]) -> Study:
+    """*study* with every path of *settings* as an axis: one value, or several of a list in brackets, ``[0.5, 0.9]``."""
+    axes: dict[str, Values] = dict(study.axes)
+    for path, value in settings.items():
+        axes[path] = _values(value)
+    return study.model_copy(update={"axes": axes})
+
+
+def _values(value: object) -> tuple[Any, ...]:
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    text = value.strip() if isinstance(value, str) else ""
+    if not (text.startswith("[") and text.endswith("]")):
+        return (value,)
+    try:
+        return tuple(json.loads(text))
+    except ValueError:  # words and quantities need no quotes
+        return tuple(part.strip() for part in text[1:-1].split(",") if part.strip())

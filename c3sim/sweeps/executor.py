@@ -1,0 +1,127 @@
+"""Work in batches over processes, by joblib: loky on this computer, Dask on a cluster. Results come as they are done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from time import sleep
+from typing import Any, Literal, TypeVar
+
+from c3sim.errors import InputError
+
+__all__ = ["Backend", "Workers", "in_batches"]
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+Backend = Literal["loky", "dask"]
+WORTH_IT = 100  # points; starting other processes takes as long as some tens of them
+_LARGEST = 64  # points in a batch
+_BATCHES = 8  # for each worker at least, so that all end together
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Where work is done. *jobs*: processes, None for all cores where it pays; *scheduler*: address of a Dask scheduler.
+
+    Raises InputError for a scheduler without Dask.
+    """
+
+    jobs: int | None = None
+    backend: Backend = "loky"
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.scheduler and self.backend == "loky":
+            raise InputError("a scheduler is Dask's; add --backend dask", "--scheduler", self.scheduler)
+
+    def count(self, points: int) -> int:
+        """Processes for so many points, 1 for this one."""
+        if self.jobs is None and self.backend == "loky" and points < WORTH_IT:
+            return 1
+        if self.jobs is not None:
+            return self.jobs
+        from joblib import cpu_count
+
+        return int(cpu_count())
+
+
+def in_batches(
+    work: Callable[[Sequence[Item]], Found], items: Sequence[Item], workers: Workers, together: int = 1
+) -> Generator[Found, None, None]:
+    """*work* of every batch of *items*, in any order; *together* neighbours share what they need and stay in one batch.
+
+    *work* is sent to other processes, so it must be a function of a module, or a partial of one.
+    """
+    jobs = workers.count(len(items))
+    size = max(1, min(_LARGEST, len(items) // (jobs * _BATCHES)) // together) * together
+    batches = [items[start : start + size] for start in range(0, len(items), size)]
+    if jobs == 1 and workers.backend == "loky":
+        yield from map(work, batches)
+        return
+    from joblib import Parallel, delayed, parallel_config
+
+    with _backend(workers, jobs) as options, parallel_config(**options):
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        parent = os.getpid() if workers.backend == "loky" else 0
+        found = parallel(delayed(_undisturbed)(work, batch, parent) for batch in batches)
+        try:
+            for each in found:  # noqa: UP028 - 'yield from' would close it before the line below
+                yield each
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore"
+                )  # that an interrupt leaves work undone is said by who is interrupted
+                found.close()
+
+
+def _undisturbed(work: Callable[[Any], Found], batch: Any, parent: int) -> Found:
+    """*work* in another process, where Ctrl-C is left to the *parent*; without that (0: somebody else's) it ends."""
+    if threading.current_thread() is threading.main_thread():
+        with suppress(ValueError):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if parent and os.getppid() == parent:
+        _watch(parent)
+    return work(batch)
+
+
+@cache
+def _watch(parent: int) -> None:
+    """Ends this process soon after *parent* is gone: loky's workers would stay for minutes after a kill."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _backend(workers: Workers, jobs: int) -> Iterator[dict[str, Any]]:
+    """Options of joblib; a Dask client lives as long as the work. Raises InputError: no Dask here, no scheduler there."""
+    if workers.backend == "loky":
+        yield {"backend": "loky"}
+        return
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        raise InputError("Dask is not installed; run: pip install 'c3sim[dask]'", "--backend") from None
+    try:
+        if workers.scheduler:
+            client: Any = Client(workers.scheduler, timeout="10s")  # type: ignore[no-untyped-call]
+        else:
+            local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+            client = Client(**local)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        message = f"no scheduler answers there ({reason}); an address is as tcp://host:8786"
+        raise InputError(message, "--scheduler", workers.scheduler or "") from None
+    with client:
+        yield {"backend": "dask"}

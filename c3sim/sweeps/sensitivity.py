@@ -1,0 +1,166 @@
+"""Which parameter moves an output most, and how uncertain it is: one at a time, then Sobol indices of those that matter.
+
+*One at a time*: each parameter at both ends of its interval, all others at their values: a tornado.
+*Sobol*: first-order index S1, the share of the output's variance that a parameter explains alone, and total index ST, the
+share it has a part in (Saltelli's sampling and estimators, by SALib; Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09.018).
+*Band*: all parameters drawn together (uncertainty.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.sweeps.intervals import Parameter, settings_of
+from c3sim.sweeps.samples import Sampler
+from c3sim.sweeps.sweep import Watcher
+from c3sim.sweeps.uncertainty import Band, band_of
+
+__all__ = ["Effect", "Index", "Sensitivity", "sensitivity"]
+
+_NOTHING = 1e-9  # relative to the output: what moves it less does not move it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Index:
+    """Sobol indices, each with half the width of its 95 % confidence interval."""
+
+    first: float
+    first_within: float
+    total: float
+    total_within: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """Outputs with one *parameter* at its *low* and *high* end; None where it could not be run. *index*: where it was worth it."""
+
+    parameter: Parameter
+    low: Mapping[str, float | None]
+    high: Mapping[str, float | None]
+    index: Index | None = None
+
+    def unknown(self, output: str) -> bool:
+        """Whether *output* has no value at an end."""
+        return self.low.get(output) is None or self.high.get(output) is None
+
+    def swing(self, output: str) -> float:
+        """By how much the parameter alone moves *output*: the width of its bar."""
+        ends = self.low.get(output), self.high.get(output)
+        return 0.0 if ends[0] is None or ends[1] is None else abs(ends[1] - ends[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """*base*: outputs with every parameter at its value; *effects* by descending swing of *output*."""
+
+    output: str
+    strategy: str
+    base: Mapping[str, float | None]
+    effects: Sequence[Effect]
+    band: Band
+    samples: int  # of Saltelli's scheme: runs = samples * (parameters + 2)
+    dropped: int  # of them, because a run failed
+    idle: int  # parameters that move nothing
+
+
+def sensitivity(
+    sampler: Sampler,
+    parameters: Sequence[Parameter],
+    output: str,
+    *,
+    samples: int = 64,
+    top: int = 8,
+    seed: int = 1,
+    watcher: Watcher | None = None,
+) -> Sensitivity:
+    """Effects of *parameters* on *output*: all one at a time, the *top* of them by Sobol indices with so many *samples*.
+
+    *samples* is a power of 2. Raises InputError: SALib missing, no parameter, an output that has no value.
+    """
+    if samples < 2 or samples & (samples - 1):
+        raise InputError(f"got {samples}; must be a power of 2, such as 64", "--samples")
+    check_salib()
+    if not parameters:
+        raise InputError(
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary"
+        )
+    base, effects = _one_at_a_time(sampler, parameters, watcher)
+    value = base[output]
+    if value is None:
+        raise InputError(f"{output} has no value here; choose another one", "--output")
+    moving = [e for e in effects if e.swing(output) > _NOTHING * abs(value) or e.unknown(output)]
+    moving.sort(key=lambda effect: -effect.swing(output))
+    indices, dropped = _sobol(
+        sampler, [effect.parameter for effect in moving[:top]], output, samples, seed, watcher
+    )
+    ranked = [
+        Effect(parameter=e.parameter, low=e.low, high=e.high, index=indices.get(e.parameter.path))
+        for e in moving
+    ]
+    band = band_of(sampler, parameters, max(4 * samples, 64), seed, watcher)
+    return Sensitivity(
+        output=output, strategy=sampler.strategy, base=base, effects=ranked, band=band, samples=samples, dropped=dropped,
+        idle=len(effects) - len(moving),
+    )  # fmt: skip
+
+
+def check_salib() -> None:
+    """Raises InputError, naming the extra, where SALib is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("SALib") is None:
+        raise InputError("SALib is not installed; run: pip install 'c3sim[explore]'")
+
+
+def _one_at_a_time(
+    sampler: Sampler, parameters: Sequence[Parameter], watcher: Watcher | None
+) -> tuple[dict[str, float | None], list[Effect]]:
+    wanted: list[tuple[tuple[str, Any], ...]] = [()]
+    for each in parameters:
+        wanted += [((each.path, each.at(0.0)),), ((each.path, each.at(1.0)),)]
+    base, *rows = sampler.rows(wanted, watcher)
+    if base["error"] is not None:
+        raise InputError(f"it does not run with every parameter at its value: {base['error']}")
+    effects = [
+        Effect(parameter=each, low=low, high=high)
+        for each, low, high in zip(parameters, rows[::2], rows[1::2], strict=True)
+    ]
+    return base, effects
+
+
+def _sobol(
+    sampler: Sampler,
+    parameters: Sequence[Parameter],
+    output: str,
+    samples: int,
+    seed: int,
+    watcher: Watcher | None,
+) -> tuple[dict[str, Index], int]:
+    """Indices by path, and how many samples were dropped."""
+    if not parameters:
+        return {}, 0
+    import numpy as np
+    from SALib.analyze import sobol as analysis
+    from SALib.sample import sobol as scheme
+
+    count = len(parameters)
+    problem = {"num_vars": count, "names": [each.path for each in parameters], "bounds": [[0.0, 1.0]] * count}
+    places = scheme.sample(problem, samples, calc_second_order=False, seed=seed)
+    rows = sampler.rows([settings_of(parameters, row) for row in places], watcher)
+    values = np.array([np.nan if row[output] is None else row[output] for row in rows], dtype=float)
+    groups = values.reshape(samples, count + 2)  # one of Saltelli's each: all of it or none
+    whole = groups[np.isfinite(groups).all(axis=1)]
+    if len(whole) < 2 or np.ptp(whole) == 0:
+        return {}, samples - len(whole)
+    found = analysis.analyze(problem, whole.reshape(-1), calc_second_order=False, seed=seed)
+    indices = {
+        each.path: Index(
+            first=float(found["S1"][i]), first_within=float(found["S1_conf"][i]), total=float(found["ST"][i]),
+            total_within=float(found["ST_conf"][i]),
+        )
+        for i, each in enumerate(parameters)
+    }  # fmt: skip
+    return indices, samples - len(whole)

@@ -1,0 +1,99 @@
+"""The band of a prediction: what it may be, given the intervals of the node's parameters.
+
+Parameters are drawn by a Latin hypercube (each parameter's interval is cut into as many equal parts as there are samples,
+each part used once); every draw is a run. Reproducible by its seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.loading import LoadedNode
+from c3sim.specs.workload import Workload
+from c3sim.sweeps.executor import Workers
+from c3sim.sweeps.intervals import Parameter, latin_hypercube, parameters_of, settings_of, spread
+from c3sim.sweeps.points import Settings, Setup
+from c3sim.sweeps.samples import Sampler
+from c3sim.sweeps.sweep import Watcher
+
+__all__ = ["Band", "band_of", "uncertainty"]
+
+OUTPUTS = ("wall_s", "speedup", "fraction_of_ideal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """*outputs*: p5, median and p95 of each over the samples that ran; *failed* did not."""
+
+    outputs: Mapping[str, Mapping[str, float]]
+    parameters: Sequence[Parameter]
+    settings: Sequence[Settings]
+    rows: Sequence[Mapping[str, Any]]
+    seed: int
+
+    @property
+    def samples(self) -> int:
+        return len(self.rows)
+
+    @property
+    def failed(self) -> int:
+        """Samples whose values cannot be together."""
+        return sum(row["error"] is not None for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``--json``."""
+        whole = {name: dict(ends) for name, ends in self.outputs.items() if not name.startswith("tasks.")}
+        tasks: dict[str, dict[str, Any]] = {}
+        for name, ends in self.outputs.items():
+            if name.startswith("tasks."):
+                task, field = name[len("tasks.") :].rsplit(".", 1)
+                tasks.setdefault(task, {})[field] = dict(ends)
+        return {
+            "method": "latin hypercube", "samples": self.samples, "seed": self.seed, "failed": self.failed,
+            "parameters": len(self.parameters), "logarithmic": [each.path for each in self.parameters if each.log],
+            **whole, "tasks": tasks,
+        }  # fmt: skip
+
+
+def uncertainty(
+    workload: Workload,
+    loaded: LoadedNode,
+    strategy: str,
+    *,
+    samples: int = 200,
+    seed: int = 1,
+    but: Container[str] = (),
+    workers: Workers | None = None,
+    watcher: Watcher | None = None,
+) -> Band:
+    """Band of wall time, speedup, fraction of ideal and slowdowns of one run. Parameters in *but* keep their value.
+
+    Raises InputError when the node has no interval, or no sample runs.
+    """
+    outputs = (*OUTPUTS, *(f"tasks.{name}.slowdown" for name in workload.tasks))
+    setup = Setup(
+        node=loaded.node, workloads={workload.name: workload}, settings={workload.name: {}}, outputs=outputs
+    )
+    sampler = Sampler(setup=setup, strategy=strategy, workers=workers or Workers(jobs=1))
+    return band_of(sampler, parameters_of(loaded, but), samples, seed, watcher)
+
+
+def band_of(
+    sampler: Sampler, parameters: Sequence[Parameter], samples: int, seed: int, watcher: Watcher | None = None
+) -> Band:
+    """The band of every output of *sampler* over *parameters*. Raises InputError: nothing to draw, or nothing that runs."""
+    if not parameters:
+        raise InputError(
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw"
+        )
+    settings = [settings_of(parameters, row) for row in latin_hypercube(parameters, samples, seed)]
+    rows = sampler.rows(settings, watcher)
+    good = [row for row in rows if row["error"] is None]
+    if not good:
+        raise InputError(f"no sample runs; the first: {rows[0]['error']}")
+    known = {name: [row[name] for row in good if row[name] is not None] for name in sampler.setup.outputs}
+    outputs = {name: spread(values) for name, values in known.items() if values}
+    return Band(outputs=outputs, parameters=parameters, settings=settings, rows=rows, seed=seed)

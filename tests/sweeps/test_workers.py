@@ -1,0 +1,106 @@
+"""Who does the work changes no byte: this process, others, a Dask cluster."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+from sweep_case import write
+
+from c3sim.errors import InputError
+from c3sim.sweeps import sweep as module
+from c3sim.sweeps.executor import Workers
+from c3sim.sweeps.sweep import sweep
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_number_of_workers_changes_no_byte(whole, tmp_path, jobs):
+    again = sweep(write(tmp_path), tmp_path / "out", workers=Workers(jobs=jobs))
+    assert (again.folder / "results.parquet").read_bytes() == (whole.folder / "results.parquet").read_bytes()
+
+
+@pytest.mark.slow
+def test_a_real_dask_scheduler_with_two_workers(whole, tmp_path):
+    """``dask scheduler`` and two ``dask worker`` processes, as on a cluster: the same bytes."""
+    distributed = pytest.importorskip("distributed")
+    address_file = tmp_path / "scheduler.json"
+    python = (
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--host",
+        "127.0.0.1",
+    )
+    started = [subprocess.Popen([*python, "--scheduler-file", str(address_file)], stderr=subprocess.DEVNULL)]
+    try:
+        worker = (sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(address_file))
+        worker = (
+            *worker,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            "--local-directory",
+            str(tmp_path),
+        )
+        started += [subprocess.Popen([*worker, "--name", str(n)], stderr=subprocess.DEVNULL) for n in (1, 2)]
+        with distributed.Client(scheduler_file=str(address_file), timeout="60s") as client:
+            client.wait_for_workers(2, timeout=60)
+            address = client.scheduler.address
+        workers = Workers(jobs=2, backend="dask", scheduler=address)
+        found = sweep(write(tmp_path), tmp_path / "out", workers=workers)
+        assert (found.folder / "results.parquet").read_bytes() == (
+            whole.folder / "results.parquet"
+        ).read_bytes()
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in started:
+            process.wait(timeout=30)
+
+
+def test_a_scheduler_that_is_not_there(tmp_path):
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match="no scheduler answers there"):
+        sweep(write(tmp_path), tmp_path / "out", workers=Workers(backend="dask", scheduler="nonsense://1"))
+
+
+def test_a_scheduler_needs_dask(tmp_path):
+    with pytest.raises(InputError, match="a scheduler is Dask's; add --backend dask"):
+        sweep(write(tmp_path), tmp_path / "out", workers=Workers(jobs=2, scheduler="tcp://localhost:1"))
+
+
+def test_a_worker_with_other_code_is_refused(tmp_path):
+    found = module.make_plan(write(tmp_path))
+    with pytest.raises(InputError, match="another version of the code"):
+        module.run_points(found.setup, "name", "another", [found.point(0)])
+
+
+PARENT = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+sys.stdin.read()
+"""
+WORKER = """
+import os, time
+from c3sim.sweeps import executor
+executor._watch(os.getppid())
+print("watching", flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_worker_does_not_outlive_who_started_it():
+    """The worker holds the pipe that the test reads: its end is the end of the worker."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with parent:
+        assert parent.stdout.readline() == "watching\n"
+        parent.kill()
+        begin = time.monotonic()
+        assert parent.stdout.read() == "" and time.monotonic() - begin < 60
