@@ -27,7 +27,7 @@ BIG = {"kind": "gemm", "m": 4096, "n": 4096, "k": 512}
 STREAM = {"kind": "stream", "pattern": "copy", "bytes": "32 MiB"}
 COPY = {"kind": "copy", "bytes": "4 MiB"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": "8 MiB"}
-NODES: dict[str, Node] = {name: at_most(2, load_hardware(name).node) for name in library.names("node")}
+NODES: dict[str, Node] = {name: at_most(2, 4, load_hardware(name).node) for name in library.names("node")}
 
 
 def made(node: Node) -> dict[str, dict[str, Any]]:

@@ -13,11 +13,15 @@ from c3sim.specs.quantities import Unit
 __all__ = ["at_most", "scaled", "without_power_limit"]
 
 
-def at_most(nodes: int, node: Node) -> Node:
-    """*node* with no more than *nodes* like it, which an unfolded run can do without."""
-    if node.nodes <= nodes:
+def at_most(nodes: int, gpus: int, node: Node) -> Node:
+    """Of several *nodes* no more than that, of no more than *gpus* GPUs each with as many NICs for each as before: what an
+    unfolded run can do without, and one node stays as it is."""
+    if node.nodes == 1:
         return node
-    return node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
+    count = min(gpus, node.gpus)
+    nics = node.scale_out.nics * count // node.gpus
+    wide = node.scale_out.model_copy(update={"nodes": min(nodes, node.nodes), "nics": nics})
+    return node.model_copy(update={"gpus": count, "scale_out": wide})
 
 
 def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> Any:

@@ -30,7 +30,7 @@ def spent(case: Case, *, fold: bool | None = None) -> tuple[dict[str, dict[str, 
     """Energy [J] of each task on all GPUs, by the name of the energy; the run; its recorder."""
     recorder = Recorder()
     outcome = simulate(case.node, case.workload, observers=[recorder], fold=fold)
-    copies = case.node.gpus if outcome.folded else 1
+    copies = case.node.ranks if outcome.folded else 1
     tasks = task_accounts(case.node.gpu, recorder.segments())
     found = {
         task: {name: copies * joules for name, joules in account.items()} for task, account in tasks.items()
@@ -48,7 +48,7 @@ def test_components_sum_to_the_energy_and_power_integrates_to_it(case: Case) -> 
         assert set(parts[task]) == set(components_of(case.node)) - {"idle"}
     idle = idle_energy(case.node, outcome.end)
     whole = idle + sum(sum(account.values()) for account in tasks.values())
-    copies = case.node.gpus if outcome.folded else 1
+    copies = case.node.ranks if outcome.folded else 1
     power = [counter for counter in counters(recorder, outcome.machine) if counter.name.endswith(".power")]
     assert len(power) == len(outcome.machine.gpus)
     watts = copies * sum(integral(counter, counter.values, outcome.end) for counter in power)
@@ -61,7 +61,7 @@ def test_components_sum_to_the_energy_and_power_integrates_to_it(case: Case) -> 
 
 
 def _folds(case: Case) -> bool:
-    return case.node_name in ("mi300x-8", "h200-2") and can_fold(case.workload, case.node)
+    return case.node_name in ("mi300x-8", "h200-2", "teaching-cluster") and can_fold(case.workload, case.node)
 
 
 @every_case("folded_equals_unfolded", _folds)
