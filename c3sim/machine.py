@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from c3sim.energy import Bill, bill_of
 from c3sim.engine.fluid import Flow, Fluid
+from c3sim.governor import Governor
 from c3sim.models.memory import memory_given, served_share
-from c3sim.models.power import Load, clock_factor, pace
+from c3sim.models.power import Load, pace
 from c3sim.specs.hardware import Node
 
 __all__ = ["FULL_SPEED", "SHARING", "FlowTags", "GpuState", "GpuStates", "Machine", "Traffic"]
@@ -102,6 +104,7 @@ class Machine:
     def __init__(self, node: Node, fluid: Fluid, *, folded: bool, private: frozenset[str] = frozenset()):
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = (0,) if folded else tuple(range(node.gpus))
+        self._governors: dict[str, dict[str, Governor]] = {}  # domain -> task ("": all of them)
         self.latency_local = node.gpu.hbm.latency
         self.latency_remote = node.gpu.hbm.latency + 2 * node.links.latency
 
@@ -223,25 +226,26 @@ class Machine:
     def _domain(self, gpu: int) -> str:
         name = f"gpu{self.home(gpu)}.state"
         if name not in self.fluid.states:
-            self.fluid.domain(name, self._state_rule)
+            self._governors[name] = {}
+            self.fluid.domain(name, partial(self._state_rule, name))
         return name
 
-    def _state_rule(self, flows: list[Flow]) -> GpuStates:
+    def _state_rule(self, domain: str, flows: list[Flow]) -> GpuStates:
         """Clock from all declared power, memory from all declared demand; own ones only where private."""
         by_task: dict[str, GpuState] = {}
         if self.private & {"clock", "hbm"}:
             for task in dict.fromkeys(flow.tags.task for flow in flows):
                 own = [flow for flow in flows if flow.tags.task == task]
-                clock = self._clock(own if "clock" in self.private else flows)
+                clock = self._clock(domain, own, task) if "clock" in self.private else self._clock(domain, flows)
                 by_task[task] = self._state(own if "hbm" in self.private else flows, clock)
-        clock = self._clock(flows)
+        clock = self._clock(domain, flows)
         return GpuStates(self._state(flows, clock), by_task)
 
-    def _clock(self, flows: list[Flow]) -> float:
-        clock = self.node.gpu.clock
-        loads = tuple(flow.tags.load for flow in flows)
-        minimum = clock.minimum / clock.maximum
-        return clock_factor(clock.power_limit, clock.idle_power, clock.voltage_exponent, minimum, loads)
+    def _clock(self, domain: str, flows: list[Flow], task: str = "") -> float:
+        governors = self._governors[domain]
+        if task not in governors:
+            governors[task] = Governor(self.node.gpu.clock, self.fluid.env, partial(self.fluid.refresh, domain))
+        return governors[task].factor(tuple(flow.tags.load for flow in flows))
 
     def _state(self, flows: list[Flow], clock: float) -> GpuState:
         load, l2 = 0.0, 0.0

@@ -142,6 +142,11 @@ class Fluid:
         flow.work = work
         self._touch(flow)
 
+    def refresh(self, domain: str) -> None:
+        """Ask for the state of *domain* again at this instant, though its members are the same."""
+        self._touched_domains[domain] = None
+        self._request()
+
     @property
     def flows(self) -> Iterable[Flow]:
         return self._flows

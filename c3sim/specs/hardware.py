@@ -139,8 +139,12 @@ class Clock(Spec):
     maximum: Frequency
     minimum: Frequency
     power_limit: Power
-    idle_power: Power
+    idle_power: Power = Field(description="at running clocks while nothing runs; it is part of every load")
     voltage_exponent: Factor = Field(description="x in power ~ f^(1+x) at a fixed activity")
+    power_window: Time = Field(
+        0.0,
+        description="time constant of the average that the limit holds (governor.py); left out, or 0: the limit acts at once",
+    )
 
 
 class Kernels(Spec):
