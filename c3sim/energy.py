@@ -82,7 +82,9 @@ def bill_of(
             spent[where, name] = spent.get((where, name), 0.0) + joules
 
     has_cache = node.gpu.memory_cache is not None
-    through_l2 = 0.0 if has_cache else energy.l2_byte  # links, host and engines reach memory by its last cache
+    through_l2 = (
+        0.0 if has_cache else energy.l2_byte
+    )  # links, host and engines reach memory by its last cache
     spend(here, "cache_byte", traffic.cache * energy.cache_byte * has_cache)
     spend(here, "hbm_byte", (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte)
     for peer, read, written in traffic.remote:

@@ -14,22 +14,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import simpy
-
 from c3sim.models.power import Load, clock_factor, power
 from c3sim.specs.hardware import Clock
 
 __all__ = ["Governor"]
 
+REACHED = 1.0 - 1e-9  # of the limit: what rounding may leave when the average was foreseen to be there
+
 
 class Governor:
-    """The clock of one GPU. *again* is called when the clock changes although no flow began or ended."""
+    """The clock of one GPU. *now* tells the time [s]; *again* is asked to come back after so many seconds."""
 
-    def __init__(self, clock: Clock, env: simpy.Environment, again: Callable[[], None]):
-        self.clock, self.env, self.again = clock, env, again
+    def __init__(self, clock: Clock, now: Callable[[], float], again: Callable[[float], None]):
+        self.clock, self.now, self.again = clock, now, again
         self.average = self.drawn = clock.idle_power  # W
-        self._settled = env.now
-        self._token = 0
+        self._settled = now()
 
     def factor(self, loads: tuple[Load, ...]) -> float:
         """The clock factor from now on, with *loads* going on."""
@@ -39,28 +38,15 @@ class Governor:
         if clock.power_window == 0:
             return held
         self._settle()
-        self._token += 1  # what was foreseen no longer holds
-        factor = held if self.average >= clock.power_limit else 1.0
+        factor = held if self.average >= clock.power_limit * REACHED else 1.0
         self.drawn = power(factor, clock.idle_power, clock.voltage_exponent, loads)
-        if held < 1.0 and factor == 1.0:
-            self._call_at_limit()
+        if held < factor:
+            above = self.drawn - clock.power_limit
+            self.again(clock.power_window * math.log((self.drawn - self.average) / above))
         return factor
 
     def _settle(self) -> None:
         """Bring the average up to now."""
-        left = math.exp((self._settled - self.env.now) / self.clock.power_window)
+        left = math.exp((self._settled - self.now()) / self.clock.power_window)
         self.average = self.drawn + (self.average - self.drawn) * left
-        self._settled = self.env.now
-
-    def _call_at_limit(self) -> None:
-        above = self.drawn - self.clock.power_limit
-        wait = self.clock.power_window * math.log((self.drawn - self.average) / above)
-        token = self._token
-
-        def reached(_event: simpy.Event) -> None:
-            if token == self._token:
-                self._settle()
-                self.average = max(self.average, self.clock.power_limit)
-                self.again()
-
-        self.env.timeout(wait).callbacks.append(reached)
+        self._settled = self.now()

@@ -236,7 +236,9 @@ class Machine:
         if self.private & {"clock", "hbm"}:
             for task in dict.fromkeys(flow.tags.task for flow in flows):
                 own = [flow for flow in flows if flow.tags.task == task]
-                clock = self._clock(domain, own, task) if "clock" in self.private else self._clock(domain, flows)
+                clock = (
+                    self._clock(domain, own, task) if "clock" in self.private else self._clock(domain, flows)
+                )
                 by_task[task] = self._state(own if "hbm" in self.private else flows, clock)
         clock = self._clock(domain, flows)
         return GpuStates(self._state(flows, clock), by_task)
@@ -244,7 +246,8 @@ class Machine:
     def _clock(self, domain: str, flows: list[Flow], task: str = "") -> float:
         governors = self._governors[domain]
         if task not in governors:
-            governors[task] = Governor(self.node.gpu.clock, self.fluid.env, partial(self.fluid.refresh, domain))
+            again = partial(self.fluid.refresh, domain)
+            governors[task] = Governor(self.node.gpu.clock, lambda: self.fluid.env.now, again)
         return governors[task].factor(tuple(flow.tags.load for flow in flows))
 
     def _state(self, flows: list[Flow], clock: float) -> GpuState:

@@ -6,11 +6,12 @@ and operands are where the last turn left them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from c3sim.energy import by_component
 from c3sim.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
@@ -24,10 +25,11 @@ BEFORE, UNTIL = 2, 4  # turns: what a run of four has beyond a run of two is two
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """Mean power of a GPU [W], and the time of one turn [us], which idleness has not."""
+    """Mean power of a GPU [W], where it goes if it was predicted, and the time of one turn [us], which idleness has not."""
 
     power_w: float
     turn_us: float | None
+    components: Mapping[str, float] = field(default_factory=dict)  # of the node file -> W
 
     @property
     def figures(self) -> dict[str, float]:
@@ -59,8 +61,9 @@ def predicted_loop(node: Node, workload: Workload) -> Loop:
     looped = node.model_copy(update={"gpu": gpu.model_copy(update={"clock": clock})})
     few, many = (run_once(looped, _repeated(workload, turns)) for turns in (BEFORE, UNTIL))
     time = many.wall - few.wall
-    power = (many.energy - few.energy) / time / node.gpus
-    return Loop(power_w=power, turn_us=time / (UNTIL - BEFORE) * 1e6)
+    spent = {name: joules - few.account.get(name, 0.0) for name, joules in many.account.items()}
+    watts = {name: joules / time / node.gpus for name, joules in by_component(node, spent).items()}
+    return Loop(power_w=sum(watts.values()), turn_us=time / (UNTIL - BEFORE) * 1e6, components=watts)
 
 
 def _repeated(workload: Workload, turns: int) -> Workload:
@@ -78,4 +81,7 @@ def mean_observed(each: Sequence[Record]) -> dict[str, Any]:
         return first
     turns = [loop.turn_us for loop in loops if loop.turn_us is not None]
     mean = {"gpus": [{"power_w": fmean(loop.power_w for loop in loops)}]}
-    return {**first, "energy": {**first["energy"], **mean, **({"iteration_us": fmean(turns)} if turns else {})}}
+    return {
+        **first,
+        "energy": {**first["energy"], **mean, **({"iteration_us": fmean(turns)} if turns else {})},
+    }

@@ -114,7 +114,10 @@ def _mean(each: Sequence[Record]) -> Record:
     samples = [record.samples for record in each if record.samples is not None]
     return each[0].model_copy(
         update={
-            "measured": measured, "samples": sum(samples) if samples else None, "sets": {}, "observed": mean_observed(each),
+            "measured": measured,
+            "samples": sum(samples) if samples else None,
+            "sets": {},
+            "observed": mean_observed(each),
         }
     )
 

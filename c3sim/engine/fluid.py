@@ -142,10 +142,14 @@ class Fluid:
         flow.work = work
         self._touch(flow)
 
-    def refresh(self, domain: str) -> None:
-        """Ask for the state of *domain* again at this instant, though its members are the same."""
-        self._touched_domains[domain] = None
-        self._request()
+    def refresh(self, domain: str, after: float) -> None:
+        """Ask for the state of *domain* again in *after* s, though its members may be the same."""
+
+        def ask(_event: Event) -> None:
+            self._touched_domains[domain] = None
+            self._request()
+
+        self.env.timeout(after).callbacks.append(ask)
 
     @property
     def flows(self) -> Iterable[Flow]:

@@ -131,6 +131,7 @@ class Energies(Spec):
     dma_byte: EnergyPerByte = Field(description="per byte that a DMA engine reads or writes, beside memory")
     dma_engine: Power = Field(description="a DMA engine that moves bytes, beside them; waiting ones are idle")
     dma_command: Energy = Field(description="fetch, decoding, address translation and signal of one command")
+    measured: str = Field("", description="the measured power that these were compared with; left out: none")
 
 
 class Clock(Spec):
