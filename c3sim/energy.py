@@ -82,11 +82,15 @@ def bill_of(
             spent[where, name] = spent.get((where, name), 0.0) + joules
 
     has_cache = node.gpu.memory_cache is not None
+    through_l2 = (
+        0.0 if has_cache else energy.l2_byte
+    )  # links, host and engines reach memory by its last cache
     spend(here, "cache_byte", traffic.cache * energy.cache_byte * has_cache)
     spend(here, "hbm_byte", (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte)
     for peer, read, written in traffic.remote:
         spend(home(peer), "cache_byte", (read + written) * energy.cache_byte * has_cache)
         spend(home(peer), "hbm_byte", (read + written) * energy.hbm_byte)
+        spend(home(peer), "l2_byte", (read + written) * through_l2)
     for (sender, port), amount in traffic.ports:
         spend(home(sender), "link_byte", amount * energy.link_byte)
         if port.startswith("link["):  # the other end is a GPU; of a port of a switch it is not
@@ -102,6 +106,7 @@ def bill_of(
         moved = max(traffic.cache, traffic.hbm_read + traffic.hbm_write)
         moved += sum(read + written for _, read, written in traffic.remote) + sum(b for _, b in traffic.host)
         spend(here, "dma_byte", moved * energy.dma_byte)
+        spend(here, "l2_byte", (traffic.hbm_read + traffic.hbm_write) * through_l2)
         commands = math.ceil(work / node.gpu.dma_engines.packet_bytes)
         spend(here, "dma_command", commands * energy.dma_command / work)
     return Bill(

@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from c3sim.energy import Bill, bill_of
 from c3sim.engine.fluid import Flow, Fluid
+from c3sim.governor import Governor
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.network import Draw, network_parts, network_rate
-from c3sim.models.power import Load, clock_factor, pace, together
+from c3sim.models.power import Load, pace, together
 from c3sim.specs.hardware import Node
 
 __all__ = ["FULL_SPEED", "SHARING", "FlowTags", "GpuState", "GpuStates", "Machine", "Traffic"]
@@ -108,6 +110,7 @@ class Machine:
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = (0,) if folded else tuple(range(node.ranks))
         self._sharers: dict[str, int] = {}  # GPUs that share a part of the network
+        self._governors: dict[str, dict[str, Governor]] = {}  # domain -> task ("": all of them)
         self.latency_local = node.gpu.hbm.latency
         self.latency_remote = node.gpu.hbm.latency + 2 * node.links.latency
         self.latency_network = node.gpu.hbm.latency + 2 * (node.scale_out.latency if node.scale_out else 0.0)
@@ -240,25 +243,29 @@ class Machine:
     def _domain(self, gpu: int) -> str:
         name = f"gpu{self.home(gpu)}.state"
         if name not in self.fluid.states:
-            self.fluid.domain(name, self._state_rule)
+            self._governors[name] = {}
+            self.fluid.domain(name, partial(self._state_rule, name))
         return name
 
-    def _state_rule(self, flows: list[Flow]) -> GpuStates:
+    def _state_rule(self, domain: str, flows: list[Flow]) -> GpuStates:
         """Clock from all declared power, memory from all declared demand; own ones only where private."""
         by_task: dict[str, GpuState] = {}
         if self.private & {"clock", "hbm"}:
             for task in dict.fromkeys(flow.tags.task for flow in flows):
                 own = [flow for flow in flows if flow.tags.task == task]
-                clock = self._clock(own if "clock" in self.private else flows)
+                clock = (
+                    self._clock(domain, own, task) if "clock" in self.private else self._clock(domain, flows)
+                )
                 by_task[task] = self._state(own if "hbm" in self.private else flows, clock)
-        clock = self._clock(flows)
+        clock = self._clock(domain, flows)
         return GpuStates(self._state(flows, clock), by_task)
 
-    def _clock(self, flows: list[Flow]) -> float:
-        clock = self.node.gpu.clock
-        loads = together(flow.tags.load for flow in flows)
-        minimum = clock.minimum / clock.maximum
-        return clock_factor(clock.power_limit, clock.idle_power, clock.voltage_exponent, minimum, loads)
+    def _clock(self, domain: str, flows: list[Flow], task: str = "") -> float:
+        governors = self._governors[domain]
+        if task not in governors:
+            again = partial(self.fluid.refresh, domain)
+            governors[task] = Governor(self.node.gpu.clock, lambda: self.fluid.env.now, again)
+        return governors[task].factor(together(flow.tags.load for flow in flows))
 
     def _state(self, flows: list[Flow], clock: float) -> GpuState:
         load, l2 = 0.0, 0.0

@@ -41,6 +41,12 @@ def notes(
         )
     if chosen.run.wall < max(common.values()) * (1 - ROUNDING):
         found.append("faster than ideal: " + _reason(chosen, node, alone))
+    limit, drawn = node.gpu.clock.power_limit, chosen.run.energy / chosen.run.wall / node.gpus
+    if drawn > limit:
+        found.append(
+            f"takes {drawn:.0f} W per GPU, more than the limit of {limit:.0f} W, which acts on an average over"
+            f" {1e3 * node.gpu.clock.power_window:g} ms; a loop is slower (--set gpu.clock.power_window='0 s')"
+        )
     return tuple(found)
 
 

@@ -38,7 +38,7 @@ def run_prepared(
         workload=workload.name, node=node.name, strategy=strategy, wall_s=made.wall, serial_s=whole.serial,
         ideal_speedup=whole.ideal_speedup, speedup=whole.speedup, fraction_of_ideal=whole.fraction,
         own_fraction=own.fraction, energy_j=made.energy, gpus=node.ranks, energy=by_component(node, made.account), average_power_w=made.energy / made.wall,
-        component_names=components_of(node), tasks=tasks, folded=made.folded, events=made.events,
+        component_names=components_of(node), energy_measured=node.gpu.energy.measured, tasks=tasks, folded=made.folded, events=made.events,
         notes=notes(chosen, node, common, alone, rivals) if noted else (),
         timeline=timeline,
     )  # fmt: skip

@@ -79,7 +79,7 @@ class Result:
     the yardstick for every strategy; *own_fraction* is the same with the strategy's own isolated times. Both are None
     where nothing can overlap (one task, or ideal_speedup = 1). Energies [J] are of all GPUs, idle power included:
     *energy* by component (keys of the node file, their names for display in *component_names*), *average_power_w* over the
-    wall time. They are not validated where no power was measured (docs/energy.md).
+    wall time. They are not validated where no power was measured (*energy_measured* is empty; docs/energy.md).
     """
 
     workload: str
@@ -99,6 +99,7 @@ class Result:
     energy: Mapping[str, float] = field(default_factory=dict)
     average_power_w: float = 0.0
     component_names: Mapping[str, str] = field(default_factory=dict)
+    energy_measured: str = ""
     notes: Sequence[str] = ()
     timeline: Timeline | None = None
 

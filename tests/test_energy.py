@@ -58,12 +58,13 @@ def test_what_waves_load_is_not_counted_twice_in_l2():
 
 
 def test_an_engine_pays_per_byte_read_and_written_per_command_and_while_it_moves():
-    """A copy of 1000 B to GPU 1: read here (60 pJ/B), written there (60), 5 pJ/B into and out of the engine, 2 uJ for its one
-    command, spread over its bytes: 2 nJ per byte; half a watt."""
+    """A copy of 1000 B to GPU 1: read here (60 pJ/B), written there (60), both through L2 (5), as there is no cache behind it; 5 pJ/B
+    into and out of the engine, 2 uJ for its one command, spread over its bytes: 2 nJ per byte; half a watt."""
     copy = Traffic(cache=1.0, hbm_read=1.0, remote=((1, 0.0, 1.0),), engine=(0, 1.0))
     found = bill(copy, work=1000.0)
     assert uncore(found) == {
         (0, "hbm_byte"): 60.0, (1, "hbm_byte"): 60.0, (0, "dma_byte"): 10.0, (0, "dma_command"): 2000.0,
+        (0, "l2_byte"): 5.0, (1, "l2_byte"): 5.0,
     }  # fmt: skip
     assert found.busy == 0.5 and not found.core
 
@@ -72,7 +73,7 @@ def test_a_broadcast_reads_once_for_two():
     """Two copies read and write twice, 4 accesses; a broadcast reads once, 3 accesses."""
     copies = Traffic(cache=4.0, hbm_read=2.0, hbm_write=2.0, engine=(0, 1.0))
     broadcast = Traffic(cache=3.0, hbm_read=1.0, hbm_write=2.0, engine=(0, 1.0))
-    per_access = (60 + 5) * PJ
+    per_access = (60 + 5 + 5) * PJ  # memory, L2, engine
     saved = bill(copies).uncore_energy - bill(broadcast).uncore_energy
     assert saved == pytest.approx(per_access, rel=1e-6)
 
@@ -89,9 +90,10 @@ def test_the_host_link_is_paid_at_the_gpus_end():
 
 
 def test_a_byte_through_a_switch_is_paid_by_its_two_gpus():
-    """15 pJ at each; what the switch takes is not the GPUs'."""
+    """Each its own; what the switch takes is not the GPUs'."""
     ports = (((0, "port.out"), 1.0), ((1, "port.in"), 1.0))
-    assert uncore(bill(Traffic(ports=ports), SWITCH)) == {(0, "link_byte"): 15.0, (1, "link_byte"): 15.0}
+    each = SWITCH.gpu.energy.link_byte / PJ
+    assert uncore(bill(Traffic(ports=ports), SWITCH)) == {(0, "link_byte"): each, (1, "link_byte"): each}
 
 
 def test_in_a_folded_run_both_ends_are_the_one_gpu():

@@ -1,7 +1,7 @@
 """Fits the free parameters of a node file: those whose entry says ``fitted: SUITE`` or ``fitted: SUITE+SUITE``.
 
 Parameters with the same text are fitted together, to the calibration records of those suites; memory first, then
-GEMMs, collectives, DMA engines, so that a group finds fitted what it builds on.
+GEMMs, collectives, DMA engines, energies, so that a group finds fitted what it builds on.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ __all__ = ["Calibration", "Group", "GroupFit", "calibrate", "groups"]
 #: What a path begins with -> when it is fitted. What is not listed comes last.
 ORDER = (
     ("gpu.compute_units", "gpu.l2", "gpu.memory_cache", "gpu.hbm"),
-    ("gpu.clock", "gpu.energy", "gpu.kernels", "gpu.gemm_libraries"),
+    ("gpu.kernels", "gpu.gemm_libraries"),
     ("links", "collective_libraries"),
     ("gpu.dma_engines", "host"),
+    ("gpu.clock", "gpu.energy"),  # power depends on every time; energies fitted to GEMMs come with those
 )
 
 

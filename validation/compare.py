@@ -1,7 +1,8 @@
 """Predicts what a measurement record measured and sets the two side by side.
 
 A slowdown divides the concurrent time by what the same source measured alone; the predicted one, by the predicted
-isolated time. Times are in microseconds, as in the records.
+isolated time. Times are in microseconds, as in the records. A load that was measured over and over has a mean power,
+and time and energy of a turn (loops.py).
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
 
 from .baselines import NOTHING, Plain
+from .loops import UNITS, measured_loop, predicted_loop
 
 __all__ = ["Case", "as_run", "compare", "compare_one"]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One figure: *predicted* against *measured*, times in us, slowdowns as ratios (*unit_us* is then the isolated time)."""
+    """One figure: *predicted* against *measured*, times in us, slowdowns as ratios (*unit_us* is then the isolated time),
+    power in W, energy in J.
+    """
 
     id: str
     suite: str
@@ -47,6 +51,11 @@ class Case:
     def error(self) -> float:
         """Signed relative error."""
         return self.predicted / self.measured - 1
+
+    @property
+    def unit(self) -> str:
+        """Of *predicted* and *measured*: us, W, J, or none for a ratio."""
+        return "" if self.metric.endswith("_slowdown") else UNITS.get(self.metric, "us")
 
     @property
     def name(self) -> str:
@@ -92,6 +101,7 @@ def _cases(node: Node, record: Record) -> list[Case]:
         )
         for task, value in measured.isolated.items()
     ]
+    found += _loop(node, workload, record, blank)
     if not measured.tasks and measured.wall_us is None:
         return found
     together = simulate(node, workload)
@@ -110,6 +120,18 @@ def _cases(node: Node, record: Record) -> list[Case]:
                 replace(time, metric=f"{kind}_slowdown", predicted=predicted, measured=value, unit_us=base)
             )
     return found
+
+
+def _loop(node: Node, workload: Workload, record: Record, blank: Case) -> list[Case]:
+    """Power of a load over and over, and time and energy of a turn."""
+    measured = measured_loop(record)
+    if measured is None:
+        return []
+    predicted = predicted_loop(node, workload).figures
+    return [
+        replace(blank, metric=metric, predicted=predicted[metric], measured=value)
+        for metric, value in measured.figures.items()
+    ]
 
 
 def _is_sequence(workload: Workload) -> bool:

@@ -32,8 +32,10 @@ WORTH_SAYING = 0.01  # of the isolated time, or of a capacity
 
 def how_far(case: Case) -> str:
     """Predicted and measured, with unit, and the signed error."""
-    ratio = case.metric.endswith("_slowdown")
-    figures = [f"{value:.3f}" if ratio else f"{value:.4g} us" for value in (case.predicted, case.measured)]
+    figures = [
+        f"{value:.4g} {case.unit}" if case.unit else f"{value:.3f}"
+        for value in (case.predicted, case.measured)
+    ]
     return f"{figures[0]} predicted, {figures[1]} measured, {100 * case.error:+.1f} %"
 
 

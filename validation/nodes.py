@@ -10,6 +10,7 @@ from c3sim.loading import LoadedNode, load_hardware
 from c3sim.paths import set_value
 from c3sim.specs.record import Record
 
+from .loops import has_figures
 from .no_workload import NO_WORKLOAD
 
 __all__ = ["nodes_for"]
@@ -18,12 +19,12 @@ __all__ = ["nodes_for"]
 def nodes_for(
     records: Iterable[Record], node: str | Path | None = None, settings: Mapping[str, object] | None = None
 ) -> dict[str, LoadedNode]:
-    """The node of each name in *records* that have times: the packaged one, or *node* for all.
+    """The node of each name in *records* that have figures: the packaged one, or *node* for all.
 
     With *settings* (path -> value) made.
     """
     found = {}
-    for name in dict.fromkeys(record.node for record in records if record.measured.has_times):
+    for name in dict.fromkeys(record.node for record in records if has_figures(record)):
         loaded = load_hardware(name if node is None else node)
         one, provenance = loaded.node, dict(loaded.provenance)
         for path, value in (settings or {}).items():

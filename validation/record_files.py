@@ -10,6 +10,8 @@ from c3sim.errors import InputError
 from c3sim.records import load_records
 from c3sim.specs.record import Record
 
+from .loops import measured_loop
+
 __all__ = ["PACKAGED", "data_hash", "load", "record_files"]
 
 PACKAGED = Path(__file__).parent / "data"
@@ -43,5 +45,8 @@ def load(paths: Sequence[str | Path] = ()) -> list[Record]:
 
 def data_hash(records: Iterable[Record]) -> str:
     """First 16 hex digits of the SHA-256 of conditions and figures; the order of the records does not matter."""
-    lines = sorted(f"{record.id} {record.role} {record.measured.model_dump_json()}" for record in records)
+    lines = sorted(
+        f"{record.id} {record.role} {record.measured.model_dump_json()}{measured_loop(record) or ''}"
+        for record in records
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

@@ -15,6 +15,8 @@ import numpy as np
 
 from c3sim.specs.record import Measured, Record, TaskTime
 
+from .loops import UNITS, has_figures, mean_observed, measured_loop
+
 __all__ = ["Repeated", "Spread", "differences", "merge", "observations", "spread", "spread_of_suites"]
 
 
@@ -36,22 +38,22 @@ class Spread:
 
 
 def merge(records: Iterable[Record]) -> list[Repeated]:
-    """Each measurement once, in the order of its first line; records without a time are left out."""
+    """Each measurement once, in the order of its first line; records without a figure to compare are left out."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if record.measured.has_times:
+        if has_figures(record):
             groups.setdefault((record.suite, record.id), []).append(record)
     return [Repeated(record=_mean(each), each=tuple(each)) for each in groups.values()]
 
 
 def observations(records: Iterable[Record]) -> list[Record]:
-    """The records without a time: data to look at, with nothing to compare."""
-    return [record for record in records if not record.measured.has_times]
+    """The records without a time or the power of a loop: data to look at, with nothing to compare."""
+    return [record for record in records if not has_figures(record)]
 
 
 def differences(each: Sequence[Record], metric: str, task: str) -> tuple[float, ...]:
     """|a - b| / mean of the figure *metric* of *task* (empty: the wall time), of every pair that has it."""
-    found = [value for record in each if (value := _figure(record.measured, metric, task)) is not None]
+    found = [value for record in each if (value := _figure(record, metric, task)) is not None]
     return tuple(abs(a - b) / ((a + b) / 2) for a, b in combinations(found, 2))
 
 
@@ -65,20 +67,24 @@ def spread(values: Sequence[float]) -> Spread | None:
 
 
 def spread_of_suites(measurements: Iterable[Repeated]) -> Mapping[str, Spread]:
-    """Suite -> spread of its wall times, task times and isolated times; suites without repeats are left out."""
+    """Suite -> spread of its wall, task and isolated times and its power; suites without repeats are left out."""
     found: dict[str, list[float]] = {}
     for one in measurements:
         measured = one.record.measured
         figures = [("wall", ""), *(("time", task) for task in measured.tasks)]
         figures += [("isolated_", task) for task in measured.isolated]
+        figures += [("power", ""), ("loop_time", "")] if measured_loop(one.record) else []
         for metric, task in figures:
             found.setdefault(one.record.suite, []).extend(differences(one.each, metric, task))
     spreads = {suite: spread(values) for suite, values in found.items()}
     return {suite: value for suite, value in spreads.items() if value is not None}
 
 
-def _figure(measured: Measured, metric: str, task: str) -> float | None:
-    """What the comparison calls *metric*: isolated_KIND, KIND_time, KIND_slowdown, wall or sequence."""
+def _figure(record: Record, metric: str, task: str) -> float | None:
+    """What the comparison calls *metric*: isolated_KIND, KIND_time, KIND_slowdown, wall or sequence, or one of a loop."""
+    measured, loop = record.measured, measured_loop(record)
+    if metric in UNITS:
+        return loop.figures.get(metric) if loop else None
     if not task:
         return measured.wall_us
     alone = measured.isolated.get(task)
@@ -107,7 +113,12 @@ def _mean(each: Sequence[Record]) -> Record:
     measured = Measured(wall_us=fmean(walls) if walls else None, tasks=tasks, isolated=isolated)
     samples = [record.samples for record in each if record.samples is not None]
     return each[0].model_copy(
-        update={"measured": measured, "samples": sum(samples) if samples else None, "sets": {}}
+        update={
+            "measured": measured,
+            "samples": sum(samples) if samples else None,
+            "sets": {},
+            "observed": mean_observed(each),
+        }
     )
 
 

@@ -109,7 +109,7 @@ class Verdict:
         return next(r for r in found if (r.id, r.suite) == (case.id, case.suite))
 
     def to_dict(self, worst: Explained | None = None) -> dict[str, Any]:
-        """Plain data for ``--json``. A slowdown is given in us as well: times the measured isolated time.
+        """Plain data for ``--json``. A slowdown is given in us as well: times the measured isolated time; power and energy have keys of their own.
 
         *worst*: (suite, metric) -> worst cases with their explanations.
         """
@@ -164,9 +164,12 @@ def _row(row: Row, worst: Sequence[tuple[Case, str]]) -> dict[str, Any]:
 
 
 def _case(case: Case) -> dict[str, Any]:
+    figures = {"predicted_us": case.predicted * case.unit_us, "measured_us": case.measured * case.unit_us}
+    if case.unit in ("W", "J"):
+        unit = case.unit.lower()
+        figures = {f"predicted_{unit}": case.predicted, f"measured_{unit}": case.measured}
     return {
-        "id": case.id, "metric": metric_of(case), "predicted_us": case.predicted * case.unit_us,
-        "measured_us": case.measured * case.unit_us, "error": case.error,
+        "id": case.id, "metric": metric_of(case), "predicted_us": None, "measured_us": None, **figures, "error": case.error,
         "suite": case.suite, "role": case.role, "name": case.name, "repeats": case.repeats,
     }  # fmt: skip
 

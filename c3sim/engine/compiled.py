@@ -92,6 +92,11 @@ class CompiledProgress(Progress):
         flow.work = work
         loops.touch(*self._arrays, flow.slot)
 
+    def refresh(self, domain: str) -> None:
+        for flow in self._sharing[domain]:
+            loops.touch(*self._arrays, flow.slot)
+            break  # who shares the domain is connected to it
+
     def solve(self, now: float, report: bool = True) -> list[Flow]:
         flows: list[Flow] = []
         if report or self._moving or self._domain_at or self._rules:

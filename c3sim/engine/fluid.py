@@ -83,6 +83,15 @@ class Fluid:
         self._progress.shorten(flow, work, self.env.now)
         self._request()
 
+    def refresh(self, domain: str, after: float) -> None:
+        """Ask for the state of *domain* again in *after* s, though its members may be the same."""
+
+        def ask(_event: Event) -> None:
+            self._progress.refresh(domain)
+            self._request()
+
+        self.env.timeout(after).callbacks.append(ask)
+
     @property
     def flows(self) -> Iterable[Flow]:
         """Flows in progress, in order of their starts."""

@@ -87,6 +87,10 @@ class Progress:
         flow.work = work
         self._touched[flow] = None
 
+    def refresh(self, domain: str) -> None:
+        """The state of *domain* may be another one, though nobody came or left."""
+        self._left[domain] = None
+
     def solve(self, now: float, report: bool = True) -> list[Flow]:
         """New rates for whoever is connected to what changed: these flows, in order of their starts.
 

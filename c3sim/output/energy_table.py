@@ -11,10 +11,15 @@ from c3sim.result import Result
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["UNVALIDATED", "energy_table"]
+__all__ = ["energy_table", "standing"]
 
 UNVALIDATED = "energies are not validated: no power was measured, most energies per action are estimates"
 TASKS = 6  # columns; with more tasks only the whole is shown
+
+
+def standing(measured: str) -> str:
+    """How far the energies of a node can be trusted; *measured* is what its file says of it."""
+    return f"energies were compared with measured power: {measured}" if measured else UNVALIDATED
 
 
 def energy_table(result: Result) -> Table:

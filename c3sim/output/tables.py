@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.energy_table import UNVALIDATED, energy_table
+from c3sim.output.energy_table import energy_table, standing
 from c3sim.output.layout import add_row, make_table, show, stack
 from c3sim.output.phase_table import phase_tables
 from c3sim.output.text import MISSING, figures, percent, time_unit, times
@@ -56,7 +56,7 @@ def run_table(result: Result) -> Group:
         table,
         *phase_tables(result),
         "slowdown: time, queueing included, over isolated time",
-        *(("", energy_table(result), UNVALIDATED) if result.energy else ()),
+        *(("", energy_table(result), standing(result.energy_measured)) if result.energy else ()),
         *(f"note: {note}" for note in result.notes),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.energy_table import UNVALIDATED
+from c3sim.output.energy_table import standing
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.text import figures, percent, size
 
@@ -83,4 +83,4 @@ def _remarks(energy: Mapping[str, Any]) -> Any:
                     f"{operation}, {name}: {_saving(entry['over_pcpy']['power'])} % less than pcpy, being slower;"
                     f" {percent(entry['moving'])} % less at pcpy's rate"
                 )
-    return Text("\n".join([*lines, UNVALIDATED]))
+    return Text("\n".join([*lines, standing(energy.get("measured", ""))]))

@@ -12,20 +12,15 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from c3sim.specs.dma_engines import DmaEngines
+from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.libraries import Channels, CollectiveLibrary, GemmLibrary, Protocol
 from c3sim.specs.quantities import (
     Bandwidth,
     Bytes,
     BytesPerCycle,
     Count,
-    Energy,
-    EnergyPerByte,
-    EnergyPerFlop,
-    Factor,
     Fraction,
-    Frequency,
     Positive,
-    Power,
     Time,
 )
 from c3sim.specs.scale_out import ScaleOut
@@ -112,37 +107,6 @@ class Hbm(Spec):
     mixed_efficiency: Fraction = Field(
         description="share of the peak that an even mix of reads and writes reaches"
     )
-
-
-class Energies(Spec):
-    """Energy of each action (energy.py). Core terms scale with voltage squared, the others do not."""
-
-    flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop] = Field(
-        description="at the maximum clock; with the operands' way through registers and LDS"
-    )
-    compute_unit: Power = Field(description="a CU that holds waves, at the maximum clock, beside its FLOPs")
-    vector_byte: EnergyPerByte = Field(
-        description="per byte that waves load or store (first-level cache, registers), at the maximum clock; in a GEMM it"
-        " is part of flop"
-    )
-    l2_byte: EnergyPerByte = Field(description="at the maximum clock")
-    cache_byte: EnergyPerByte
-    hbm_byte: EnergyPerByte
-    link_byte: EnergyPerByte = Field(description="per byte and GPU that sends or receives it")
-    host_link_byte: EnergyPerByte = Field(description="the GPU's end of the host link")
-    dma_byte: EnergyPerByte = Field(description="per byte that a DMA engine reads or writes, beside memory")
-    dma_engine: Power = Field(description="a DMA engine that moves bytes, beside them; waiting ones are idle")
-    dma_command: Energy = Field(description="fetch, decoding, address translation and signal of one command")
-
-
-class Clock(Spec):
-    """Engine clock under the power limit (models/power.py)."""
-
-    maximum: Frequency
-    minimum: Frequency
-    power_limit: Power
-    idle_power: Power
-    voltage_exponent: Factor = Field(description="x in power ~ f^(1+x) at a fixed activity")
 
 
 class Kernels(Spec):

@@ -102,6 +102,7 @@ def _improvements(node: Node) -> Iterator[tuple[str, Node]]:
 # What the model does not use, and why.
 UNUSED = {
     "links.raw_bandwidth": "what links signal at; usable bandwidth has an entry of its own",
+    "gpu.clock.power_window": "how long the power limit takes to act; these runs are without a limit",
 }
 
 

@@ -106,9 +106,11 @@ def _figures(verdict: Verdict) -> str:
 
 def _suite(name: str, rows: Sequence[Row]) -> str:
     cases = [case for row in rows for case in row.cases]
-    ratios = [case for case in cases if case.metric.endswith("_slowdown")]
-    times = [case for case in cases if not case.metric.endswith("_slowdown")]
-    figures = [_scatter(name, times, "us", "times"), _scatter(name, ratios, "x", "slowdowns")]
+    kinds = (("us", "times"), ("", "slowdowns"), ("W", "powers"), ("J", "energies"))
+    figures = [
+        _scatter(name, [case for case in cases if case.unit == unit], unit or "x", what)
+        for unit, what in kinds
+    ]
     figures.append(f"<figure>{spread(rows, f'errors of {name}')}<figcaption>errors</figcaption></figure>")
     return f'<section id="{slug(name)}"><h3>{text(name)}</h3><div class="grid">{"".join(figures)}</div></section>'
 

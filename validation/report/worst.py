@@ -9,6 +9,7 @@ from c3sim.specs.record import Record
 
 from ..compare import Case, as_run
 from ..explain_case import explain_case, how_far
+from ..loops import UNITS
 from ..suites import Row
 from ..verdict import Verdict
 from .markup import link, text
@@ -61,5 +62,7 @@ def _ends(record: Record, case: Case) -> dict[str, float]:
     """Measured ends [s]: of the task alone, or of all that ran together."""
     if case.metric.startswith("isolated_"):
         return {case.task: record.measured.isolated[case.task] * 1e-6}
+    if case.metric in UNITS:  # of a loop; the timeline is of one turn
+        return {}
     found = {name: task.time_us * 1e-6 for name, task in record.measured.tasks.items()}
     return found or {"": (record.measured.wall_us or 0.0) * 1e-6}
