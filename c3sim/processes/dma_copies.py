@@ -71,7 +71,8 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
             engine, queue = local_engine_for(context.node, part, parts)
         else:
             engine, queue = engine_for(context.node, by, offset, part, parts)
-        queue = (queue + stream_queue(context, name)) % context.node.gpu.dma_engines.stream_queues
+        queue = queue * stream_count(context) + stream_queue(context, name)
+        queue %= context.node.gpu.dma_engines.stream_queues
         copies.append(
             DmaCopy(
                 by,
@@ -144,9 +145,17 @@ def host_engine_for(node: Node, part: int = 0, parts: int = 1, *, out: bool) -> 
 
 def stream_queue(context: Context, name: str) -> int:
     """Number of the stream of task *name*, in order of declaration; tasks without one have one of their own."""
+    return _streams(context).index(context.workload.tasks[name].stream or f"task {name}")
+
+
+def stream_count(context: Context) -> int:
+    """How many streams there are."""
+    return len(_streams(context))
+
+
+def _streams(context: Context) -> list[str]:
     tasks = context.workload.tasks
-    streams = list(dict.fromkeys(tasks[task].stream or f"task {task}" for task in tasks))
-    return streams.index(tasks[name].stream or f"task {name}")
+    return list(dict.fromkeys(tasks[task].stream or f"task {task}" for task in tasks))
 
 
 def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:

@@ -91,6 +91,7 @@ def _improvements(node: Node) -> Iterator[tuple[str, Node]]:
 # What the model does not use, and why.
 UNUSED = {
     "links.raw_bandwidth": "what links signal at; usable bandwidth has an entry of its own",
+    "gpu.dma_engines.queue_time_slice": "whose turn it is; a shorter one is not a better one",
 }
 
 
