@@ -16,7 +16,9 @@ def engine_errors(task: Collective | Copy, node: Node, path: str) -> list[InputE
     most = have.count * have.stream_queues
     if task.engines is not None and task.engines > most:
         of = f" of {have.stream_queues} queues for streams" if have.stream_queues > 1 else ""
-        message = f"got {task.engines}; must be at most {most}, a GPU of {node.name} has {have.count} engines{of}"
+        message = (
+            f"got {task.engines}; must be at most {most}, a GPU of {node.name} has {have.count} engines{of}"
+        )
         errors.append(InputError(message, join(path, "engines")))
     if isinstance(task, Collective) and task.ways is not None and task.ways > have.queues:
         message = f"got {task.ways}; must be at most {have.queues}, the queues of an engine of {node.name}"

@@ -39,9 +39,7 @@ def engine_rate(
     return min(engine.bandwidth / work, open_bytes / trip / ways)
 
 
-def engine_work(
-    engine: DmaEngines, op: Operation = "copy", *, ways: int = 1, linked: bool = True
-) -> float:
+def engine_work(engine: DmaEngines, op: Operation = "copy", *, ways: int = 1, linked: bool = True) -> float:
     """Bytes of the engine's data path that one byte of progress takes: 1 of a copy over a link.
 
     *ways*: destinations of a broadcast; *linked*: not within the GPU, where several data paths may share a copy.

@@ -71,7 +71,9 @@ def copy_step(
                 turn.over()
             elif engines.queue_time_slice and not copy.pull:  # the engine stays with the queue
                 context.after(tail, turn.over)
-            elif copy.pull and turn.ring.coming:  # the next one was submitted behind this one, and has to be told
+            elif (
+                copy.pull and turn.ring.coming
+            ):  # the next one was submitted behind this one, and has to be told
                 turn.free()
                 turn.ring.polled = engines.remote_read_latency > 0
                 context.after(max(tail, engines.remote_read_latency), turn.resume)

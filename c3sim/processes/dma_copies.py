@@ -60,9 +60,7 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
     by = {None: gpu, "push": source, "pull": destination}[task.direction]
     offset = task.peer if by == gpu else context.node.gpus - task.peer
     if by != gpu and task.gpus == "all":  # every GPU carries the one that is its own to carry
-        by, source, destination = (
-            (end + gpu - by) % context.node.gpus for end in (by, source, destination)
-        )
+        by, source, destination = ((end + gpu - by) % context.node.gpus for end in (by, source, destination))
     copies = []
     for part in range(parts):
         if HOST in (source, destination):

@@ -141,13 +141,10 @@ class Engine:
                 return queue
         return None
 
-
     def _stays(self, ring: Ring) -> bool:
         passed = self.context.env.now - self._since
         return bool(
-            ring.ready
-            and not ring.held
-            and passed < self.context.node.gpu.dma_engines.queue_time_slice
+            ring.ready and not ring.held and passed < self.context.node.gpu.dma_engines.queue_time_slice
         )
 
 

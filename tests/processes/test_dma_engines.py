@@ -116,7 +116,9 @@ def test_the_first_call_and_calls_that_read_from_a_peer_take_the_host_longer() -
 def two_streams(node: Node, **host: str) -> list[float]:
     """Ends [us] of two streams of two copies each (100 us a copy), on one engine."""
     tasks = {name: {**COPY, "repeat": 2, "stream": name} for name in "ab"}
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True, **host}})
+    workload = parse_workload(
+        {"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True, **host}}
+    )
     outcome = simulate(node, workload)
     return [outcome.task(name).end / US for name in "ab"]
 
@@ -124,7 +126,9 @@ def two_streams(node: Node, **host: str) -> list[float]:
 def test_an_engine_stays_with_a_queue_for_its_time_slice() -> None:
     """By turns: a b a b, and 4 us for each of three changes. In a slice of 150 us: a a b b, and one change."""
     one = {"count": 1, "stream_queues": 4, "queue_switch_time": 4e-6, "poll_switch_time": 4e-6}
-    assert two_streams(with_engines(**one), submission="batch") == pytest.approx([1 + 308 + 2.5, 1 + 412 + 2.5])
+    assert two_streams(with_engines(**one), submission="batch") == pytest.approx(
+        [1 + 308 + 2.5, 1 + 412 + 2.5]
+    )
     stays = with_engines(**one, queue_time_slice=150e-6)
     assert two_streams(stays, submission="batch") == pytest.approx([1 + 200 + 2.5, 1 + 404 + 2.5])
 
