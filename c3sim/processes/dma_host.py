@@ -32,6 +32,10 @@ def _countdown(count: int, then: Call) -> Call:
     return one
 
 
+def _constant(time: float, _packets: int) -> float:
+    return time
+
+
 class DmaHost:
     """Submits commands for all GPUs."""
 
@@ -63,7 +67,7 @@ class DmaHost:
             for step in steps:
                 key = self._key(task, step)
                 time = costs.copy_time + self._call_time(host, step.pull)
-                host.when_free(partial(self._write, host, key, [step], ends[key], lambda _, time=time: time))
+                host.when_free(partial(self._write, host, key, [step], ends[key], partial(_constant, time)))
             return
         if not how.prelaunched and not direct:
             host.open_batch(task, costs.batch_time + self._call_time(host, any(step.pull for step in steps)))
