@@ -13,9 +13,11 @@ __all__ = ["command_errors", "engine_errors", "peer_errors", "reduce_errors"]
 def engine_errors(task: Collective | Copy, node: Node, path: str) -> list[InputError]:
     """More engines, or queues of one, than there are."""
     have, errors = node.gpu.dma_engines, []
-    if task.engines is not None and task.engines > have.count:
+    most = have.count * have.stream_queues
+    if task.engines is not None and task.engines > most:
+        of = f" of {have.stream_queues} queues for streams" if have.stream_queues > 1 else ""
         message = (
-            f"got {task.engines}; must be at most {have.count}, a GPU of {node.name} has {have.count} engines"
+            f"got {task.engines}; must be at most {most}, a GPU of {node.name} has {have.count} engines{of}"
         )
         errors.append(InputError(message, join(path, "engines")))
     if isinstance(task, Collective) and task.ways is not None and task.ways > have.queues:

@@ -9,6 +9,8 @@ An engine that reads from a peer (pull) waits for its data where one that writes
 acknowledgement; how many reads it can have open over a link is a number of its own (``remote_read_in_flight``).
 What is not payload on the link (headers, requests) is the engine's ``link_efficiency`` in that direction.
 
+A copy within the GPU crosses no link; where several data paths share it (``local_bandwidth``), each keeps its own bytes in flight.
+
 A broadcast reads each byte once and writes it twice; an engine's ``broadcast_bandwidth`` counts what it writes. A swap moves as
 many bytes each way, both through the same data path and out of the same bytes in flight. An engine that can reduce adds at
 most ``reduce_bandwidth`` to what lies at the destination, which is read there first.
@@ -32,11 +34,15 @@ def engine_rate(
     trip = 2 * node.gpu.hbm.latency * (1.0 + load) + (2 * node.links.latency if linked else 0.0)
     engine = node.gpu.dma_engines
     open_bytes = engine.remote_read_in_flight if pull else engine.in_flight
+    if not linked:
+        open_bytes *= (engine.local_bandwidth or engine.bandwidth) / engine.bandwidth
     return min(engine.bandwidth / work, open_bytes / trip / ways)
 
 
-def engine_work(engine: DmaEngines, op: Operation = "copy", *, ways: int = 1) -> float:
-    """Bytes of the engine's data path that one byte of progress takes: 1 of a copy. *ways*: destinations of a broadcast.
+def engine_work(engine: DmaEngines, op: Operation = "copy", *, ways: int = 1, linked: bool = True) -> float:
+    """Bytes of the engine's data path that one byte of progress takes: 1 of a copy over a link.
+
+    *ways*: destinations of a broadcast; *linked*: not within the GPU, where several data paths may share a copy.
 
     Raises ValueError for a reduction by engines that cannot (checked on input).
     """
@@ -46,4 +52,6 @@ def engine_work(engine: DmaEngines, op: Operation = "copy", *, ways: int = 1) ->
         if engine.reduce_bandwidth is None:
             raise ValueError("these engines cannot reduce: dma_engines.reduce_bandwidth is null")
         return max(1.0, engine.bandwidth / engine.reduce_bandwidth)
+    if not linked:
+        return engine.bandwidth / (engine.local_bandwidth or engine.bandwidth)
     return 2.0 if op == "swap" else 1.0

@@ -25,6 +25,7 @@ class HostThread:
     def __init__(self, env: simpy.Environment):
         self.env = env
         self.free_at = 0.0
+        self.has_copied = False  # has called the runtime for DMA commands
         self._batch: tuple[str, float] | None = None
         self._blocked = False
         self._waiting: deque[Callable[[], object]] = deque()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from c3sim.models.dma import engine_rate, engine_work
@@ -55,24 +55,31 @@ def copy_step(
     command of its stream waits for it; *signalled*: a signal of its own says so, else its end is that its bytes have landed.
     """
     engines = context.node.gpu.dma_engines
-    landing = engines.copy_latency + (engines.remote_read_latency if copy.pull else 0.0)
-    tail = landing + (_signal(context) if signalled else 0.0)
+    tail = engines.copy_latency + (_signal(context) if signalled else 0.0)
     linked = copy.source != copy.destination
     packets = math.ceil(copy.size / engines.packet_bytes)
-    work = engine_work(engines, copy.op, ways=1 + len(copy.also))
+    work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=linked)
 
     def run(turn: Turn) -> None:
         begun = context.env.now
 
         def moved(_flow: object) -> None:
             context.span(copy.gpu, f"dma[{copy.engine}]", task, task, begun, bytes=copy.size, op=copy.op)
-            turn.ring.landed_at = max(turn.ring.landed_at, context.env.now + landing)
+            turn.ring.landed_at = max(turn.ring.landed_at, context.env.now + engines.copy_latency)
             context.after(tail, turn.completed)
-            if in_order:
+            if not in_order:
+                turn.over()
+            elif engines.queue_time_slice and not copy.pull:  # the engine stays with the queue
+                context.after(tail, turn.over)
+            elif (
+                copy.pull and turn.ring.coming
+            ):  # the next one was submitted behind this one, and has to be told
+                turn.free()
+                turn.ring.polled = engines.remote_read_latency > 0
+                context.after(max(tail, engines.remote_read_latency), turn.resume)
+            else:
                 turn.free()
                 context.after(tail, turn.resume)
-            else:
-                turn.over()
 
         def decoded() -> None:
             context.machine.flow(
@@ -86,7 +93,8 @@ def copy_step(
         reads = context.node.host.read_latency if copy.source == HOST else 0.0  # the engine waits for them
         _decode(context, decoded, packets, reads)
 
-    return _step(context, copy.gpu, copy.engine, copy.queue, copy.op, run, packets)
+    step = _step(context, copy.gpu, copy.engine, copy.queue, copy.op, run, packets)
+    return replace(step, pull=copy.pull)
 
 
 def word_step(

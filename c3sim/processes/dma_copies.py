@@ -17,6 +17,7 @@ __all__ = [
     "DmaCopy",
     "engine_for",
     "host_engine_for",
+    "local_engine_for",
     "same_sharing",
     "stream_queue",
     "task_copies",
@@ -59,13 +60,19 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
     where = {"gpu": gpu, "peer": peer, "host": HOST}
     source, destination = where[task.source], where[task.destination]
     by = {None: gpu, "push": source, "pull": destination}[task.direction]
+    offset = task.peer if by == gpu else context.node.gpus - task.peer
+    if by != gpu and task.gpus == "all":  # every GPU carries the one that is its own to carry
+        by, source, destination = ((end + gpu - by) % context.node.gpus for end in (by, source, destination))
     copies = []
     for part in range(parts):
         if HOST in (source, destination):
             engine, queue = host_engine_for(context.node, part, parts, out=destination == HOST)
+        elif source == destination:
+            engine, queue = local_engine_for(context.node, part, parts)
         else:
-            engine, queue = engine_for(context.node, by, task.peer, part, parts)
-        queue = (queue + stream_queue(context, name)) % context.node.gpu.dma_engines.stream_queues
+            engine, queue = engine_for(context.node, by, offset, part, parts)
+        queue = queue * stream_count(context) + stream_queue(context, name)
+        queue %= context.node.gpu.dma_engines.stream_queues
         copies.append(
             DmaCopy(
                 by,
@@ -84,7 +91,7 @@ def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1)
     """Engine of *gpu* that moves *part* of *parts* to or from the peer at *offset*, and its queue.
 
     The map's engine and those behind it where there is a map, else engines dealt to peers in turn; parts beyond the
-    engines that one peer can have go to further queues.
+    engines that one peer can have, and peers beyond the engines there are, go to further queues.
     """
     engines = node.gpu.dma_engines
     used = min(parts, engines.per_peer)
@@ -93,7 +100,17 @@ def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1)
     if rows is not None:
         first = rows[gpu % node.gpus][(gpu + offset) % node.gpus]
         return (first + number - engines.host_count) % engines.count + engines.host_count, queue
-    return engines.host_count + ((offset - 1) * used + number) % engines.count, queue
+    turn = (offset - 1) * used + number
+    return engines.host_count + turn % engines.count, (queue + turn // engines.count) % engines.stream_queues
+
+
+def local_engine_for(node: Node, part: int = 0, parts: int = 1) -> tuple[int, int]:
+    """Engine that moves *part* of *parts* within a GPU, and its queue."""
+    engines = node.gpu.dma_engines
+    if not engines.local_count:
+        return engine_for(node, 0, 1, part, parts)
+    first = engines.host_count + engines.count
+    return first + part % engines.local_count, (part // engines.local_count) % engines.stream_queues
 
 
 def same_sharing(node: Node) -> bool:
@@ -128,9 +145,17 @@ def host_engine_for(node: Node, part: int = 0, parts: int = 1, *, out: bool) -> 
 
 def stream_queue(context: Context, name: str) -> int:
     """Number of the stream of task *name*, in order of declaration; tasks without one have one of their own."""
+    return _streams(context).index(context.workload.tasks[name].stream or f"task {name}")
+
+
+def stream_count(context: Context) -> int:
+    """How many streams there are."""
+    return len(_streams(context))
+
+
+def _streams(context: Context) -> list[str]:
     tasks = context.workload.tasks
-    streams = list(dict.fromkeys(tasks[task].stream or f"task {task}" for task in tasks))
-    return streams.index(tasks[name].stream or f"task {name}")
+    return list(dict.fromkeys(tasks[task].stream or f"task {task}" for task in tasks))
 
 
 def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:

@@ -1,7 +1,8 @@
 """DMA engines on the clock: rings of commands, taken in turn and carried out one by one.
 
-A ring (queue) keeps the order of its commands. An engine has one command in hand; from which ring the next one comes is round
-robin over those that have one ready, and changing the ring takes ``queue_switch_time``. A command that waits (a poll, or an
+A ring (queue) keeps the order of its commands. An engine has one command in hand; it goes on with the same ring for
+``queue_time_slice``, then, or when that has nothing ready, round robin. Changing the ring takes ``queue_switch_time``, to one
+that waited behind a poll ``poll_switch_time``. A command that waits (a poll, or an
 atomic behind bytes that have not landed) holds its ring, not the engine. A packet leaves its room in the ring when its command begins.
 """
 
@@ -25,7 +26,8 @@ Key = tuple[int, int, int, str]  # GPU, engine, queue, task that has it to itsel
 class Step:
     """One command for *queue* of *engine* of *gpu*: *fetch* s from doorbell to ready; *run(turn)* when its turn has come.
 
-    *packets* in the ring, *size* bytes of it. *signals*: it tells others of the end of what is before it.
+    *packets* in the ring, *size* bytes of it. *signals*: it tells others of the end of what is before it; *pull*: it reads
+    from a peer; *polled*: it waits behind a poll.
     """
 
     gpu: int
@@ -36,6 +38,8 @@ class Step:
     size: float
     run: Callable[[Turn], None]
     packets: int = 1
+    pull: bool = False
+    polled: bool = False
 
     @property
     def signals(self) -> bool:
@@ -49,6 +53,8 @@ class Ring:
     capacity: float
     ready: deque[tuple[Step, Call]] = field(default_factory=deque)
     held: bool = False
+    polled: bool = False  # its next command waited behind a poll
+    coming: int = 0  # commands that have been submitted and not begun
     landed_at: float = 0.0  # when the last byte of what its commands moved has landed
     used: float = 0.0
     full: list[Call] = field(default_factory=list)  # who waits for room
@@ -90,6 +96,7 @@ class Engine:
         self.busy = False
         self.rings: dict[int, Ring] = {}
         self._last: int | None = None
+        self._since = 0.0  # when it took up the last queue
 
     def ring(self, queue: int) -> Ring:
         if queue not in self.rings:
@@ -107,19 +114,25 @@ class Engine:
         switched, self._last = self._last not in (None, queue), queue
         ring = self.rings[queue]
         step, completed = ring.ready.popleft()
+        polled, ring.polled = step.polled or ring.polled, False
         ring.held = True
+        ring.coming -= 1
         ring.used -= step.size
         waiting, ring.full = ring.full, []
         begin = partial(step.run, Turn(self, ring, completed))
         if switched:
-            self.context.after(self.context.node.gpu.dma_engines.queue_switch_time, begin)
+            self._since = self.context.env.now
+            engines = self.context.node.gpu.dma_engines
+            self.context.after(engines.poll_switch_time if polled else engines.queue_switch_time, begin)
         else:
             begin()
         for call in waiting:
             call()
 
     def _next(self) -> int | None:
-        """The queue after the last one, round robin, that can go on."""
+        """The last one, in its time slice, or the queue after it, round robin, that can go on."""
+        if self._last is not None and self._stays(self.rings[self._last]):
+            return self._last
         queues = list(self.rings)
         start = queues.index(self._last) + 1 if self._last is not None else 0
         for queue in queues[start:] + queues[:start]:
@@ -127,6 +140,12 @@ class Engine:
             if ring.ready and not ring.held:
                 return queue
         return None
+
+    def _stays(self, ring: Ring) -> bool:
+        passed = self.context.env.now - self._since
+        return bool(
+            ring.ready and not ring.held and passed < self.context.node.gpu.dma_engines.queue_time_slice
+        )
 
 
 class Engines:
@@ -153,5 +172,6 @@ class Engines:
             ring.ready.append((step, completed))
             engine.kick()
 
+        ring.coming += len(steps)
         for step in steps:
             self.context.after(step.fetch, partial(fetched, step))

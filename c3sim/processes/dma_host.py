@@ -32,6 +32,10 @@ def countdown(count: int, then: Call) -> Call:
     return one
 
 
+def _constant(time: float, _packets: int) -> float:
+    return time
+
+
 class DmaHost:
     """Submits commands for all GPUs."""
 
@@ -62,14 +66,15 @@ class DmaHost:
         if not how.prelaunched and how.submission == "one_by_one":
             for step in steps:
                 key = self._key(task, step)
-                host.when_free(partial(self._write, host, key, [step], ends[key], lambda _: costs.copy_time))
+                time = costs.copy_time + self._call_time(host, step.pull)
+                host.when_free(partial(self._write, host, key, [step], ends[key], partial(_constant, time)))
             return
         if not how.prelaunched and not direct:
-            host.open_batch(task, costs.batch_time)
+            host.open_batch(task, costs.batch_time + self._call_time(host, any(step.pull for step in steps)))
         each = costs.packet_time if direct else costs.batch_copy_time
         for key, ring in rings.items():
             if how.prelaunched:
-                waiting = [replace(step, fetch=context.node.gpu.dma_engines.poll_latency) for step in ring]
+                waiting = self._behind_a_poll(ring)
                 host.when_free(partial(self._write, host, key, waiting, ends[key], None))
                 continue
             host.when_free(
@@ -77,6 +82,19 @@ class DmaHost:
             )
 
     # -- private ------------------------------------------------------------------------------------------------
+
+    def _call_time(self, host: HostThread, pulls: bool) -> float:
+        """What a call of the runtime costs *host* more: that it reads from a peer, and that it is the first one."""
+        costs = self.context.node.host
+        first, host.has_copied = not host.has_copied, True
+        return costs.pull_time * pulls + costs.first_copy_time * first
+
+    def _behind_a_poll(self, steps: list[Step]) -> list[Step]:
+        """*steps* of one queue that see the release instead of being fetched; one that reads from a peer has to tell it."""
+        engines = self.context.node.gpu.dma_engines
+        told = engines.remote_read_latency if steps[0].pull else 0.0
+        waiting = [replace(step, fetch=engines.poll_latency + told) for step in steps]
+        return [replace(waiting[0], polled=True), *waiting[1:]]
 
     def _key(self, task: str, step: Step) -> Key:
         private = task if "dma" in self.context.machine.private else ""

@@ -8,7 +8,7 @@ from functools import partial
 
 from c3sim.processes.context import Context
 from c3sim.processes.dma_commands import Words, copy_step, poll_step, timestamp_step, word_step
-from c3sim.processes.dma_copies import HOST, DmaCopy, engine_for, host_engine_for
+from c3sim.processes.dma_copies import HOST, DmaCopy, engine_for, host_engine_for, local_engine_for
 from c3sim.processes.dma_engines import Step
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
@@ -38,6 +38,8 @@ def _own_engine(node: Node, gpu: int, command: Command) -> int | None:
     if command.op in ("atomic", "fence"):  # their peer says whose word it is
         return None
     first = command.peers[0] if command.peers else command.peer
+    if command.op == "copy" and first is None and node.gpu.dma_engines.local_count:
+        return local_engine_for(node)[0]
     return engine_for(node, gpu, first)[0] if first is not None else None
 
 

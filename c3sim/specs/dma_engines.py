@@ -26,6 +26,9 @@ class DmaEngines(Spec):
         description="engines of their own for copies from and to the host, numbered from 0: one way on the even, the other"
         " on the odd ones; 0: the others do it"
     )
+    local_count: Annotated[int, Field(ge=0)] = Field(
+        description="engines of their own for copies within the GPU, numbered after those for peers; 0: those for peers do it"
+    )
     per_peer: Count = Field(description="engines that can share what goes to one peer")
     commands: tuple[Operation, ...] = Field(
         min_length=1,
@@ -36,11 +39,23 @@ class DmaEngines(Spec):
         description="queues of one engine that the runtime deals streams, and further parts of one copy, to"
     )
     queue_switch_time: Time = Field(description="engine busy with the change from one queue to another")
+    poll_switch_time: Time = Field(
+        description="the same, to a queue that waited behind a poll: the engine had left it and takes it up again"
+    )
+    queue_time_slice: Time = Field(
+        description="how long an engine stays with a queue that has further commands; 0: a command of each in turn"
+    )
     ring_bytes: Bytes = Field(description="room for packets in one ring; who finds it full waits")
     packet_sizes: dict[Operation, Bytes] = Field(description="bytes of a packet in its ring, by operation")
     bandwidth: Bandwidth = Field(description="payload one engine moves at most")
+    local_bandwidth: Bandwidth | None = Field(
+        description="payload of a copy within the GPU at most, by as many data paths, with as many bytes in flight, as that"
+        " takes; null: bandwidth"
+    )
     in_flight: Bytes = Field(description="bytes one engine keeps in flight")
-    remote_read_latency: Time = Field(description="what a command that reads from a peer takes longer")
+    remote_read_latency: Time = Field(
+        description="until a command that reads from a peer begins, where it waits for a poll or for the command before it"
+    )
     remote_read_in_flight: Bytes = Field(
         description="bytes one engine keeps in flight when it reads from a peer (pull)"
     )
@@ -73,7 +88,7 @@ class DmaEngines(Spec):
     @property
     def last(self) -> int:
         """Number of the last engine."""
-        return self.host_count + self.count - 1
+        return self.host_count + self.count + self.local_count - 1
 
     @model_validator(mode="after")
     def _every_packet_has_a_size(self) -> DmaEngines:

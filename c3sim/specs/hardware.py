@@ -179,6 +179,12 @@ class Host(Spec):
 
     launch_time: Time = Field(description="host thread busy per kernel launch")
     copy_time: Time = Field(description="host thread busy per DMA command submitted one by one")
+    first_copy_time: Time = Field(
+        description="host thread busy longer in its first call of the runtime for DMA commands, one or a batch: nothing of it is in its caches"
+    )
+    pull_time: Time = Field(
+        description="host thread busy longer in a call of the runtime, for one copy or a batch, that reads from a peer"
+    )
     batch_time: Time = Field(description="host thread busy per batch of DMA commands, beside its commands")
     batch_copy_time: Time = Field(description="host thread busy per DMA packet of a batch")
     packet_time: Time = Field(description="host thread busy per DMA packet that a program writes itself")

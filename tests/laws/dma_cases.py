@@ -24,6 +24,9 @@ def dma_cases(gather: Mapping[str, Any], peer: int) -> dict[str, Any]:
             "tasks": {"gather": {**gather, "backend": "dma", "variant": "b2b"}},
             "host": {"submission": "direct", "threads": "single"},
         },
+        "pull behind a poll": {
+            "tasks": {"pull": {"kind": "copy", "bytes": "1 MiB", "direction": "pull"}}, "host": {"prelaunched": True},
+        },
         "DMA program": {
             "program": {
                 "kind": "commands",

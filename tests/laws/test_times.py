@@ -103,6 +103,7 @@ def _improvements(node: Node) -> Iterator[tuple[str, Node]]:
 UNUSED = {
     "links.raw_bandwidth": "what links signal at; usable bandwidth has an entry of its own",
     "gpu.clock.power_window": "how long the power limit takes to act; these runs are without a limit",
+    "gpu.dma_engines.queue_time_slice": "whose turn it is; a shorter one is not a better one",
 }
 
 

@@ -95,7 +95,71 @@ def test_copies_of_a_repeated_task_overlap_in_a_batch(how: dict[str, Any], expec
     assert run({**COPY, "repeat": 2}, prelaunched=True, **how).end == pytest.approx(expected * US)
 
 
-def test_a_read_from_a_peer_takes_longer_to_end() -> None:
-    node = with_engines(remote_read_latency=7e-6)
-    push, pull = (run({**COPY, "direction": way}, node).end for way in ("push", "pull"))
-    assert pull - push == pytest.approx(7 * US)
+def test_a_read_from_a_peer_that_waits_has_to_be_told() -> None:
+    """7 us behind a poll; nothing where it was submitted to an idle queue. Of two, the second is told when the first one's
+    bytes have landed, instead of seeing its signal 2.5 us later."""
+    node, pull = with_engines(remote_read_latency=7e-6), {**COPY, "direction": "pull"}
+    assert run(pull, node).end == pytest.approx(run(COPY, node).end)
+    assert run(pull, node, prelaunched=True).end == pytest.approx((1 + 7 + 100 + 2.5) * US)
+    twice = run({**pull, "repeat": 2}, node, prelaunched=True)
+    assert twice.end == pytest.approx((1 + 7 + 100 + 7 + 100 + 2.5) * US)
+
+
+def test_the_first_call_and_calls_that_read_from_a_peer_take_the_host_longer() -> None:
+    """Calls of 5 us, the first 2 us longer, of pulls 3 us longer. Copies of 0.1 us: two calls and 5 us of the engine."""
+    host = TEACHING.host.model_copy(update={"first_copy_time": 2e-6, "pull_time": 3e-6})
+    node, small = TEACHING.model_copy(update={"host": host}), {**COPY, "bytes": "1 kB", "repeat": 2}
+    assert run(small, node).end == pytest.approx((7 + 5 + 2.5 + 0.1 + 2.5) * US)
+    assert run({**small, "direction": "pull"}, node).end == pytest.approx((10 + 8 + 2.5 + 0.1 + 2.5) * US)
+
+
+def two_streams(node: Node, **host: str) -> list[float]:
+    """Ends [us] of two streams of two copies each (100 us a copy), on one engine."""
+    tasks = {name: {**COPY, "repeat": 2, "stream": name} for name in "ab"}
+    workload = parse_workload(
+        {"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True, **host}}
+    )
+    outcome = simulate(node, workload)
+    return [outcome.task(name).end / US for name in "ab"]
+
+
+def test_an_engine_stays_with_a_queue_for_its_time_slice() -> None:
+    """By turns: a b a b, and 4 us for each of three changes. In a slice of 150 us: a a b b, and one change."""
+    one = {"count": 1, "stream_queues": 4, "queue_switch_time": 4e-6, "poll_switch_time": 4e-6}
+    assert two_streams(with_engines(**one), submission="batch") == pytest.approx(
+        [1 + 308 + 2.5, 1 + 412 + 2.5]
+    )
+    stays = with_engines(**one, queue_time_slice=150e-6)
+    assert two_streams(stays, submission="batch") == pytest.approx([1 + 200 + 2.5, 1 + 404 + 2.5])
+
+
+def test_a_queue_that_waited_behind_a_poll_is_taken_up_again() -> None:
+    """The second queue's first command waited behind a poll, 9 us; later changes are between queues at work, 4 us."""
+    node = with_engines(count=1, stream_queues=4, queue_switch_time=4e-6, poll_switch_time=9e-6)
+    assert two_streams(node, submission="batch") == pytest.approx([1 + 313 + 2.5, 1 + 417 + 2.5])
+
+
+def test_copies_within_a_gpu_may_have_an_engine_of_their_own() -> None:
+    """It moves 20 GB/s with as many more bytes in flight, beside a copy to a peer of 10 GB/s; else they share the engine."""
+    tasks = {"here": {**COPY, "destination": "gpu"}, "there": COPY}
+    workload = parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True}})
+    own = with_engines(count=1, local_count=1, local_bandwidth=20e9)
+    assert simulate(own, workload).task("here").end == pytest.approx((1 + 50 + 2.5) * US)
+    assert simulate(own, workload).task("there").end == pytest.approx((1 + 100 + 2.5) * US)
+    assert simulate(with_engines(count=1), workload).task("there").end == pytest.approx((1 + 200 + 2.5) * US)
+
+
+def test_pulls_and_pushes_of_all_gpus_share_the_engines() -> None:
+    """Every GPU pushes to the next and pulls from the one before: its one engine does both, one after the other."""
+    tasks = {way: {**COPY, "gpus": "all", "direction": way} for way in ("push", "pull")}
+    workload = parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True}})
+    for fold in (True, False):
+        assert simulate(with_engines(count=1), workload, fold=fold).end == pytest.approx((1 + 200 + 2.5) * US)
+
+
+def test_peers_beyond_the_engines_have_queues_of_their_own() -> None:
+    """One engine, three peers, a queue for each: 0.1 us a copy (0.2 to the peer across the ring, over links that carry the
+    copies of two GPUs), and two changes of 9 us to queues behind polls."""
+    task = {"kind": "collective", "op": "all_gather", "size": "4 kB", "backend": "dma"}
+    node = with_engines(count=1, stream_queues=4, poll_switch_time=9e-6)
+    assert run(task, node, prelaunched=True).end == pytest.approx((1 + 0.1 + 0.2 + 0.1 + 2 * 9 + 2.5) * US)

@@ -68,7 +68,10 @@ PLACES = [
 
 @pytest.mark.parametrize("where", PLACES, ids=str)
 def test_what_is_submitted_beforehand_ends_no_later(node, where):
-    assert one(node, GATED, **where) < one(node, EAGER, **where)
+    """But where each of several queues has to see the release, or a peer has to be told of it. Measured (suites h200_dma and
+    h200_dma_streams, gated and eager): a pull of 4 KiB 20 and 12 us, a push of 4 MiB in eight streams 78 and 38 us."""
+    told = where.get("direction") == "pull" or "engines" in where
+    assert (one(node, GATED, **where) < one(node, EAGER, **where)) != told
     assert one(node, {**EAGER, "threads": "single"}, **where) >= one(node, EAGER, **where)
 
 
