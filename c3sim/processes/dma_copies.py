@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +18,7 @@ __all__ = [
     "DmaCopy",
     "engine_for",
     "host_engine_for",
+    "port_sharers",
     "same_sharing",
     "stream_queue",
     "task_copies",
@@ -129,6 +131,25 @@ def stream_queue(context: Context, name: str) -> int:
     tasks = context.workload.tasks
     streams = list(dict.fromkeys(tasks[task].stream or f"task {task}" for task in tasks))
     return streams.index(tasks[name].stream or f"task {name}")
+
+
+def port_sharers(node: Node, copies: Sequence[DmaCopy]) -> Callable[[DmaCopy], int]:
+    """How many engines of *copies*, which one GPU asks for together, share the fullest port of one of them."""
+    engines: dict[tuple[int, str], set[int]] = {}
+    for copy in copies:
+        for hop in _hops(node, copy):
+            engines.setdefault(hop, set()).add(copy.engine)
+    return lambda copy: max((len(engines[hop]) for hop in _hops(node, copy)), default=1)
+
+
+def _hops(node: Node, copy: DmaCopy) -> list[tuple[int, str]]:
+    """The ports and links that *copy* goes through."""
+    return [
+        hop
+        for end in (copy.destination, *copy.also)
+        if HOST not in (copy.source, end) and copy.source != end
+        for hop in route(node.links.topology, node.gpus, copy.source, end)
+    ]
 
 
 def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:

@@ -7,7 +7,7 @@ from functools import partial
 
 from c3sim.processes.context import Context
 from c3sim.processes.dma_commands import Words, copy_step, poll_step, timestamp_step, word_step
-from c3sim.processes.dma_copies import HOST, DmaCopy, engine_for, host_engine_for
+from c3sim.processes.dma_copies import HOST, DmaCopy, engine_for, host_engine_for, port_sharers
 from c3sim.processes.dma_engines import Step
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
@@ -60,7 +60,14 @@ def program_steps(
     told = {place: command.op in ("atomic", "fence") for place, command in ends.items()}
     queues = context.node.gpu.dma_engines.queues
     steps = []
-    for engine, command in zip(numbers, program, strict=True):
+    copies = [
+        _copy(context.node, gpu, command, engine, (command.queue + queue) % queues, mirrored=mirrored)
+        if command.bytes is not None
+        else None
+        for engine, command in zip(numbers, program, strict=True)
+    ]
+    sharers = port_sharers(context.node, [copy for copy in copies if copy])
+    for engine, command, copy in zip(numbers, program, copies, strict=True):
         number = (command.queue + queue) % queues
         if command.op in ("atomic", "fence"):
             where = (gpu + (command.peer if isinstance(command.peer, int) else 0)) % context.node.gpus
@@ -75,8 +82,10 @@ def program_steps(
                 context, name, gpu, engine, number, partial(noted.__setitem__, command.on or "")
             )
         else:
-            copy = _copy(context.node, gpu, command, engine, number, mirrored=mirrored)
-            step = copy_step(context, name, copy, signalled=not told[engine, command.queue])
+            assert copy is not None  # held by the checks of programs
+            step = copy_step(
+                context, name, copy, signalled=not told[engine, command.queue], sharers=sharers(copy)
+            )
         steps.append(step)
     return steps
 
