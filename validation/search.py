@@ -58,9 +58,7 @@ class Problem:
         """What is predicted with *values* set on every node."""
         nodes = {name: set_values(node, values) for name, node in self.nodes.items()}
         own = nodes[self.node.name]
-        return [
-            case for record in self.records for case in compare_one(nodes.get(record.node, own), record)
-        ]
+        return [case for record in self.records for case in compare_one(nodes.get(record.node, own), record)]
 
     def solve(self, free: Sequence[int]) -> Solution:
         """The best place for the parameters numbered *free*; without any, just the residuals."""
@@ -84,9 +82,7 @@ class Problem:
         root = np.sqrt(1 + squares / limit)
         return np.array([2 * limit * (root - 1), 1 / root, -0.5 / root**3 / limit])
 
-    def _errors(
-        self, chosen: Sequence[Parameter], kept: Mapping[str, float]
-    ) -> Callable[[Array], Array]:
+    def _errors(self, chosen: Sequence[Parameter], kept: Mapping[str, float]) -> Callable[[Array], Array]:
         def errors(x: Array) -> Array:
             values = {p.path: p.value(float(place)) for p, place in zip(chosen, x, strict=True)}
             cases = self.cases({**kept, **values})

@@ -52,7 +52,9 @@ _COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
 }
 
 
-Call = tuple[int, int, int]  # loads, stores, and sent to a peer, in units of S/n; a store to a peer counts as one
+Call = tuple[
+    int, int, int
+]  # loads, stores, and sent to a peer, in units of S/n; a store to a peer counts as one
 
 _CALLS: dict[tuple[str, str], Callable[[int], tuple[Call, ...]]] = {
     ("all_gather", "ring"): lambda n: (_SEND, *[(1, 2, 1)] * (n - 2), (1, 1, 0)),
@@ -86,7 +88,9 @@ class CollectivePlan:
     channel_rate: float  # B/s payload of one channel at the maximum clock, had it no link to wait for
     link_rate: float  # B/s payload of one lane
     softness: float
-    calls: tuple[tuple[float, float], ...] = ()  # (s of a channel, payload bytes sent) per payload byte in all calls
+    calls: tuple[
+        tuple[float, float], ...
+    ] = ()  # (s of a channel, payload bytes sent) per payload byte in all calls
 
     def rate(self, channels: float, speed: float) -> float:
         """Payload rate [B/s] of *channels* resident channels that run at *speed* (clock times memory's share).
@@ -103,7 +107,9 @@ class CollectivePlan:
             return 0.0
         working = self.per_link * speed
         return 1.0 / sum(
-            1.0 / soft_minimum(working / time, self.link_rate / sent, self.softness) if sent else time / working
+            1.0 / soft_minimum(working / time, self.link_rate / sent, self.softness)
+            if sent
+            else time / working
             for time, sent in self.calls
         )
 
@@ -131,13 +137,32 @@ def _receiving_share(algorithm: str, gpus: int, op: str) -> float:
     return 1.0 / (2 * gpus - 1 if op == "all_reduce" else gpus)
 
 
+def _deal(channels: int, gpus: int, size: float, part: float) -> tuple[int, float]:
+    """Channels that get something of the *size* for each peer, and the mean over the most that one of them gets.
+
+    There is a power of two of them; each peer has its share, or twice as many as long as a channel's part is larger
+    than *part*. The parts of all peers are dealt to the channels in turn.
+    """
+    total = 2 ** ceil(log2(channels))
+    each = max(1, total // gpus)
+    while size / each > part and 2 * each <= total:
+        each *= 2
+    parts = each * (gpus - 1)
+    used = min(parts, total)
+    return used, parts / used / ceil(parts / used)
+
+
 def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
     library = node.collective_library(task.backend)
     wire = library.protocols[protocol]
     sent, steps, reads, writes = _COUNTS[task.op, algorithm](node.gpus)
     unit = task.size / node.gpus
     asked = task.channels or library.channels.default[task.op]
-    channels = min(asked, library.channels.maximum)
+    channels, evenness = min(asked, library.channels.maximum), 1.0
+    if algorithm == "direct" and library.channels.direct_part is not None:
+        channels, evenness = _deal(
+            channels, node.gpus, sent * unit / (node.gpus - 1), library.channels.direct_part
+        )
     draw, lanes = _paths(node, algorithm, wire.efficiency)
     per_link = ceil(channels / lanes)
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
@@ -149,7 +174,7 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
         / hop_load
     )
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
-    calls = _calls(node, library.channels, task.op, algorithm, wire.efficiency)
+    calls = _calls(node, library.channels, task.op, algorithm, wire.efficiency * evenness)
     softness = library.channels.direct_link_softness
     if algorithm != "direct":
         idle = 0.0 if calls else _receiving_share(algorithm, node.gpus, task.op)

@@ -49,7 +49,13 @@ class Words:
 
 
 def copy_step(
-    context: Context, task: str, copy: DmaCopy, *, in_order: bool = False, signalled: bool = True, sharers: int = 1
+    context: Context,
+    task: str,
+    copy: DmaCopy,
+    *,
+    in_order: bool = False,
+    signalled: bool = True,
+    sharers: int = 1,
 ) -> Step:
     """The step that carries *copy* out. *in_order*: its ring goes on only when its completion is seen, because the next
     command of its stream waits for it; *signalled*: a signal of its own says so, else its end is that its bytes have landed;
