@@ -130,21 +130,24 @@ class Machine:
         traffic: Traffic,
         compute_units: float = 0.0,
         share: float = 1.0,
+        sharers: int = 1,
         clocked: float = 1.0,
         done: Callable[[Flow], None],
     ) -> Flow:
-        """Start a flow. *share*: its part of what its kernel has running, so that parts declare parts. *clocked*: how
-        much of (the square of) its time follows the clock.
+        """Start a flow. *share*: its part of what its kernel has running, so that parts declare parts. *sharers*: how many
+        like it share its ports; it then asks memory for no more than its part of them lets through. *clocked*: how much of
+        (the square of) its time follows the clock.
 
         A *cap* that is a function of the state follows clock or memory; a number does not.
         """
         amounts = self._amounts(task, gpu, traffic)
         full = cap(FULL_SPEED) if callable(cap) else cap
+        asked = min(full, self._ports(amounts) / sharers) if sharers > 1 else full
         crowd = self._sharers if traffic.together and not self.folded else {}
         alone = min(
             (self._value(n) / (a * crowd.get(n, 1)) for n, a in amounts.items() if a > 0), default=math.inf
         )
-        nominal = min(full, share * alone)
+        nominal = min(asked, share * alone)
         bill = bill_of(self.node, gpu, traffic, work, compute_units, self.home)
         load = Load(
             core=nominal * bill.core_energy,
@@ -154,8 +157,8 @@ class Machine:
         )
         tags = FlowTags(
             task=task, gpu=gpu, load=load, reads=nominal * traffic.hbm_read, writes=nominal * traffic.hbm_write,
-            inserts=nominal * traffic.inserted, asked=full * self.memory_time(traffic),
-            asked_l2=full * max(0.0, traffic.l2 - traffic.cache) / self._value("gpu0.l2"), bill=bill,
+            inserts=nominal * traffic.inserted, asked=asked * self.memory_time(traffic),
+            asked_l2=asked * max(0.0, traffic.l2 - traffic.cache) / self._value("gpu0.l2"), bill=bill,
             compute_units=compute_units,
         )  # fmt: skip
         latency = self.latency_remote if traffic.ports or traffic.host else self.latency_local
@@ -207,6 +210,14 @@ class Machine:
         if traffic.engine is not None:
             draw(gpu, f"dma[{traffic.engine[0]}]", "dma", traffic.engine[1])
         return amounts
+
+    def _ports(self, amounts: dict[str, float]) -> float:
+        """Units of progress per second that the narrowest port or link lets through."""
+        parts = {name: name.partition(".")[2] for name in amounts}
+        return min(
+            (self._value(n) / a for n, a in amounts.items() if parts[n].startswith(("port", "link"))),
+            default=math.inf,
+        )
 
     def _declare(self, name: str, part: str) -> None:
         if not self.fluid.has_capacity(name):

@@ -1,12 +1,14 @@
 """Fits the free parameters of a node file: those whose entry says ``fitted: SUITE`` or ``fitted: SUITE+SUITE``.
 
+Parameters of collective libraries are fitted to the records of every node that has them from the same file (``like:``), because
+they must hold for any number of ranks; everything else to the node's own.
 Parameters with the same text are fitted together, to the calibration records of those suites; memory first, then
 GEMMs, collectives, DMA engines, energies, so that a group finds fitted what it builds on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +17,13 @@ import numpy as np
 from c3sim.conform import Leaf
 from c3sim.errors import InputError
 from c3sim.hints import unknown
+from c3sim.library import names
 from c3sim.loading import LoadedNode, load_hardware
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
 from .fit import Fit, fit
-from .parameters import Parameter
+from .parameters import Parameter, set_values
 from .record_files import data_hash
 
 __all__ = ["Calibration", "Group", "GroupFit", "calibrate", "groups"]
@@ -33,6 +36,9 @@ ORDER = (
     ("gpu.dma_engines", "host"),
     ("gpu.clock", "gpu.energy"),  # power depends on every time; energies fitted to GEMMs come with those
 )
+
+#: What must hold for any number of ranks, and is fitted to the records of all nodes that share it.
+EVERY_NODE = "collective_libraries."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +109,32 @@ def calibrate(
 ) -> Calibration:
     """Fit every group that has data. Raises InputError: nothing to fit, or nothing to fit to.
 
-    Of *records* only those with role ``calibration`` that ran on this node are used; the others are counted.
+    Of *records* only those with role ``calibration`` that ran on this node, or for collective libraries on one that is
+    like it, are used; held-out ones of this node are counted.
     """
     loaded = load_hardware(name_or_path)
     node, wanted = loaded.node, groups(loaded, only)
     if not wanted:
         raise InputError(f"no parameter of {node.name} says fitted: SUITE; nothing to fit")
     ours = [record for record in records if record.node == node.name]
-    free = [record for record in ours if record.role == "calibration"]
+    held_out = sum(record.role != "calibration" for record in ours)
+    free = [record for record in records if record.role == "calibration"]
+    others = {name: load_hardware(name) for name in sorted({each.node for each in free} & set(names("node")))}
+    others.pop(node.name, None)
     done: list[GroupFit] = []
+    found: dict[str, float] = {}
     for number, group in enumerate(wanted):
         progress(" + ".join(group.suites), number, len(wanted))
-        chosen = [record for record in free if record.suite in group.suites]
+        kin = {name: set_values(other.node, found) for name, other in others.items() if _shared(group, other)}
+        chosen = [
+            record
+            for record in free
+            if record.suite in group.suites and (record.node == node.name or record.node in kin)
+        ]
         if chosen:
-            done.append(_fit_group(node, group, chosen))
+            done.append(_fit_group(node, group, chosen, kin))
             node = done[-1].fit.node
+            found |= {each.path: each.value for each in done[-1].fit.parameters}
     if not done:
         suites = ", ".join(sorted({suite for group in wanted for suite in group.suites}))
         raise InputError(
@@ -125,15 +142,23 @@ def calibrate(
         )
     fitted = [each.group for each in done]
     missing = tuple(group for group in wanted if group not in fitted)
-    return Calibration(groups=tuple(done), node=node, held_out=len(ours) - len(free), without_data=missing)
+    return Calibration(groups=tuple(done), node=node, held_out=held_out, without_data=missing)
 
 
-def _fit_group(node: Node, group: Group, records: list[Record]) -> GroupFit:
+def _shared(group: Group, other: LoadedNode) -> bool:
+    """Whether *other* has these parameters of a collective library from the file that they are fitted in."""
+    return all(
+        path.startswith(EVERY_NODE) and path in other.provenance and other.provenance[path].file == leaf.file
+        for path, leaf in group.leaves.items()
+    )
+
+
+def _fit_group(node: Node, group: Group, records: list[Record], kin: Mapping[str, Node]) -> GroupFit:
     parameters = [
         Parameter(path=path, interval=_interval(leaf), start=leaf.value)
         for path, leaf in group.leaves.items()
     ]
-    found = fit(node, records, parameters)
+    found = fit(node, records, parameters, kin)
     start = {parameter.path: parameter.start for parameter in parameters}
     return GroupFit(group=group, fit=found, start=start, records=tuple(records), hash=data_hash(records))
 

@@ -6,14 +6,13 @@ Records with role ``validation`` never get in: :func:`usable` refuses them, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from c3sim.errors import InputError
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
-from .compare import compare
 from .parameters import Fitted, Parameter, set_values
 from .search import Problem, intervals
 
@@ -60,14 +59,20 @@ def _is_open(kinds: Sequence[str]) -> bool:
     return all(kind in STRESS[workers[0]] for kind in others)
 
 
-def fit(node: Node, records: Sequence[Record], parameters: Sequence[Parameter]) -> Fit:
+def fit(
+    node: Node,
+    records: Sequence[Record],
+    parameters: Sequence[Parameter],
+    kin: Mapping[str, Node] | None = None,
+) -> Fit:
     """Least squares over log(predicted / measured), soft-L1 loss, every suite with the same weight.
 
+    *kin*: other nodes, by name, that have the parameters from the same file; their records are predicted on them.
     Parameters that the data leave open keep their start and their interval, the least certain first, and the others
     are fitted again without them: one counts as identified when its 95 % interval is narrower than half of its allowed
     one. Two are entangled when their estimates correlate by more than 0.95. Raises InputError.
     """
-    problem = Problem(node, usable(records), parameters)
+    problem = Problem(node, usable(records), parameters, kin or {})
     free, evaluations = list(range(len(parameters))), 0
     left: dict[int, Fitted] = {}
     while True:
@@ -85,6 +90,7 @@ def fit(node: Node, records: Sequence[Record], parameters: Sequence[Parameter]) 
         del free[loosest]
     fitted = {**left, **dict(zip(free, results, strict=True))}
     ordered = tuple(fitted[i] for i in range(len(parameters)))
-    final = set_values(node, {result.path: result.value for result in ordered})
-    residuals = tuple(float(case.error) for case in compare(final, problem.records))
+    values = {result.path: result.value for result in ordered}
+    residuals = tuple(float(case.error) for case in problem.cases(values))
+    final = set_values(node, values)
     return Fit(parameters=ordered, node=final, residuals=residuals, evaluations=evaluations)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
-from .compare import compare
+from .compare import Case, compare_one
 from .parameters import Fitted, Parameter, set_values
 
 __all__ = ["Problem", "Solution", "intervals"]
@@ -43,17 +43,28 @@ class Solution(NamedTuple):
 class Problem:
     """Residuals as a function of where the free parameters lie in their intervals; the others stay where they start."""
 
-    def __init__(self, node: Node, records: list[Record], parameters: Sequence[Parameter]) -> None:
-        self.node = set_values(node, {each.path: each.start for each in parameters})
+    def __init__(
+        self, node: Node, records: list[Record], parameters: Sequence[Parameter], kin: Mapping[str, Node]
+    ) -> None:
+        """*kin*: other nodes that have these parameters from the same file, by name; their records run on them."""
+        self.nodes = {node.name: node, **kin}
+        self.node = node
         self.records, self.parameters = records, parameters
-        cases = compare(self.node, records)
+        cases = self.cases({each.path: each.start for each in parameters})
         counts = Counter(case.suite for case in cases)
         self.scale = np.array([counts[case.suite] ** -0.5 for case in cases])
+
+    def cases(self, values: Mapping[str, float]) -> list[Case]:
+        """What is predicted with *values* set on every node."""
+        nodes = {name: set_values(node, values) for name, node in self.nodes.items()}
+        own = nodes[self.node.name]
+        return [case for record in self.records for case in compare_one(nodes.get(record.node, own), record)]
 
     def solve(self, free: Sequence[int]) -> Solution:
         """The best place for the parameters numbered *free*; without any, just the residuals."""
         chosen = [self.parameters[i] for i in free]
-        errors = self._errors(chosen)
+        kept = {p.path: p.start for i, p in enumerate(self.parameters) if i not in free}
+        errors = self._errors(chosen, kept)
         start = np.array([min(max(p.place(p.start), 1e-3), 1 - 1e-3) for p in chosen])
         if not chosen:
             return Solution(start, errors(start), np.zeros((len(self.scale), 0)), 0.0, 1)
@@ -71,10 +82,10 @@ class Problem:
         root = np.sqrt(1 + squares / limit)
         return np.array([2 * limit * (root - 1), 1 / root, -0.5 / root**3 / limit])
 
-    def _errors(self, chosen: Sequence[Parameter]) -> Callable[[Array], Array]:
+    def _errors(self, chosen: Sequence[Parameter], kept: Mapping[str, float]) -> Callable[[Array], Array]:
         def errors(x: Array) -> Array:
             values = {p.path: p.value(float(place)) for p, place in zip(chosen, x, strict=True)}
-            cases = compare(set_values(self.node, values), self.records)
+            cases = self.cases({**kept, **values})
             weighted: Array = np.array([math.log(c.predicted / c.measured) for c in cases]) * self.scale
             return weighted
 

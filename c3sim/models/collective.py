@@ -15,21 +15,27 @@ Per GPU and per message of S bytes (the nccl-tests size: the full buffer) on n G
 Writes include those that arrive from peers. For all_reduce the count is confirmed by counters: 2.75 S read and
 2.75 S written at n = 8 (cache_counters.json). ``direct`` for the other operations sends straight to every peer.
 
-Time = launch + steps x (link latency + step_latency) + (steps + 1) x slice / rate of a channel + sent / rate; slices are stored
+**Calls.** Where a library says what a channel loads and stores per cycle, each chunk is a row of calls that follow one another on
+every rank at once: a ring of n sends its own part, n - 2 times takes what arrived and sends it on, and at last only receives.
+A call takes what the channel needs for the payload, its loads and its stores, or what the link needs, softly the longer;
+a call that sends nothing needs no link. All ranks send from the first call on, so the ring is never empty: one slice is waited for.
+
+Else time = launch + steps x (link latency + step_latency) + (steps + 1) x slice / rate of a channel + sent / rate; slices are stored
 and forwarded, so a ring fills slice by slice, and its last receiver copies the last one out. In the calls in which a channel of a
 ring only receives, its link idles: 1/p of the soft minimum of channels and link (models/links.py) grows by their share. All but the link latency is work of the channels' compute units and slows with
-their clock and with memory. The library picks the protocol with the smallest estimate.
+their clock and with memory. ``base_latency`` of a protocol comes on top of the launch. The library picks the protocol with the smallest estimate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log2
 
 from c3sim.models.links import ring_ports, route, soft_minimum
 from c3sim.models.network import Peers
 from c3sim.specs.hardware import Node
+from c3sim.specs.libraries import Channels
 from c3sim.specs.workload import Collective
 
 __all__ = ["ALGORITHMS", "COUNTS", "CollectivePlan", "local_paths", "plan_collective", "receiving_share"]
@@ -46,6 +52,20 @@ COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
     ("all_to_all", "direct"): lambda n: (n - 1, 1, 2 * n - 1, 2 * n - 1),
 }
 
+
+Call = tuple[
+    int, int, int
+]  # loads, stores, and sent to a peer, in units of S/n; a store to a peer counts as one
+
+_CALLS: dict[tuple[str, str], Callable[[int], tuple[Call, ...]]] = {
+    ("all_gather", "ring"): lambda n: (_SEND, *[(1, 2, 1)] * (n - 2), (1, 1, 0)),
+    ("reduce_scatter", "ring"): lambda n: (_SEND, *[(2, 1, 1)] * (n - 2), (2, 1, 0)),
+    ("all_reduce", "ring"): lambda n: (
+        _SEND, *[(2, 1, 1)] * (n - 2), (2, 2, 1), *[(1, 2, 1)] * (n - 2), (1, 1, 0),
+    ),
+    ("all_to_all", "direct"): lambda n: ((2, 2, 1),) * (n - 1),  # sends and receives at once
+}  # fmt: skip
+_SEND: Call = (1, 1, 1)
 
 ALGORITHMS = {op: tuple(name for of, name in COUNTS if of == op) for op, _ in COUNTS}
 
@@ -66,7 +86,7 @@ class CollectivePlan:
     paths: tuple[tuple[tuple[int, str], float], ...]  # ((GPU offset, port), wire bytes per payload byte sent)
     per_link: int  # channels on the fullest link
     lanes: int  # links (rings or peers) the channels are spread over
-    channel_rate: float  # B/s payload of one channel at the maximum clock
+    channel_rate: float  # B/s payload of one channel at the maximum clock, had it no link to wait for
     link_rate: float  # B/s payload of one lane
     softness: float
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
@@ -78,13 +98,30 @@ class CollectivePlan:
         """Memory bytes of each GPU."""
         return self.sent * (self.reads + self.writes)
 
+    calls: tuple[
+        tuple[float, float], ...
+    ] = ()  # (s of a channel, payload bytes sent) per payload byte in all calls
+
     def rate(self, channels: float, speed: float) -> float:
         """Payload rate [B/s] of *channels* resident channels that run at *speed* (clock times memory's share).
 
         The data are dealt evenly to the channels, so the fullest lane decides.
         """
-        share = soft_minimum(self.per_link * self.channel_rate * speed, self.link_rate, self.softness)
-        return channels * share / self.per_link
+        return channels * self._lane_rate(speed) / self.per_link
+
+    def _lane_rate(self, speed: float) -> float:
+        """Payload rate [B/s] of the channels of the fullest lane."""
+        if not self.calls:
+            return soft_minimum(self.per_link * self.channel_rate * speed, self.link_rate, self.softness)
+        if speed <= 0.0:
+            return 0.0
+        working = self.per_link * speed
+        return 1.0 / sum(
+            1.0 / soft_minimum(working / time, self.link_rate / sent, self.softness)
+            if sent
+            else time / working
+            for time, sent in self.calls
+        )
 
 
 def local_paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[int, str], float], int]:
@@ -110,13 +147,32 @@ def receiving_share(algorithm: str, gpus: int, op: str) -> float:
     return 1.0 / (2 * gpus - 1 if op == "all_reduce" else gpus)
 
 
+def _deal(channels: int, gpus: int, size: float, part: float) -> tuple[int, float]:
+    """Channels that get something of the *size* for each peer, and the mean over the most that one of them gets.
+
+    There is a power of two of them; each peer has its share, or twice as many as long as a channel's part is larger
+    than *part*. The parts of all peers are dealt to the channels in turn.
+    """
+    total = 2 ** ceil(log2(channels))
+    each = max(1, total // gpus)
+    while size / each > part and 2 * each <= total:
+        each *= 2
+    parts = each * (gpus - 1)
+    used = min(parts, total)
+    return used, parts / used / ceil(parts / used)
+
+
 def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
     library = node.collective_library(task.backend)
     wire = library.protocols[protocol]
     sent, steps, reads, writes = COUNTS[task.op, algorithm](node.gpus)
     unit = task.size / node.gpus
     asked = task.channels or library.channels.default[task.op]
-    channels = min(asked, library.channels.maximum)
+    channels, evenness = min(asked, library.channels.maximum), 1.0
+    if algorithm == "direct" and library.channels.direct_part is not None:
+        channels, evenness = _deal(
+            channels, node.gpus, sent * unit / (node.gpus - 1), library.channels.direct_part
+        )
     draw, lanes = local_paths(node, algorithm, wire.efficiency)
     per_link = ceil(channels / lanes)
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
@@ -128,20 +184,40 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
         / hop_load
     )
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
+    calls = _calls(node, library.channels, task.op, algorithm, wire.efficiency * evenness)
     softness = library.channels.direct_link_softness
     if algorithm != "direct":
-        softness = 1.0 / (
-            1.0 / library.channels.link_softness + receiving_share(algorithm, node.gpus, task.op)
-        )
-    loaded = soft_minimum(per_link * channel, link, softness) / per_link  # with all channels at work
-    piece = min(library.slice_bytes, sent * unit / (steps * channels * library.slices))
-    flight = steps * node.links.latency
-    work = library.launch_latency + steps * wire.step_latency + (steps + 1) * piece / loaded
-    return CollectivePlan(
-        op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=work, flight=flight,
-        reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()), per_link=per_link, lanes=lanes,
-        channel_rate=channel, link_rate=link, softness=softness,
+        idle = 0.0 if calls else receiving_share(algorithm, node.gpus, task.op)
+        softness = 1.0 / (1.0 / library.channels.link_softness + idle)
+    plan = CollectivePlan(
+        op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=0.0,
+        flight=steps * node.links.latency, reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()),
+        per_link=per_link, lanes=lanes, channel_rate=1.0 / sum(time for time, _ in calls) if calls else channel,
+        link_rate=link, softness=softness, calls=calls,
     )  # fmt: skip
+    piece = min(library.slice_bytes, sent * unit / (steps * channels * library.slices))
+    slices = 1 if calls and algorithm != "tree" else steps + 1
+    loaded = plan.rate(1, 1.0)  # of a channel, with all at work
+    first = library.launch_latency + wire.base_latency
+    return replace(plan, work=first + steps * wire.step_latency + slices * piece / loaded)
+
+
+def _calls(
+    node: Node, channels: Channels, op: str, algorithm: str, efficiency: float
+) -> tuple[tuple[float, float], ...]:
+    """(s of one channel at the maximum clock, payload bytes sent) of each call, per payload byte sent in all of them."""
+    load, store = channels.load_bytes_per_cycle, channels.store_bytes_per_cycle
+    if load is None or store is None:
+        return ()
+    sent, _, reads, writes = COUNTS[op, algorithm](node.gpus)
+    known = _CALLS.get((op, algorithm))
+    each = known(node.gpus) if known else ((reads, writes, sent),)
+    cycle = 1.0 / (node.gpu.clock.maximum * efficiency)
+    payload = 1.0 if known else float(sent)
+    return tuple(
+        ((payload / channels.bytes_per_cycle + loads / load + stores / store) * cycle / sent, parts / sent)
+        for loads, stores, parts in each
+    )
 
 
 def plan_collective(node: Node, task: Collective) -> CollectivePlan:

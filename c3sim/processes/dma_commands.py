@@ -49,10 +49,17 @@ class Words:
 
 
 def copy_step(
-    context: Context, task: str, copy: DmaCopy, *, in_order: bool = False, signalled: bool = True
+    context: Context,
+    task: str,
+    copy: DmaCopy,
+    *,
+    in_order: bool = False,
+    signalled: bool = True,
+    sharers: int = 1,
 ) -> Step:
     """The step that carries *copy* out. *in_order*: its ring goes on only when its completion is seen, because the next
-    command of its stream waits for it; *signalled*: a signal of its own says so, else its end is that its bytes have landed.
+    command of its stream waits for it; *signalled*: a signal of its own says so, else its end is that its bytes have landed;
+    *sharers*: engines that share its port in the same program.
     """
     engines = context.node.gpu.dma_engines
     tail = engines.copy_latency + (_signal(context) if signalled else 0.0)
@@ -87,7 +94,7 @@ def copy_step(
                 cap=lambda state: engine_rate(
                     context.node, state.load, linked=linked, pull=copy.pull, work=work, ways=1 + (copy.op == "swap")
                 ),
-                traffic=traffic(context.node, copy, work), clocked=0.0, done=moved,
+                traffic=traffic(context.node, copy, work), sharers=sharers, clocked=0.0, done=moved,
             )  # fmt: skip
 
         reads = context.node.host.read_latency if copy.source == HOST else 0.0  # the engine waits for them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +19,7 @@ __all__ = [
     "engine_for",
     "host_engine_for",
     "local_engine_for",
+    "port_sharers",
     "same_sharing",
     "stream_queue",
     "task_copies",
@@ -156,6 +158,25 @@ def stream_count(context: Context) -> int:
 def _streams(context: Context) -> list[str]:
     tasks = context.workload.tasks
     return list(dict.fromkeys(tasks[task].stream or f"task {task}" for task in tasks))
+
+
+def port_sharers(node: Node, copies: Sequence[DmaCopy]) -> Callable[[DmaCopy], int]:
+    """How many engines of *copies*, which one GPU asks for together, share the fullest port of one of them."""
+    engines: dict[tuple[int, str], set[int]] = {}
+    for copy in copies:
+        for hop in _hops(node, copy):
+            engines.setdefault(hop, set()).add(copy.engine)
+    return lambda copy: max((len(engines[hop]) for hop in _hops(node, copy)), default=1)
+
+
+def _hops(node: Node, copy: DmaCopy) -> list[tuple[int, str]]:
+    """The ports and links that *copy* goes through."""
+    return [
+        hop
+        for end in (copy.destination, *copy.also)
+        if HOST not in (copy.source, end) and copy.source != end
+        for hop in route(node.links.topology, node.gpus, copy.source, end)
+    ]
 
 
 def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:

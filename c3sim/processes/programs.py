@@ -8,7 +8,14 @@ from functools import partial
 
 from c3sim.processes.context import Context
 from c3sim.processes.dma_commands import Words, copy_step, poll_step, timestamp_step, word_step
-from c3sim.processes.dma_copies import HOST, DmaCopy, engine_for, host_engine_for, local_engine_for
+from c3sim.processes.dma_copies import (
+    HOST,
+    DmaCopy,
+    engine_for,
+    host_engine_for,
+    local_engine_for,
+    port_sharers,
+)
 from c3sim.processes.dma_engines import Step
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
@@ -64,7 +71,14 @@ def program_steps(
     queues = context.node.gpu.dma_engines.queues
     swaps = sum(command.op == "swap" for command in program)
     steps = []
-    for engine, command in zip(numbers, program, strict=True):
+    copies = [
+        _copy(context.node, gpu, command, engine, (command.queue + queue) % queues, mirrored=mirrored)
+        if command.bytes is not None
+        else None
+        for engine, command in zip(numbers, program, strict=True)
+    ]
+    sharers = port_sharers(context.node, [copy for copy in copies if copy])
+    for engine, command, copy in zip(numbers, program, copies, strict=True):
         number = (command.queue + queue) % queues
         if command.op in ("atomic", "fence"):
             where = context.node.peer(gpu, command.peer if isinstance(command.peer, int) else 0)
@@ -79,12 +93,14 @@ def program_steps(
                 context, name, gpu, engine, number, partial(noted.__setitem__, command.on or "")
             )
         else:
-            copy = _copy(context.node, gpu, command, engine, number, mirrored=mirrored)
+            assert copy is not None  # held by the checks of programs
             if (
                 mirrored and command.op == "swap"
             ):  # of its n - 1 swaps, the others were submitted by its peers
                 copy = replace(copy, touching=(context.node.gpus - 1) / swaps)
-            step = copy_step(context, name, copy, signalled=not told[engine, command.queue])
+            step = copy_step(
+                context, name, copy, signalled=not told[engine, command.queue], sharers=sharers(copy)
+            )
         steps.append(step)
     return steps
 

@@ -51,6 +51,9 @@ class Protocol(Spec):
 
     step_latency: Time = Field(description="one hop of one step, at no load")
     efficiency: Fraction = Field(description="payload share of the bytes on the wire")
+    base_latency: Time = Field(
+        default=0.0, description="more than launch_latency before the first byte, once"
+    )
     maximum_size: Bytes = Field(description="largest message per rank it is used for")
 
 
@@ -59,7 +62,20 @@ class Channels(Spec):
 
     default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Count]
     maximum: Count = Field(description="more are accepted but idle")
-    bytes_per_cycle: BytesPerCycle = Field(description="payload one channel moves per engine cycle")
+    bytes_per_cycle: BytesPerCycle = Field(
+        description="payload one channel moves per engine cycle; in a call, where loads and stores have rates of their own"
+    )
+    load_bytes_per_cycle: BytesPerCycle | None = Field(
+        default=None,
+        description="bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls follow one another",
+    )
+    store_bytes_per_cycle: BytesPerCycle | None = Field(
+        default=None, description="bytes one channel stores per engine cycle, here or to a peer"
+    )
+    direct_part: Bytes | None = Field(
+        default=None,
+        description="direct sends: a power of two of channels is dealt to the peers, doubled while a part is larger than this",
+    )
     link_softness: Positive = Field(
         description="exponent p of the soft minimum of channels and link, of rings and trees whose every call sends"
     )

@@ -7,10 +7,12 @@ from made_records import as_measured, pair, record
 
 from c3sim.errors import InputError
 from c3sim.loading import load_hardware, parse_workload
-from c3sim.validation.calibrate import calibrate, groups
+from c3sim.validation.calibrate import _shared, calibrate, groups
+from c3sim.validation.compare import compare
 from c3sim.validation.fit import fit, usable
 from c3sim.validation.parameters import Parameter, set_values
 from c3sim.validation.record_files import data_hash, load
+from c3sim.validation.search import Problem
 
 NODE = load_hardware("mi300x-8").node
 READ, LINK, ENQUEUE = "gpu.hbm.read_efficiency", "links.bandwidth", "collective_libraries.rccl.enqueue_time"
@@ -167,3 +169,23 @@ def test_the_committed_values_are_what_the_command_gives():
             if each.identified:
                 room = max(0.25 * (each.high - each.low), 0.01 * abs(each.value))
                 assert abs(group.start[each.path] - each.value) <= room, each
+
+
+def test_libraries_are_fitted_to_every_number_of_ranks_and_the_rest_to_the_nodes_own_records():
+    """h200-4 has the library from the file of h200-2, its own number of GPUs, and the same GPU."""
+    two, four = load_hardware("h200-2"), load_hardware("h200-4")
+    shared = {group.suites for group in groups(two) if _shared(group, four)}
+    assert ("h200_collective",) in shared
+    assert all("collective" in suite for suites in shared for suite in suites)
+    assert not any(_shared(group, load_hardware("mi300x-8")) for group in groups(two))
+
+
+def test_records_are_predicted_on_the_node_they_ran_on():
+    found = {each.node: each for each in load() if each.suite == "h200_collective"}
+    nodes = {name: load_hardware(name).node for name in ("h200-2", "h200-4")}
+    path = "collective_libraries.nccl.launch_latency"
+    problem = Problem(nodes["h200-2"], list(found.values()), [], {"h200-4": nodes["h200-4"]})
+    later = {case.node: case.predicted for case in problem.cases({path: 1e-3})}
+    for name, one in found.items():
+        (own,) = compare(set_values(nodes[name], {path: 1e-3}), [one])
+        assert later[name] == own.predicted > 1000

@@ -61,6 +61,10 @@ int run_collective(const std::vector<std::string> &arguments, const std::string 
                                 spec.backend = backend == "vendor" ? vendor_collective_library() : backend;
                                 spec.channels = static_cast<int>(channels), spec.batch = batch;
                                 spec.direction = direction, spec.engines = static_cast<int>(engines);
+                                if (backend == "probe" && channels && channels < node.gpus() - 1) {
+                                    progress("skipped: --channels " + std::to_string(channels) + ", own kernels need one per peer");
+                                    continue;
+                                }
                                 measure(bench, report, spec, releases);
                             }
     return 0;
