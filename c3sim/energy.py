@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from c3sim.specs.hardware import Gpu, Node
+from c3sim.traffic import Traffic
 
 if TYPE_CHECKING:
-    from c3sim.machine import Traffic
     from c3sim.observe import Segment
 
 __all__ = [

@@ -18,11 +18,12 @@ from c3sim.energy import Bill, bill_of
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.governor import Governor
 from c3sim.models.memory import memory_given, served_share
-from c3sim.models.network import Draw, network_parts, network_rate
+from c3sim.models.network import network_parts, network_rate
 from c3sim.models.power import Load, pace, together
 from c3sim.specs.hardware import Node
+from c3sim.traffic import Traffic
 
-__all__ = ["FULL_SPEED", "SHARING", "FlowTags", "GpuState", "GpuStates", "Machine", "Traffic"]
+__all__ = ["FULL_SPEED", "SHARING", "FlowTags", "GpuState", "GpuStates", "Machine"]
 
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 
@@ -53,38 +54,6 @@ class GpuStates:
     @property
     def clock(self) -> float:
         return self.shared.clock
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """What one unit of progress moves or burns; bytes unless said otherwise."""
-
-    l2: float = 0.0
-    cache: float = 0.0  # through the memory-side cache
-    hbm_read: float = 0.0
-    hbm_write: float = 0.0
-    ports: tuple[tuple[tuple[int, str], float], ...] = ()  # ((GPU, port), bytes)
-    network: tuple[Draw, ...] = ()  # between nodes
-    together: bool = False  # all GPUs that share a part of the network draw on it alike
-    remote: tuple[tuple[int, float, float], ...] = ()  # (GPU, bytes read there, bytes written there)
-    host: tuple[tuple[str, float], ...] = ()  # ("in" | "out", bytes)
-    engine: tuple[int, float] | None = None  # (DMA engine, bytes)
-    core_energy: float = 0.0  # J at the maximum clock, matrix units
-    inserted: float = 0.0  # bytes that displace others in the memory-side cache
-    vector: float = (
-        0.0  # bytes that waves load and store, through L2; for energy only, a GEMM's are in its FLOPs'
-    )
-
-    def times(self, count: float) -> Traffic:
-        """The same for *count* units at once."""
-        return Traffic(
-            l2=self.l2 * count, cache=self.cache * count, hbm_read=self.hbm_read * count,
-            hbm_write=self.hbm_write * count, ports=tuple((port, amount * count) for port, amount in self.ports),
-            network=tuple((where, amount * count) for where, amount in self.network), together=self.together,
-            remote=tuple((gpu, read * count, written * count) for gpu, read, written in self.remote),
-            host=tuple((direction, amount * count) for direction, amount in self.host), engine=self.engine,
-            core_energy=self.core_energy * count, inserted=self.inserted * count, vector=self.vector * count,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

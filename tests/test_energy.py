@@ -9,9 +9,9 @@ import pytest
 import c3sim
 from c3sim.energy import COMPONENTS, bill_of, by_component, components_of
 from c3sim.loading import load_hardware
-from c3sim.machine import Traffic
 from c3sim.payload import payload_bytes
 from c3sim.specs.workload import Workload
+from c3sim.traffic import Traffic
 
 PJ = 1e-12
 NODE = load_hardware(

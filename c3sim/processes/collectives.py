@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from c3sim.engine.fluid import Flow
-from c3sim.machine import GpuState, Traffic
+from c3sim.machine import GpuState
 from c3sim.models.collective import CollectivePlan
 from c3sim.models.network import mirrored
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Batch, Claim, Grid, Group
 from c3sim.specs.hardware import Node
+from c3sim.traffic import Traffic
 
 __all__ = ["ChannelCollective", "FlatCollective", "Held", "at_speed", "nothing", "plan_traffic"]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from c3sim.machine import Traffic
 from c3sim.models.links import route
 from c3sim.processes.context import Context
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Copy
+from c3sim.traffic import Traffic
 
 __all__ = [
     "HOST",

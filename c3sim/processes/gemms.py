@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import hypot
 
-from c3sim.machine import GpuState, Traffic
+from c3sim.machine import GpuState
 from c3sim.models.caches import GemmTraffic, cache_share, gemm_traffic, resident_fraction
 from c3sim.models.gemm import GemmPlan, plan_gemm
 from c3sim.models.memory import memory_given, served_share
@@ -15,6 +15,7 @@ from c3sim.processes.kernels import KernelSpec, TileCost
 from c3sim.processes.warmth import surviving_share
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
+from c3sim.traffic import Traffic
 
 __all__ = ["gemm_kernel", "gemm_workgroups"]
 

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from math import ceil
 
 from c3sim.engine.fluid import Flow
-from c3sim.machine import GpuState, Traffic
+from c3sim.machine import GpuState
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import Batch, Claim, Grid, Group
+from c3sim.traffic import Traffic
 
 __all__ = ["Kernel", "KernelSpec", "TileCost"]
 

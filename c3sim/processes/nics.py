@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from c3sim.machine import Traffic
 from c3sim.models.network import (
     Draw,
     Peers,
@@ -26,6 +25,7 @@ from c3sim.models.network import (
 from c3sim.processes.context import Context
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Copy
+from c3sim.traffic import Traffic
 
 __all__ = ["NicQueue", "Transfer", "copy_transfer", "to_all"]
 

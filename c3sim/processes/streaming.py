@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from c3sim.machine import GpuState, Traffic
+from c3sim.machine import GpuState
 from c3sim.models.caches import cache_share, serving_level
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
@@ -13,6 +13,7 @@ from c3sim.processes.dispatcher import Claim
 from c3sim.processes.kernels import KernelSpec, TileCost
 from c3sim.processes.warmth import surviving_share
 from c3sim.specs.workload import Copy, Hold, StreamKernel
+from c3sim.traffic import Traffic
 
 __all__ = ["copy_kernel", "hold_kernel", "stream_kernel"]
 
