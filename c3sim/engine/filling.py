@@ -34,7 +34,9 @@ from c3sim.engine.table import (
     SETTLED,
     SLOPE,
     STALE,
+    UP,
     USED,
+    USERS,
     VALUE,
     WEIGHT,
     Array,
@@ -137,6 +139,7 @@ def _fill(table: Table) -> int:
                 capacities[DRAWN, index] = _rising(flows, uses, amounts, indices[FIRST, index])
                 indices[STALE, index] = 0
             slope[index] = full[index] = capacities[DRAWN, index]
+            indices[UP, index] = indices[USERS, index]
             level[index] = left[index] / slope[index]
             levels[filling] = index
             filling += 1
@@ -149,10 +152,13 @@ def _fill(table: Table) -> int:
         elif capped and (not filling or bound[bounds[0]] <= level[levels[0]]):
             row = bounds[0]  # next, a flow meets its cap
             capped = pop(bound, bounds, capped)
-            _freeze(flows, rows, uses, amounts, capacities, row, row * width, cap[row])
+            _freeze(flows, rows, uses, amounts, capacities, indices, row, row * width, cap[row])
             rising -= 1
         elif filling:  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
             index = levels[0]
+            if not indices[UP, index]:
+                filling = pop(level, levels, filling)
+                continue
             if slope[index] < SHRUNK * full[index]:
                 slope[index] = full[index] = _rising(flows, uses, amounts, indices[FIRST, index])
             if slope[index] != 0.0 and left[index] / slope[index] > level[index]:
@@ -165,7 +171,7 @@ def _fill(table: Table) -> int:
                 row = uses[ROW, use]
                 if rate[row] == RISING:
                     limit = min(weight[row] * level[index], cap[row])
-                    _freeze(flows, rows, uses, amounts, capacities, row, row * width, limit)
+                    _freeze(flows, rows, uses, amounts, capacities, indices, row, row * width, limit)
                     rising -= 1
                 use = uses[AFTER, use]
         else:
@@ -194,6 +200,7 @@ def _freeze(
     uses: Array,
     amounts: Array,
     capacities: Array,
+    indices: Array,
     row: int,
     first: int,
     rate: float,
@@ -203,6 +210,7 @@ def _freeze(
     for use in range(first, first + rows[USED, row]):
         capacities[SLOPE, uses[INDEX, use]] -= amounts[use] * flows[WEIGHT, row]
         capacities[LEFT, uses[INDEX, use]] -= amounts[use] * rate
+        indices[UP, uses[INDEX, use]] -= 1
 
 
 @compiled

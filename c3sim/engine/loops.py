@@ -31,6 +31,7 @@ from c3sim.engine.table import (
     SETTLED,
     STALE,
     USED,
+    USERS,
     WEIGHT,
     Array,
     Table,
@@ -91,6 +92,7 @@ def insert(
         if first != NONE:
             uses[BEFORE, first] = use
         indices[FIRST, index] = use
+        indices[USERS, index] += 1
         indices[STALE, index] = 1
     _touch(rows, table.connected, row)
 
@@ -115,6 +117,7 @@ def _remove(table: Table, row: int) -> None:
             indices[FIRST, index] = after
         if after != NONE:
             uses[BEFORE, after] = before
+        indices[USERS, index] -= 1
         indices[STALE, index] = 1
         _touch_capacity(indices, table.connected, index)
 

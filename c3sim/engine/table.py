@@ -28,8 +28,9 @@ USED, ACTIVE, MARKED, LISTED, BOUNDS, DUE = range(6)
 ROW, INDEX, AFTER, BEFORE = range(4)
 # lines of ``capacities``; DRAWN: by all users per unit of level; the others while shares are reckoned (sharing.py)
 VALUE, DRAWN, LEFT, SLOPE, FULL, LEVEL = range(6)
-# lines of ``indices``; FIRST: of its uses; STALE: DRAWN is to be summed afresh; FOUND: the connected set; LEVELS: a heap
-FIRST, STALE, SEEN, FOUND, LEVELS = range(5)
+# lines of ``indices``; FIRST: of its USERS uses, UP of which still rise; STALE: DRAWN is to be summed afresh; FOUND: the
+# connected set; LEVELS: a heap
+FIRST, USERS, UP, STALE, SEEN, FOUND, LEVELS = range(7)
 # places in ``connected``: how large the connected set is, and its mark
 FLOWS, CAPACITIES, MARK = range(3)
 
@@ -59,7 +60,7 @@ def opened(numbers: Array, wholes: Array) -> Table:
         wholes[used:indexed].reshape((4, uses)),
         numbers[amounts:end],
         numbers[end:].reshape((6, capacities)),
-        wholes[indexed:].reshape((5, capacities)),
+        wholes[indexed:].reshape((7, capacities)),
         numbers[tree:amounts],
         wholes[3:6],
     )
@@ -68,7 +69,7 @@ def opened(numbers: Array, wholes: Array) -> Table:
 def new_table(rows: int, width: int, capacities: int) -> tuple[Array, Array]:
     """An empty table for *rows* flows (a power of two) of up to *width* uses each: *numbers* and *wholes*."""
     numbers = np.zeros(8 * rows + rows * width + 6 * capacities)
-    wholes = np.zeros(6 + 6 * rows + 4 * rows * width + 5 * capacities, np.int64)
+    wholes = np.zeros(6 + 6 * rows + 4 * rows * width + 7 * capacities, np.int64)
     wholes[:6] = rows, width, capacities, 0, 0, 1
     table = opened(numbers, wholes)
     table.finish[:] = math.inf
