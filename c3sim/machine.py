@@ -111,7 +111,7 @@ class Machine:
         """
         amounts = self._amounts(task, gpu, traffic)
         full = cap(FULL_SPEED) if callable(cap) else cap
-        asked = min(full, self._ports(amounts) / sharers) if sharers > 1 else full
+        asked = min(full, self._ports(traffic) / sharers) if sharers > 1 else full
         crowd = self._sharers if traffic.together and not self.folded else {}
         alone = min(
             (self._value(n) / (a * crowd.get(n, 1)) for n, a in amounts.items() if a > 0), default=math.inf
@@ -180,13 +180,15 @@ class Machine:
             draw(gpu, f"dma[{traffic.engine[0]}]", "dma", traffic.engine[1])
         return amounts
 
-    def _ports(self, amounts: dict[str, float]) -> float:
-        """Units of progress per second that the narrowest port or link lets through."""
-        parts = {name: name.partition(".")[2] for name in amounts}
-        return min(
-            (self._value(n) / a for n, a in amounts.items() if parts[n].startswith(("port", "link"))),
-            default=math.inf,
-        )
+    def _ports(self, traffic: Traffic) -> float:
+        """Units of progress per second that the narrowest port or link lets through, where every GPU does the same."""
+        amounts: dict[str, float] = {}
+        for (
+            _,
+            port,
+        ), amount in traffic.ports:  # named by position: what goes on through others comes from others here
+            amounts[port] = amounts.get(port, 0.0) + amount
+        return min((self._value(f"gpu0.{port}") / a for port, a in amounts.items()), default=math.inf)
 
     def _declare(self, name: str, part: str) -> None:
         if not self.fluid.has_capacity(name):

@@ -55,7 +55,7 @@ def latte(given: Workload, node: Node) -> Workload:
         ("mi300x-8", "all_gather", ["pcpy", "bcst", "b2b", "b2b:2", "b2b:4"]),
         ("mi300x-8", "all_to_all", ["pcpy", "swap", "b2b", "b2b:2", "b2b:4"]),
         ("teaching-4", "all_gather", ["pcpy", "bcst", "b2b", "b2b:2"]),  # it has two engines
-        ("h200-8", "all_gather", ["pcpy", "b2b", "b2b:2", "b2b:4"]),  # no broadcast, no swap
+        ("h200-8", "all_gather", ["pcpy", "b2b"]),  # no broadcast, no swap, and one engine for all peers
         ("h200-2", "all_to_all", ["pcpy", "b2b"]),  # one peer: one engine is one for each
     ],
 )

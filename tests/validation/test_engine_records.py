@@ -100,11 +100,12 @@ def test_collectives_are_predicted_for_both_releases(node, op, backend):
     assert 0 < times[0] < times[1]
 
 
-def test_power_is_kept_and_shown_and_not_compared():
+def test_power_is_kept_shown_and_compared():
     energy = {"load": "gemm:8192", "seconds": 2.0, "iterations": 1200, "gpus": [{"power_w": 690.5}]}
     task = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192, "library": "cublas"}
     data = made({"load": task}, {}, {}).model_dump(by_alias=True) | {"observed": {"energy": energy}}
     records = [Record.model_validate(data)]
     verdict = validate(records, nodes_for(records))
-    assert not verdict.cases
-    assert verdict.to_dict()["observed"][0]["observed"]["energy"]["gpus"][0]["power_w"] == 690.5
+    assert [(case.metric, case.measured) for case in verdict.cases] == [("power", 690.5)]
+    shown = next(case for case in verdict.to_dict()["cases"] if case["metric"] == "power")
+    assert shown["measured_w"] == 690.5 and shown["measured_us"] is None

@@ -30,7 +30,7 @@ def timeline(run: Run, what: Timeline, ends: Mapping[str, float], title: str) ->
     panels = [(words, steps) for words, steps in _panels(what) if max(value for _, value in steps) > 0.005]
     height = LANE * len(tasks) + (PANEL + 6) * len(panels) + FOOT
     unit, length = time_unit(max(what.end, *ends.values(), 0.0))
-    scale = Scale(0.0, max(what.end, *ends.values()) / length, LEFT, WIDTH - RIGHT)
+    scale = Scale(0.0, max([what.end, *ends.values()]) / length, LEFT, WIDTH - RIGHT)
     shapes = [line(scale(value), 0, scale(value), height - FOOT, "rule") for value, _ in ticks(scale)]
     for number, (name, task) in enumerate(tasks):
         y = LANE * number
