@@ -29,6 +29,7 @@ from c3sim.engine.fluid import Flow, Fluid
 from c3sim.engine.progress import Progress
 
 ROUNDS = {56: 36, 448: 4, 1000: 3}  # flows at once -> rounds of told runs
+REPEATS = {56: 15, 448: 5, 1000: 5}  # the best counts: short runs are disturbed more easily
 AGREE = 1e-9  # relative
 Ends = list[list[float]]  # of each flow, of each round
 Timed = tuple[float, Ends]  # seconds, ends
@@ -209,8 +210,12 @@ def main() -> None:
     for package, what in (("simgrid", "no SimGrid to compare with"), ("numba", "no compiled rows")):
         if find_spec(package) is None:
             print(f"{package} is not installed: {what} (benchmarks/README.md says how)", file=sys.stderr)
-    counts, repeats = ({56: 2}, 1) if args.quick else (ROUNDS, 5)
-    rows = [measure(kind, count, rounds, repeats) for kind in KINDS for count, rounds in counts.items()]
+    counts = {56: 2} if args.quick else ROUNDS
+    rows = [
+        measure(kind, count, rounds, 1 if args.quick else REPEATS[count])
+        for kind in KINDS
+        for count, rounds in counts.items()
+    ]
     if args.json:
         print(json.dumps({"benchmark": "against SimGrid", "cores": os.cpu_count(), "rows": rows}, indent=2))
     else:
