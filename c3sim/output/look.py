@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["GREY", "INK", "PALETTE", "SUFFIXES", "check_picture", "colours", "panel", "save", "style"]
+__all__ = [
+    "GREY",
+    "INK",
+    "PALETTE",
+    "SUFFIXES",
+    "check_picture",
+    "colours",
+    "panel",
+    "picture",
+    "save",
+    "style",
+]
 
 # Okabe and Ito, "Color Universal Design" (2008); yellow last, it is faint on white.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -59,6 +70,17 @@ def style() -> Iterator[None]:
 
     with matplotlib.rc_context(RC):
         yield
+
+
+def picture(draw: Callable[[], Figure], path: str | os.PathLike[str] | None) -> Figure:
+    """The figure of *draw*, in the common look, written to *path* if given, which is checked before. Raises as :func:`save`."""
+    if path is not None:
+        check_picture(path)
+    with style():
+        figure = draw()
+    if path is not None:
+        save(figure, path)
+    return figure
 
 
 def panel(axes: Axes, title: str, unit: str) -> None:

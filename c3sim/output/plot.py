@@ -28,15 +28,13 @@ def plot_timeline(result: Result, path: str | os.PathLike[str] | None = None, gp
     Counters that are absent, or zero throughout, get no panel. Returns the figure. Raises InputError: no timeline, an
     unknown suffix, a place that cannot be written.
     """
-    if path is not None:
-        look.check_picture(path)
-    if result.timeline is None:
-        raise InputError("this result holds no timeline to draw; allowed: a run that recorded one")
-    with look.style():
-        figure = _draw(result, result.timeline, gpu)
-    if path is not None:
-        look.save(figure, path)
-    return figure
+
+    def draw() -> Figure:
+        if result.timeline is None:
+            raise InputError("this result holds no timeline to draw; allowed: a run that recorded one")
+        return _draw(result, result.timeline, gpu)
+
+    return look.picture(draw, path)
 
 
 def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:

@@ -24,13 +24,7 @@ def plot_kv(study: Study, path: str | os.PathLike[str] | None = None) -> Figure:
 
     Returns the figure. Raises InputError: an unknown suffix, a place that cannot be written.
     """
-    if path is not None:
-        look.check_picture(path)
-    with look.style():
-        figure = _draw(study)
-    if path is not None:
-        look.save(figure, path)
-    return figure
+    return look.picture(lambda: _draw(study), path)
 
 
 def _draw(study: Study) -> Figure:

@@ -27,20 +27,14 @@ def plot_study(study: Study, path: str | os.PathLike[str] | None = None) -> Figu
 
     Returns the figure. Raises InputError: no strategies to draw, an unknown suffix, a place that cannot be written.
     """
-    if path is not None:
-        look.check_picture(path)
-    if not (study.get("strategies") and study.get("scenarios")):
-        raise InputError("this study holds no strategies to draw; allowed: a study with the output 'c3'")
-    with look.style():
-        figure = _draw(study)
-    if path is not None:
-        look.save(figure, path)
-    return figure
+    return look.picture(lambda: _draw(study), path)
 
 
 def _draw(study: Study) -> Figure:
     from matplotlib.figure import Figure
 
+    if not (study.get("strategies") and study.get("scenarios")):
+        raise InputError("this study holds no strategies to draw; allowed: a study with the output 'c3'")
     names = list(study["strategies"])
     cells = ROW * len(names)
     height = HEADER + MEANS + GAP + cells + FOOTER

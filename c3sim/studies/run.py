@@ -61,28 +61,21 @@ def run_study(
     cases = study_cases(study, node)
     outputs = output_names(study.outputs, study.costs, [case.workload for case in cases])
     if "dma_variants" in study.outputs:
-        published = study.published if cases[0].node.name == study.node else {}  # of that node only
-        found = variant_study(cases, published, progress)
-        ends = intervals_of(provenance if node is not None else load_hardware(study.node).provenance)
-        return {
-            "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
-            **found, "energy": variant_energy(cases, found["rows"], ends, published.get("power", {}), progress), "published": published,
-        }  # fmt: skip
+        known = provenance if node is not None else load_hardware(study.node).provenance
+        return _dma_variants(study, cases, known, progress)
     if "c3_variants" in study.outputs:
-        return {
-            "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
-            **c3_variant_study(cases, names, n_jobs, progress), "published": study.published,
-        }  # fmt: skip
+        found = c3_variant_study(cases, names, n_jobs, progress)
+        return {**_about(study, cases[0].node), **found, "published": study.published}
     rows = evaluate(cases, names, what="scenarios", n_jobs=n_jobs, progress=progress)
     result: dict[str, Any] = {
-        "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
+        **_about(study, cases[0].node),
         "rows": [
             {"scenario": case.name, **case.point, **_shown(study, case, row, outputs)}
             for case, entries in zip(cases, rows, strict=True)
             for row in entries
         ],
         "published": study.published,
-    }  # fmt: skip
+    }
     if "c3" in study.outputs:
         result |= _pairs(cases, rows)
         if band and "band" in study.outputs:
@@ -97,14 +90,38 @@ def run_study(
     return result
 
 
+def _about(study: Study, node: Node) -> dict[str, Any]:
+    """What every result begins with."""
+    return {
+        "name": study.name,
+        "node": node.name,
+        "description": study.description,
+        "source": study.source,
+    }
+
+
+def _published(study: Study, node: Node) -> Mapping[str, Any]:
+    """The published figures, which are of the study's own node only."""
+    return study.published if node.name == study.node else {}
+
+
+def _dma_variants(
+    study: Study, cases: Sequence[Case], provenance: Mapping[str, Leaf], progress: Progress | None
+) -> dict[str, Any]:
+    """Output ``dma_variants``: the rows of :mod:`c3sim.studies.variants`, and what they take in energy."""
+    published = _published(study, cases[0].node)
+    found = variant_study(cases, published, progress)
+    ends, power = intervals_of(provenance), published.get("power", {})
+    energy = variant_energy(cases, found["rows"], ends, power, progress)
+    return {**_about(study, cases[0].node), **found, "energy": energy, "published": published}
+
+
 def _serving(study: Study, node: Node | None, progress: Progress | None) -> dict[str, Any]:
     """A study of serving, output ``kv_fetch``: the rows of :mod:`c3sim.studies.kv_fetch`, with ``copies`` and ``claims``."""
     cases = serving_cases(study, node)
-    published = study.published if cases[0].node.name == study.node else {}
-    return {
-        "name": study.name, "node": cases[0].node.name, "description": study.description, "source": study.source,
-        **kv_study(cases, published, progress), "published": published,
-    }  # fmt: skip
+    published = _published(study, cases[0].node)
+    found = kv_study(cases, published, progress)
+    return {**_about(study, cases[0].node), **found, "published": published}
 
 
 def _pairs(cases: Sequence[Case], rows: Sequence[Sequence[Row]]) -> dict[str, Any]:
