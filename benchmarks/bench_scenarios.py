@@ -10,15 +10,15 @@ included, without its band.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
+
+from figures import Row, show
 
 from c3sim import runs
 from c3sim.api import prepare, run_prepared
@@ -28,17 +28,6 @@ from c3sim.strategies import apply
 from c3sim.studies.cases import study_cases
 
 COMMAND = (sys.executable, "-c", "from c3sim.cli import main; main()", "study", "conccl", "--no-band")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One figure; *bound* is what it has to keep, *aim* what would be good."""
-
-    name: str
-    value: float
-    unit: str
-    bound: float | None = None
-    aim: float | None = None
 
 
 def typical(call: Callable[[], object], repeats: int) -> float:
@@ -118,15 +107,7 @@ def main() -> None:
     args = parser.parse_args()
     repeats = 3 if args.quick else 50
     rows = [*scenario_rows(repeats), *event_rows(), *study_rows(1 if args.quick else 3)]
-    if args.json:
-        document = {"benchmark": "scenarios", "cores": os.cpu_count(), "rows": [asdict(row) for row in rows]}
-        print(json.dumps(document, indent=2))
-        return
-    print(f"{'':42} {'measured':>10} {'bound':>8} {'aim':>6}  unit   ({os.cpu_count()} cores)")
-    for row in rows:
-        bound, aim = ("-" if limit is None else f"{limit:g}" for limit in (row.bound, row.aim))
-        late = "" if row.bound is None or row.value <= row.bound else "  over its bound"
-        print(f"{row.name:42} {row.value:10.2f} {bound:>8} {aim:>6}  {row.unit}{late}")
+    show("scenarios", rows, as_json=args.json)
 
 
 if __name__ == "__main__":

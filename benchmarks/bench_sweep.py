@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
+
+from figures import Row, show
 
 from c3sim import library, runs
 from c3sim.sweeps.executor import Workers
@@ -27,17 +27,6 @@ from c3sim.sweeps.sweep import sweep
 ONE_SPLIT = "[base, sp, 'rp:32', 'sp_rp:32', conccl, conccl_rp]"
 ALL_SPLITS = "[base, sp, rp, sp_rp, conccl, conccl_rp]"
 BOUND, AIM = 300.0, 60.0  # seconds for 10,000 points on two cores
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One figure; *bound* is what it has to keep, *aim* what would be good."""
-
-    name: str
-    value: float
-    unit: str
-    bound: float | None = None
-    aim: float | None = None
 
 
 def study_text(steps: int, strategies: str) -> str:
@@ -123,19 +112,7 @@ def main() -> None:
     parser.add_argument("--all-splits", action="store_true", help="rp and sp_rp: the best of five splits")
     args = parser.parse_args()
     rows = measured(args.jobs, 2 if args.quick else 56, ALL_SPLITS if args.all_splits else ONE_SPLIT)
-    if args.json:
-        print(
-            json.dumps(
-                {"benchmark": "sweep", "cores": os.cpu_count(), "rows": [asdict(row) for row in rows]},
-                indent=2,
-            )
-        )
-        return
-    print(f"{'':42} {'measured':>10} {'bound':>8} {'aim':>6}  unit   ({os.cpu_count()} cores)")
-    for row in rows:
-        bound, aim = ("-" if limit is None else f"{limit:g}" for limit in (row.bound, row.aim))
-        late = "" if row.bound is None or row.value <= row.bound else "  over its bound"
-        print(f"{row.name:42} {row.value:10.2f} {bound:>8} {aim:>6}  {row.unit}{late}")
+    show("sweep", rows, as_json=args.json)
 
 
 if __name__ == "__main__":

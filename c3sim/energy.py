@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from c3sim.observe import Segment
 
 __all__ = [
-    "COMPONENTS", "COMPONENT_OF", "IDLE", "Account", "Bill", "bill_of", "by_component", "components_of", "flow_power",
+    "COMPONENTS", "COMPONENT_OF", "IDLE", "Account", "Bill", "bill_of", "by_component", "components_of",
     "flow_powers", "idle_energy", "task_accounts",
 ]  # fmt: skip
 
@@ -129,11 +129,6 @@ def flow_powers(gpu: Gpu, home: int, segment: Segment) -> Iterator[tuple[int, st
         yield home, "compute_unit", bill.held * factor * scale
     if bill.busy:
         yield home, "dma_engine", bill.busy
-
-
-def flow_power(gpu: Gpu, segment: Segment) -> float:
-    """Power [W] of one flow during *segment* on all GPUs, without idle power."""
-    return sum(watts for _, _, watts in flow_powers(gpu, 0, segment))
 
 
 def task_accounts(gpu: Gpu, segments: Iterable[Segment]) -> dict[str, dict[str, float]]:

@@ -8,7 +8,7 @@ import pytest
 import simpy
 
 from c3sim.counters import counters
-from c3sim.energy import Bill, flow_power, idle_energy, task_accounts
+from c3sim.energy import Bill, flow_powers, idle_energy, task_accounts
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.loading import load_hardware
 from c3sim.observe import Recorder, Segment, clock_of
@@ -90,7 +90,7 @@ def test_energy_follows_rate_clock_and_units_held():
     gpu = NODE.gpu.model_copy(update={"clock": clock})
     bill = Bill(core=(("l2_byte", 2.0),), uncore=((0, "hbm_byte", 1.0),), held=12.0, busy=4.0)
     segment = Segment(Flow("a", 10.0, tags=tags(bill=bill)), 1.0, 3.0, 5.0, 0.5)
-    assert flow_power(gpu, segment) == 17.0
+    assert sum(watts for _, _, watts in flow_powers(gpu, 0, segment)) == 17.0
     account = {"l2_byte": 10.0, "hbm_byte": 10.0, "compute_unit": 6.0, "dma_engine": 8.0}
     assert task_accounts(gpu, [segment]) == {"t": account}
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.layout import add_row, make_table, show, stack
+from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.text import MISSING, percent, size, time_unit, times
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
+    from rich.console import Group
 
-__all__ = ["print_study", "published_fractions", "scenario_table", "study_table"]
+__all__ = ["published_fractions", "scenario_table", "study_table"]
 
 
 def study_table(study: Mapping[str, Any]) -> Group:
@@ -66,13 +66,6 @@ def scenario_table(study: Mapping[str, Any]) -> Group:
         table,
         "Tg, Tc: the GEMM, and the collective on compute units, alone",
     )
-
-
-def print_study(study: Mapping[str, Any], console: Console | None = None, scenarios: bool = True) -> None:
-    """Print `scenario_table` (if *scenarios*), then `study_table`: the summary stands last."""
-    if scenarios:
-        show(scenario_table(study), console)
-    show(study_table(study), console)
 
 
 def published_fractions(study: Mapping[str, Any]) -> dict[str, float]:

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from c3sim.output import study_tables, tables
+from c3sim.output.layout import show
 
 
 def lines(renderable, width=160):
@@ -101,7 +102,8 @@ def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, study, explana
     tables.print_run(result)
     tables.print_compare([result])
     tables.print_explain(explanation)
-    study_tables.print_study(study)
+    show(study_tables.scenario_table(study))
+    show(study_tables.study_table(study))
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) > 120 and "\x1b" not in out
     monkeypatch.setenv("COLUMNS", "60")

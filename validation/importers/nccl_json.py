@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -108,12 +107,3 @@ def _row(result: Mapping[str, Any], line: int) -> Row:
         timings=tuple(timings), algorithm=str(result.get("algo", "")), protocol=str(result.get("proto", "")),
         channels=int(result["nchannels"]) if str(result.get("nchannels", "")).isdigit() else None,
     )  # fmt: skip
-
-
-def is_json(text: str) -> bool:
-    """Whether *text* begins as JSON does."""
-    try:
-        json.JSONDecoder().raw_decode(text.lstrip())
-    except json.JSONDecodeError:
-        return text.lstrip()[:1] in ("{", "[")
-    return True
