@@ -57,7 +57,7 @@ def test_a_real_dask_scheduler_with_two_workers(whole, tmp_path):
         ).read_bytes()
     finally:
         for process in reversed(started):
-            process.terminate()
+            process.kill()  # asked to end, a worker may wait for its scheduler, which ends as well
         for process in started:
             process.wait(timeout=30)
 
