@@ -20,10 +20,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 
-import simpy
 from flow_sets import KINDS, FlowSet, flow_set
 from naive_fluid import naive_ends
 
+from c3sim.engine.clock import Clock
 from c3sim.engine.compiled import CompiledProgress
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.engine.progress import Progress
@@ -37,7 +37,7 @@ Timed = tuple[float, Ends]  # seconds, ends
 
 def told(flows: FlowSet, progress: type[Progress]) -> Timed:
     """c3sim on its clock: a function is called at each end, and starts the next."""
-    env = simpy.Environment()
+    env = Clock()
     fluid = Fluid(env, (), progress())
     ends: Ends = [[] for _ in flows.sizes]
     for index, value in enumerate(flows.capacities):

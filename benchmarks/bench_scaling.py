@@ -20,10 +20,9 @@ from random import Random
 from time import process_time
 from typing import Any
 
-import simpy
-
 from c3sim import runs
 from c3sim.api import prepare
+from c3sim.engine.clock import Clock
 from c3sim.engine.compiled import CompiledProgress
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.engine.progress import Progress
@@ -52,7 +51,7 @@ def scenario(gpus: int, strategy: str) -> float:
 
 def completion(flows: int, shared: str, progress: type[Progress], ends: int) -> float:
     """Seconds per completion with *flows* at once: each is followed by another on the same way."""
-    random, env = Random(1), simpy.Environment()
+    random, env = Random(1), Clock()
     fluid = Fluid(env, (), progress())
     ways = _ways(fluid, flows, shared, random)
     ended = 0

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 import simpy
 
+from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid, Observer
 from c3sim.engine.progress import Progress
 from c3sim.errors import DeadlockError, InputError
@@ -104,7 +105,7 @@ def simulate(
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
     folded = can_fold(workload, node) if fold is None else fold
-    env = simpy.Environment()
+    env = Clock()
     fluid = Fluid(env, observers, _compiled() if compiled else None)
     log: list[Span] | None = [] if spans else None
     machine = Machine(node, fluid, folded=folded, private=private)

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
-import simpy
 
 from c3sim.counters import counters
 from c3sim.energy import Bill, flow_powers, idle_energy, task_accounts
+from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.loading import load_hardware
 from c3sim.observe import Recorder, Segment, clock_of
@@ -55,7 +55,7 @@ def run():
 
 def two_flows():
     """10 B/s shared by flows of 20 and 10 B: 5 B/s each until 2 s, then 10 B/s for the 10 B left, until 3 s."""
-    env, recorder = simpy.Environment(), Recorder()
+    env, recorder = Clock(), Recorder()
     fluid = Fluid(env, (recorder,))
     fluid.capacity("gpu0.x", 10.0)
     flows = [

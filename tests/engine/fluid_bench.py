@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import simpy
-
+from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.engine.progress import Progress
 
@@ -17,7 +16,7 @@ class Bench:
     """A clock, a fluid layer with the given capacities, and a list of (time, name) of every end."""
 
     def __init__(self, observers: Iterable[Any] = (), **capacities: float):
-        self.env = simpy.Environment()
+        self.env = Clock()
         self.fluid = Fluid(self.env, observers, PROGRESS())
         for name, value in capacities.items():
             self.fluid.capacity(name, value)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import simpy
 from fluid_bench import Log
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from c3sim import simulation
 from c3sim.api import prepare
+from c3sim.engine.clock import Clock
 from c3sim.engine.compiled import CompiledProgress
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.engine.progress import Progress
@@ -38,7 +38,7 @@ class Act:
 
 def story(acts: list[Act], sizes: list[float], progress: Progress) -> tuple[dict[str, float], Log]:
     """When each flow ended, and what an observer saw. Capacity 0 gives less to a crowd."""
-    env, log = simpy.Environment(), Log()
+    env, log = Clock(), Log()
     fluid = Fluid(env, [log], progress)
     for index, size in enumerate(sizes):
         rule = (lambda value, users: value / (1 + len(users) / 8)) if index == 0 else None
@@ -108,7 +108,7 @@ def test_table_grows_while_flows_run() -> None:
     """200 flows and 80 capacities where 64 have room, one flow that uses six where four fit: n flows share a link
     of 1, works 1 to n. In turn i (from 1) n + 1 - i flows share, and the next ends after another n + 1 - i: the last
     ends when all work is done."""
-    env = simpy.Environment()
+    env = Clock()
     fluid = Fluid(env, (), CompiledProgress())
     names = [f"wide{index}" for index in range(80)]
     for name in ["link", *names]:
@@ -129,7 +129,7 @@ def test_table_grows_while_flows_run() -> None:
 
 def test_rows_of_flows_that_have_gone_are_used_again() -> None:
     """A chain of 1000 flows, one at a time: 1000 s, and no larger table than for one."""
-    env = simpy.Environment()
+    env = Clock()
     progress = CompiledProgress()
     fluid = Fluid(env, (), progress)
     fluid.capacity("link", 1.0)
@@ -149,7 +149,7 @@ def test_rows_of_flows_that_have_gone_are_used_again() -> None:
 def test_drained_flows_end_when_the_clock_says(script: tuple[list[Act], list[float]]) -> None:
     """All started at once, with neither domains nor rules: the same ends as on a clock."""
     acts, sizes = script
-    env, progress, drained = simpy.Environment(), Progress(), CompiledProgress()
+    env, progress, drained = Clock(), Progress(), CompiledProgress()
     fluid = Fluid(env, (), progress)
     for index, size in enumerate(sizes):
         fluid.capacity(f"c{index}", size)
@@ -186,7 +186,7 @@ def test_rules_cannot_be_drained() -> None:
     ],
 )
 def test_bad_number_is_named(flow: Flow, message: str) -> None:
-    env = simpy.Environment()
+    env = Clock()
     fluid = Fluid(env, (), CompiledProgress())
     fluid.capacity("link", 1.0)
     with pytest.raises(ValueError, match=message):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-import simpy
 from law_cases import REL, Case, every_case
 from law_network import between_nodes
 from law_observer import limit, observed
 
+from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Flow, Fluid
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.links import route
@@ -128,7 +128,7 @@ def test_splitting_a_flow_changes_nothing() -> None:
 def _ends(
     capacities: list[float], flows: list[tuple[float, float, float, list[tuple[int, float]]]]
 ) -> list[float]:
-    env = simpy.Environment()
+    env = Clock()
     fluid = Fluid(env)
     for index, value in enumerate(capacities):
         fluid.capacity(str(index), value)

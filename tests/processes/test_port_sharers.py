@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import simpy
 
+from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
 from c3sim.loading import load_hardware
 from c3sim.machine import Machine
@@ -41,7 +41,7 @@ def test_engines_are_counted_at_the_port_they_share(
 
 def test_together_they_ask_for_what_one_alone_does() -> None:
     """Each engine could fill the port; three of them declare a third of its bytes to memory each, and of its power."""
-    machine = Machine(SWITCH, Fluid(simpy.Environment()), folded=True)
+    machine = Machine(SWITCH, Fluid(Clock()), folded=True)
     (copy, *_) = copies((1, 2, 3), (0, 1, 2))
     port = SWITCH.links.bandwidth * SWITCH.links.per_peer
 
