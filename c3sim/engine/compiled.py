@@ -6,23 +6,25 @@ Optional: needs numba (``pip install c3sim[fast]``). Rates agree with the pure v
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from c3sim.engine import filling, loops
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
-from c3sim.engine.progress import SAME_INSTANT, Progress, in_order
+from c3sim.engine.progress import REMEMBERED, SAME_INSTANT, Progress, in_order
 from c3sim.engine.table import (
     CAP,
     DUE,
     FOUND,
-    INDEX,
     LISTED,
     NONE,
     RATE,
     REMAINING,
+    ROOM,
     SETTLED,
     VALUE,
+    Array,
     enlarged,
     new_table,
     opened,
@@ -42,8 +44,11 @@ class CompiledProgress(Progress):
         self._table = opened(*self._arrays)
         self._at: list[Flow | None] = [None] * SIZE  # row -> flow
         self._free = list(reversed(range(SIZE)))
-        self._leaving: list[int] = []  # rows that are free once the connected set has been solved
         self._domain_at: dict[int, str] = {}
+        self._earliest = math.inf
+        self._width = WIDTH
+        self._asks = False  # whether there are domains or rules
+        self._drawn = lru_cache(REMEMBERED)(self._looked_up_in_table)
         self._moving = 0  # flows whose cap is a function
 
     def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
@@ -52,31 +57,39 @@ class CompiledProgress(Progress):
             raise ValueError(f"capacity {name} is {value}; a capacity is >= 0")
         self._make_room(capacities=len(self._values))
         self._table.capacities[VALUE, self.index[name]] = value
+        self._table.capacities[ROOM, self.index[name]] = value
+        self._asks |= rule is not None
 
     def domain(self, name: str, rule: DomainRule) -> None:
         super().domain(name, rule)
         self.capacity(f"domain {name}", math.inf, None)
+        self._asks = True
         self._domain_at[self.index[f"domain {name}"]] = name
 
     def start(self, flow: Flow, now: float) -> None:
-        if not 0.0 < flow.weight < math.inf:
-            raise ValueError(f"flow {flow.name}: weight {flow.weight}; weight > 0 and finite")
-        uses = [(self.index[name], amount) for name, amount in flow.amounts]
-        if self._rules:
-            flow.places = tuple(
-                index for index, _ in uses if index in self._rules
-            )  # their rules ask who uses them
-        if flow.domain is not None:
-            flow.places += (flow.domain,)
-            uses.append((self.index[f"domain {flow.domain}"], 1.0))
+        weight, cap, domain = flow.weight, flow.cap, flow.domain
+        if not 0.0 < weight < math.inf:
+            raise ValueError(f"flow {flow.name}: weight {weight}; weight > 0 and finite")
+        if callable(cap):
+            self._moving += 1
+            cap = math.inf  # until the next solve
+        elif not cap >= 0.0:
+            raise ValueError(f"flow {flow.name}: cap {cap}; cap >= 0")
+        try:
+            drawn = self._drawn(flow.amounts, domain)
+        except ValueError as error:
+            raise ValueError(f"flow {flow.name}: {error}") from None
+        if len(drawn) > self._width or not self._free:
+            self._make_room(width=len(drawn))
+        flow.places = self._ruled_places(flow) if self._asks else ()
         for place in flow.places:
             self._sharing[place][flow] = None
-        self._make_room(width=len(uses))
         flow.settled, flow.serial, flow.slot = now, self._started, self._free.pop()
         self._started += 1
         self.flows[flow] = None
         self._at[flow.slot] = flow
-        self._insert(flow, uses, now)
+        # whole numbers would need a function of their own
+        loops.insert(*self._arrays, flow.slot, drawn, float(weight), float(cap), float(flow.remaining), now)
 
     def remove(self, flow: Flow) -> None:
         loops.remove(*self._arrays, flow.slot)
@@ -99,34 +112,24 @@ class CompiledProgress(Progress):
 
     def solve(self, now: float, report: bool = True) -> list[Flow]:
         flows: list[Flow] = []
-        if report or self._moving or self._domain_at or self._rules:
-            loops.connect(*self._arrays)
-            count, capacities, _ = self._table.connected.tolist()
-            if self._domain_at or self._rules:
-                self._follow_rules(self._table.indices[FOUND, :capacities].tolist())
-            if report or self._moving:
-                flows = self._flows_at(self._table.rows[LISTED, :count].tolist())
-            if self._moving:
-                for flow in flows:
-                    self._table.flows[CAP, flow.slot] = self._checked(flow, self._cap(flow))
-            unlimited = filling.share(*self._arrays, now)
+        if report or self._asks or self._moving:
+            flows = self._prepare()
+            count, unlimited, self._earliest = filling.share(*self._arrays, now)
         else:
-            count, unlimited = filling.connect_and_share(*self._arrays, now)
+            count, unlimited, self._earliest = filling.connect_and_share(*self._arrays, now)
         self._limited(unlimited)
         self.solves += count > 0
         if report:
             for flow in flows:
                 self._read(flow)
-        self._free += self._leaving
-        self._leaving.clear()
         return flows
 
     def earliest(self) -> float:
-        return float(self._table.finish[1])
+        return self._earliest
 
     def take_due(self, limit: float, now: float) -> list[Flow]:
-        count = loops.take_due(*self._arrays, limit, now)
-        flows = self._flows_at(self._table.rows[DUE, :count].tolist())
+        count, first = loops.take_due(*self._arrays, limit, now)
+        flows = self._flows_at([first] if count == 1 else self._table.rows[DUE, :count].tolist())
         for flow in flows:
             flow.remaining, flow.settled = 0.0, now
             self._forget(flow)
@@ -137,7 +140,7 @@ class CompiledProgress(Progress):
 
         Raises ValueError where domains, or rules of capacities, would have to be asked on the way.
         """
-        if self._domain_at or self._rules:
+        if self._asks:
             raise ValueError("flows with domains or ruled capacities need a clock: use Fluid")
         order, times = np.zeros(len(self.flows), np.int64), np.zeros(len(self.flows))
         count, unlimited = filling.drain(*self._arrays, now, SAME_INSTANT, order, times)
@@ -153,29 +156,36 @@ class CompiledProgress(Progress):
 
     # -- private ------------------------------------------------------------------------------------------------
 
+    def _looked_up_in_table(self, amounts: tuple[tuple[str, float], ...], domain: str | None) -> Array:
+        """What flows with these *amounts* in this *domain* use, shape (uses, 2): index of a capacity, amount."""
+        uses = [*self._uses(amounts)]
+        for index, amount in uses:
+            if not amount < math.inf:
+                raise ValueError(f"amount {amount} of capacity {index}; amount > 0 and finite")
+        if domain is not None:
+            uses.append((self.index[f"domain {domain}"], 1.0))
+        return np.array(uses, float).reshape(len(uses), 2)
+
+    def _ruled_places(self, flow: Flow) -> tuple[int | str, ...]:
+        """Where rules ask who is there."""
+        ruled = tuple([index for index, _ in self._uses(flow.amounts) if index in self._rules])
+        return ruled if flow.domain is None else (*ruled, flow.domain)
+
+    def _prepare(self) -> list[Flow]:
+        """The connected set, with all that its rules say now."""
+        loops.connect(*self._arrays)
+        count, capacities, _ = self._table.connected.tolist()
+        self._follow_rules(self._table.indices[FOUND, :capacities].tolist())
+        flows = self._flows_at(self._table.rows[LISTED, :count].tolist())
+        if self._moving:
+            for flow in flows:
+                self._table.flows[CAP, flow.slot] = self._checked(flow, self._cap(flow))
+        return flows
+
     def _flows_at(self, rows: list[int]) -> list[Flow]:
         """In order of their starts."""
         flows = [flow for row in rows if (flow := self._at[row]) is not None]
         return sorted(flows, key=in_order) if len(flows) > 1 else flows
-
-    def _insert(self, flow: Flow, uses: list[tuple[int, float]], now: float) -> None:
-        """*flow* into its row."""
-        if callable(flow.cap):
-            self._moving += 1
-            cap = math.inf  # until the next solve
-        else:
-            cap = self._checked(flow, flow.cap)
-        table = self._table
-        use = flow.slot * (len(table.amounts) // len(self._at))
-        for index, amount in uses:
-            if not amount < math.inf:
-                raise ValueError(
-                    f"flow {flow.name}: amount {amount} of capacity {index}; amount > 0 and finite"
-                )
-            table.uses[INDEX, use], table.amounts[use] = index, amount
-            use += 1
-        work = float(flow.remaining)  # whole numbers would need a function of their own
-        loops.insert(*self._arrays, flow.slot, len(uses), float(flow.weight), float(cap), work, float(now))
 
     def _read(self, flow: Flow) -> None:
         """The numbers of *flow* out of its row."""
@@ -198,8 +208,9 @@ class CompiledProgress(Progress):
         """*flow* is no longer in the table."""
         del self.flows[flow]
         self._at[flow.slot] = None
-        self._leaving.append(flow.slot)
-        self._moving -= callable(flow.cap)
+        self._free.append(flow.slot)
+        if self._moving:
+            self._moving -= callable(flow.cap)
         for place in flow.places:
             self._sharing[place].pop(flow, None)
 
@@ -220,13 +231,13 @@ class CompiledProgress(Progress):
         """For one more flow of *width* uses, and so many *capacities*."""
         table = self._table
         rows, room = len(self._at), table.capacities.shape[1]
-        old_width = len(table.amounts) // rows
-        if self._free and width <= old_width and capacities <= room:
+        if self._free and width <= self._width and capacities <= room:
             return
         more = rows if self._free else 2 * rows
         while capacities > room:
             room *= 2
-        self._arrays = enlarged(table, more, max(width, old_width), room)
+        self._width = max(width, self._width)
+        self._arrays = enlarged(table, more, self._width, room)
         self._table = opened(*self._arrays)
         self._free += reversed(range(rows, more))
         self._at += [None] * (more - rows)

@@ -1,7 +1,7 @@
 """How fast a connected set goes and when it ends, over a table, for numba to compile.
 
 The reckoning is that of :mod:`c3sim.engine.sharing`, which explains it and remains what this is tested against. Arrays
-are those of :class:`c3sim.engine.table.Table`. (On numba's memory see :mod:`c3sim.engine.loops`.)
+are those of :class:`c3sim.engine.table.Table`. (On numba's memory, and on who rises at all, see :mod:`c3sim.engine.loops`.)
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import math
 from c3sim.engine.loops import _connect, _take_due
 from c3sim.engine.table import (
     AFTER,
+    AT,
     BOUND,
     BOUNDS,
     CAP,
     CAPACITIES,
-    DRAWN,
     DUE,
     FIRST,
     FLOWS,
@@ -29,14 +29,16 @@ from c3sim.engine.table import (
     MARK,
     NONE,
     RATE,
+    REACHED,
     REMAINING,
+    ROOM,
     ROW,
     SETTLED,
+    SHRUNK,
     SLOPE,
-    STALE,
+    STEEP,
     UP,
     USED,
-    USERS,
     VALUE,
     WEIGHT,
     Array,
@@ -50,7 +52,6 @@ from c3sim.engine.trees import enter, heapify, pop, sift_down
 __all__ = ["connect_and_share", "drain", "settle", "share"]
 
 RISING = -1.0  # stands for the rate of a flow that is not frozen yet
-SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
 FEW = 1 / 8  # of all rows: so few finishes are entered into the tree one by one
 
 _opened = compiled(opened)
@@ -70,18 +71,23 @@ def _settle(flows: Array, row: int, now: float) -> None:
 
 
 @compiled
-def share(numbers: Array, wholes: Array, now: float) -> int:
-    """Rates and finishes of the connected set, which is empty afterwards. Returns a row that nothing limits, or NONE."""
-    return _share(_opened(numbers, wholes), now)
+def share(numbers: Array, wholes: Array, now: float) -> tuple[int, int, float]:
+    """Rates and finishes of the connected set, which is empty afterwards.
+
+    Returns how many rows were solved, one that nothing limits (or NONE), and the earliest finish of all.
+    """
+    table = _opened(numbers, wholes)
+    count = table.connected[FLOWS]
+    return count, _share(table, now), table.finish[1]
 
 
 @compiled
-def connect_and_share(numbers: Array, wholes: Array, now: float) -> tuple[int, int]:
-    """Both at once, where nothing has to be asked in between. Returns how many rows were solved, and as `share`."""
+def connect_and_share(numbers: Array, wholes: Array, now: float) -> tuple[int, int, float]:
+    """Both at once, where nothing has to be asked in between and nobody looks on. Returns the same."""
     table = _opened(numbers, wholes)
     _connect(table)
     count = table.connected[FLOWS]
-    return count, _share(table, now)
+    return count, _share(table, now), table.finish[1]
 
 
 @compiled
@@ -106,7 +112,7 @@ def _share(table: Table, now: float) -> int:
     if not few:
         for node in range(leaves - 1, 0, -1):
             finish[node] = min(finish[2 * node], finish[2 * node + 1])
-    connected[FLOWS], connected[CAPACITIES] = 0, 0
+    connected[FLOWS], connected[CAPACITIES], table.lowest[0] = 0, 0, math.inf
     connected[MARK] += 1
     return unlimited
 
@@ -116,30 +122,27 @@ def _fill(table: Table) -> int:
     """Progressive filling of the connected set, as :func:`c3sim.engine.sharing.solve` explains it."""
     flows, rows, uses, amounts = table.flows, table.rows, table.uses, table.amounts
     capacities, indices = table.capacities, table.indices
-    weight, cap, rate, bound, listed, bounds = (
-        flows[WEIGHT], flows[CAP], flows[RATE], flows[BOUND], rows[LISTED], rows[BOUNDS],
+    cap, rate, bound, listed, bounds = (
+        flows[CAP], flows[RATE], flows[BOUND], rows[LISTED], rows[BOUNDS],
     )  # fmt: skip
     left, slope, full, level, levels = (
         capacities[LEFT], capacities[SLOPE], capacities[FULL], capacities[LEVEL], indices[LEVELS],
     )  # fmt: skip
-    width = len(amounts) // rows.shape[1]
+    room, steep = capacities[ROOM], capacities[STEEP]
     rising, capped, filling = table.connected[FLOWS], 0, 0
     for k in range(rising):
         row = listed[k]
         rate[row] = RISING
         if cap[row] < math.inf:
-            bound[row] = cap[row] / weight[row]
+            bound[row] = cap[row] / flows[WEIGHT, row]
             bounds[capped] = row
             capped += 1
     for k in range(table.connected[CAPACITIES]):
         index = indices[FOUND, k]
-        left[index] = capacities[VALUE, index]
-        if left[index] < math.inf and indices[FIRST, index] != NONE:
-            if indices[STALE, index]:
-                capacities[DRAWN, index] = _rising(flows, uses, amounts, indices[FIRST, index])
-                indices[STALE, index] = 0
-            slope[index] = full[index] = capacities[DRAWN, index]
-            indices[UP, index] = indices[USERS, index]
+        left[index] += capacities[VALUE, index]
+        room[index], steep[index] = left[index], 0.0
+        if left[index] < math.inf and indices[UP, index]:
+            full[index] = slope[index]
             level[index] = left[index] / slope[index]
             levels[filling] = index
             filling += 1
@@ -152,11 +155,12 @@ def _fill(table: Table) -> int:
         elif capped and (not filling or bound[bounds[0]] <= level[levels[0]]):
             row = bounds[0]  # next, a flow meets its cap
             capped = pop(bound, bounds, capped)
-            _freeze(flows, rows, uses, amounts, capacities, indices, row, row * width, cap[row])
+            _freeze(table, row, NONE, bound[row], cap[row])
             rising -= 1
         elif filling:  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
             index = levels[0]
             if not indices[UP, index]:
+                room[index] = left[index]
                 filling = pop(level, levels, filling)
                 continue
             if slope[index] < SHRUNK * full[index]:
@@ -166,18 +170,21 @@ def _fill(table: Table) -> int:
                 sift_down(level, levels, filling, 0)
                 continue
             filling = pop(level, levels, filling)
+            room[index], steep[index] = left[index], slope[index]
             use = indices[FIRST, index]
             while use != NONE:
                 row = uses[ROW, use]
                 if rate[row] == RISING:
-                    limit = min(weight[row] * level[index], cap[row])
-                    _freeze(flows, rows, uses, amounts, capacities, indices, row, row * width, limit)
+                    limit = min(flows[WEIGHT, row] * level[index], cap[row])
+                    _freeze(table, row, index, level[index], limit)
                     rising -= 1
                 use = uses[AFTER, use]
         else:
             for k in range(table.connected[FLOWS]):
                 if rate[listed[k]] == RISING:
                     return int(listed[k])
+    for k in range(filling):
+        room[levels[k]] = left[levels[k]]
     return NONE
 
 
@@ -194,19 +201,12 @@ def _rising(flows: Array, uses: Array, amounts: Array, use: int) -> float:
 
 
 @inlined
-def _freeze(
-    flows: Array,
-    rows: Array,
-    uses: Array,
-    amounts: Array,
-    capacities: Array,
-    indices: Array,
-    row: int,
-    first: int,
-    rate: float,
-) -> None:
-    """*row*, whose uses begin with *first*, stays at *rate*: what it draws is gone."""
-    flows[RATE, row] = rate
+def _freeze(table: Table, row: int, at: int, level: float, rate: float) -> None:
+    """*row* stays at *rate*, which it has at *level*, where capacity *at* is exhausted: what it draws is gone."""
+    flows, rows, uses, amounts = table.flows, table.rows, table.uses, table.amounts
+    capacities, indices = table.capacities, table.indices
+    flows[RATE, row], flows[REACHED, row], rows[AT, row] = rate, level, at
+    first = row * (len(amounts) // rows.shape[1])
     for use in range(first, first + rows[USED, row]):
         capacities[SLOPE, uses[INDEX, use]] -= amounts[use] * flows[WEIGHT, row]
         capacities[LEFT, uses[INDEX, use]] -= amounts[use] * rate

@@ -18,6 +18,13 @@ class Flow:
     observers may read them.
     """
 
+    demand: Demand  # what the solver is told
+    places: tuple[int | str, ...]  # what it shares with others: capacities by index, the domain by name
+    settled: float
+    serial: int  # place in the order of starts
+    slot: int  # row in the table of a compiled run
+    done: Callable[[Flow], None]
+
     __slots__ = (
         "amounts", "cap", "demand", "domain", "done", "finish", "name", "places", "rate", "remaining", "serial",
         "settled", "slot", "tags", "weight", "work",
@@ -36,19 +43,8 @@ class Flow:
     ):
         self.name, self.work, self.remaining = name, work, work
         self.cap, self.weight, self.domain, self.tags = cap, weight, domain, tags
-        self.amounts = tuple((capacity, amount) for capacity, amount in amounts if amount > 0)
-        self.demand = Demand(
-            weight, math.inf, ()
-        )  # what the solver is told; its uses and cap are known later
-        self.places: tuple[
-            int | str, ...
-        ] = ()  # what it shares with others: capacities by index, the domain by name
-        self.rate = 0.0
-        self.settled = 0.0
-        self.finish = math.inf
-        self.serial = -1  # place in the order of starts
-        self.slot = -1  # row in the table of a compiled run
-        self.done: Callable[[Flow], None] | None = None
+        self.amounts = tuple([use for use in amounts if use[1] > 0])
+        self.rate, self.finish = 0.0, math.inf
 
 
 class Observer(Protocol):

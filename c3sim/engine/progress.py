@@ -8,6 +8,7 @@ finishes wait in a heap, and the entry of a flow whose finish has moved is dropp
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -18,6 +19,7 @@ from c3sim.engine.sharing import Demand, solve
 __all__ = ["SAME_INSTANT", "Progress"]
 
 SAME_INSTANT = 1e-12  # relative
+REMEMBERED = 1024  # ways of flows; many take the same
 
 in_order = attrgetter("serial")
 
@@ -39,6 +41,7 @@ class Progress:
         self._finishes: list[tuple[float, int, Flow]] = []
         self._touched: dict[Flow, None] = {}  # started or changed since the last solve
         self._left: dict[int | str, None] = {}  # places that a flow has left since then
+        self._uses = lru_cache(REMEMBERED)(self._looked_up)
 
     def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
         index = self.index[name] = len(self._values)
@@ -57,7 +60,7 @@ class Progress:
         flow.settled = now
         flow.serial = self._started
         self._started += 1
-        uses = tuple((self.index[name], amount) for name, amount in flow.amounts)
+        uses = self._uses(flow.amounts)
         flow.demand = Demand(flow.weight, math.inf if callable(flow.cap) else flow.cap, uses)
         flow.places = tuple(index for index, _ in uses)
         if flow.domain is not None:
@@ -132,6 +135,10 @@ class Progress:
         return flows
 
     # -- private ------------------------------------------------------------------------------------------------
+
+    def _looked_up(self, amounts: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
+        """What flows with these *amounts* use: index of each capacity, and how much."""
+        return tuple([(self.index[name], amount) for name, amount in amounts])
 
     def _connected(self) -> tuple[list[Flow], set[int | str]]:
         """Flows connected to anything that changed, in order of their starts, and the places where they share."""

@@ -19,20 +19,23 @@ __all__ = ["Array", "Table", "compiled", "enlarged", "inlined", "new_table", "op
 Array: TypeAlias = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-NONE = -1  # no use, no row
-# lines of ``flows``
-WEIGHT, CAP, REMAINING, RATE, SETTLED, BOUND = range(6)  # SETTLED: when REMAINING was last true
-# lines of ``rows``; USED: how many uses it has; LISTED: the connected set; BOUNDS: a heap by BOUND, where caps are met
-USED, ACTIVE, MARKED, LISTED, BOUNDS, DUE = range(6)
+NONE = -1  # no use, no row, no capacity
+SHRUNK = 1 / 16  # a sum below this share of what it was has lost too many digits
+# lines of ``flows``; SETTLED: when REMAINING was last true; REACHED: the level at which it stopped rising (sharing.py)
+WEIGHT, CAP, REMAINING, RATE, SETTLED, BOUND, REACHED = range(7)
+# lines of ``rows``; USED: how many uses it has; AT: the capacity at which it stopped rising, NONE: its cap; LISTED: the
+# connected set; BOUNDS: a heap by BOUND, where caps are met
+USED, ACTIVE, MARKED, AT, LISTED, BOUNDS, DUE = range(7)
 # lines of ``uses``; AFTER, BEFORE: neighbours among the uses of the same capacity
 ROW, INDEX, AFTER, BEFORE = range(4)
-# lines of ``capacities``; DRAWN: by all users per unit of level; the others while shares are reckoned (sharing.py)
-VALUE, DRAWN, LEFT, SLOPE, FULL, LEVEL = range(6)
-# lines of ``indices``; FIRST: of its USERS uses, UP of which still rise; STALE: DRAWN is to be summed afresh; FOUND: the
-# connected set; LEVELS: a heap
-FIRST, USERS, UP, STALE, SEEN, FOUND, LEVELS = range(7)
+# lines of ``capacities``; LEFT, SLOPE, FULL, LEVEL: while shares are reckoned; ROOM, STEEP: LEFT and SLOPE when it was
+# exhausted (STEEP 0: it was not), and what has come and gone since
+VALUE, LEFT, SLOPE, FULL, LEVEL, ROOM, STEEP = range(7)
+# lines of ``indices``; FIRST: of its users; UP: how many still rise; FOUND: the connected set; LEVELS: a heap
+FIRST, UP, SEEN, FOUND, LEVELS = range(5)
 # places in ``connected``: how large the connected set is, and its mark
 FLOWS, CAPACITIES, MARK = range(3)
+FLOW_LINES, ROW_LINES, USE_LINES, CAPACITY_LINES, INDEX_LINES = 7, 7, 4, 7, 5
 
 
 class Table(NamedTuple):
@@ -46,33 +49,37 @@ class Table(NamedTuple):
     indices: Array  # whole numbers of each capacity
     finish: Array  # a tree: row i is leaf rows + i, a node has the earlier finish of nodes 2 n and 2 n + 1
     connected: Array
+    lowest: Array  # of one: nothing below this level has changed since rates were solved
 
 
 def opened(numbers: Array, wholes: Array) -> Table:
-    """The views. (Two arrays are handed to compiled code at once; eight would take longer than what is done with them.)"""
+    """The views. (Two arrays are handed to compiled code at once; nine would take longer than what is done with them.)"""
     rows, width, capacities = wholes[0], wholes[1], wholes[2]
     uses = rows * width
-    tree, amounts, end = 6 * rows, 8 * rows, 8 * rows + uses
-    used, indexed = 6 + 6 * rows, 6 + 6 * rows + 4 * uses
+    tree = 1 + FLOW_LINES * rows
+    amounts, used = tree + 2 * rows, 6 + ROW_LINES * rows
+    indexed = used + USE_LINES * uses
     return Table(
-        numbers[:tree].reshape((6, rows)),
-        wholes[6:used].reshape((6, rows)),
-        wholes[used:indexed].reshape((4, uses)),
-        numbers[amounts:end],
-        numbers[end:].reshape((6, capacities)),
-        wholes[indexed:].reshape((7, capacities)),
+        numbers[1:tree].reshape((FLOW_LINES, rows)),
+        wholes[6:used].reshape((ROW_LINES, rows)),
+        wholes[used:indexed].reshape((USE_LINES, uses)),
+        numbers[amounts : amounts + uses],
+        numbers[amounts + uses :].reshape((CAPACITY_LINES, capacities)),
+        wholes[indexed:].reshape((INDEX_LINES, capacities)),
         numbers[tree:amounts],
         wholes[3:6],
+        numbers[:1],
     )
 
 
 def new_table(rows: int, width: int, capacities: int) -> tuple[Array, Array]:
     """An empty table for *rows* flows (a power of two) of up to *width* uses each: *numbers* and *wholes*."""
-    numbers = np.zeros(8 * rows + rows * width + 6 * capacities)
-    wholes = np.zeros(6 + 6 * rows + 4 * rows * width + 7 * capacities, np.int64)
+    uses = rows * width
+    numbers = np.zeros(1 + (FLOW_LINES + 2) * rows + uses + CAPACITY_LINES * capacities)
+    wholes = np.zeros(6 + ROW_LINES * rows + USE_LINES * uses + INDEX_LINES * capacities, np.int64)
     wholes[:6] = rows, width, capacities, 0, 0, 1
     table = opened(numbers, wholes)
-    table.finish[:] = math.inf
+    table.finish[:], table.lowest[0] = math.inf, math.inf
     table.indices[FIRST] = NONE
     return numbers, wholes
 
@@ -89,7 +96,7 @@ def enlarged(table: Table, rows: int, width: int, capacities: int) -> tuple[Arra
     new.amounts.reshape(rows, width)[:old_rows, :old_width] = table.amounts.reshape(old_rows, old_width)
     for links in (new.uses[AFTER], new.uses[BEFORE], new.indices[FIRST]):
         links[:] = np.where(links == NONE, NONE, links // old_width * width + links % old_width)
-    new.connected[:] = table.connected
+    new.connected[:], new.lowest[:] = table.connected, table.lowest
     new.finish[rows : rows + old_rows] = table.finish[old_rows:]
     for node in range(rows - 1, 0, -1):
         new.finish[node] = min(new.finish[2 * node], new.finish[2 * node + 1])
