@@ -12,7 +12,7 @@ import numpy as np
 
 from c3sim.engine import filling, loops
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
-from c3sim.engine.progress import REMEMBERED, SAME_INSTANT, Progress, in_order
+from c3sim.engine.progress import SAME_INSTANT, Progress, in_order
 from c3sim.engine.table import (
     CAP,
     DUE,
@@ -33,6 +33,7 @@ from c3sim.engine.table import (
 __all__ = ["CompiledProgress"]
 
 SIZE, WIDTH = 64, 4  # of a new table; it grows
+REMEMBERED = 1024  # ways of flows; many take the same
 
 
 class CompiledProgress(Progress):
@@ -48,7 +49,7 @@ class CompiledProgress(Progress):
         self._earliest = math.inf
         self._width = WIDTH
         self._asks = False  # whether there are domains or rules
-        self._drawn = lru_cache(REMEMBERED)(self._looked_up_in_table)
+        self._drawn = lru_cache(REMEMBERED)(self._looked_up)
         self._moving = 0  # flows whose cap is a function
 
     def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
@@ -138,9 +139,9 @@ class CompiledProgress(Progress):
     def drain(self, now: float) -> list[tuple[float, Flow]]:
         """Run all flows to their ends, with nothing else happening: when each ends, in order.
 
-        Raises ValueError where domains, or rules of capacities, would have to be asked on the way.
+        Raises ValueError where caps, domains, or rules of capacities, would have to be asked on the way.
         """
-        if self._asks:
+        if self._asks or self._moving:
             raise ValueError("flows with domains or ruled capacities need a clock: use Fluid")
         order, times = np.zeros(len(self.flows), np.int64), np.zeros(len(self.flows))
         count, unlimited = filling.drain(*self._arrays, now, SAME_INSTANT, order, times)
@@ -156,7 +157,7 @@ class CompiledProgress(Progress):
 
     # -- private ------------------------------------------------------------------------------------------------
 
-    def _looked_up_in_table(self, amounts: tuple[tuple[str, float], ...], domain: str | None) -> Array:
+    def _looked_up(self, amounts: tuple[tuple[str, float], ...], domain: str | None) -> Array:
         """What flows with these *amounts* in this *domain* use, shape (uses, 2): index of a capacity, amount."""
         uses = [*self._uses(amounts)]
         for index, amount in uses:

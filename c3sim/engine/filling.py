@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from c3sim.engine.loops import _connect, _take_due
+from c3sim.engine.loops import BELOW, _connect, _take_due
 from c3sim.engine.table import (
     AFTER,
     AT,
@@ -34,7 +34,6 @@ from c3sim.engine.table import (
     ROOM,
     ROW,
     SETTLED,
-    SHRUNK,
     SLOPE,
     STEEP,
     UP,
@@ -52,6 +51,7 @@ from c3sim.engine.trees import enter, heapify, pop, sift_down
 __all__ = ["connect_and_share", "drain", "settle", "share"]
 
 RISING = -1.0  # stands for the rate of a flow that is not frozen yet
+SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
 FEW = 1 / 8  # of all rows: so few finishes are entered into the tree one by one
 
 _opened = compiled(opened)
@@ -129,7 +129,7 @@ def _fill(table: Table) -> int:
         capacities[LEFT], capacities[SLOPE], capacities[FULL], capacities[LEVEL], indices[LEVELS],
     )  # fmt: skip
     room, steep = capacities[ROOM], capacities[STEEP]
-    rising, capped, filling = table.connected[FLOWS], 0, 0
+    rising, capped, filling, lowest = table.connected[FLOWS], 0, 0, table.lowest[0] * BELOW
     for k in range(rising):
         row = listed[k]
         rate[row] = RISING
@@ -143,7 +143,7 @@ def _fill(table: Table) -> int:
         room[index], steep[index] = left[index], 0.0
         if left[index] < math.inf and indices[UP, index]:
             full[index] = slope[index]
-            level[index] = left[index] / slope[index]
+            level[index] = max(left[index] / slope[index], lowest)
             levels[filling] = index
             filling += 1
     heapify(bound, bounds, capped)

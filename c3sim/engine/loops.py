@@ -44,7 +44,6 @@ from c3sim.engine.table import (
     ROW,
     SEEN,
     SETTLED,
-    SHRUNK,
     SLOPE,
     STEEP,
     UP,
@@ -149,26 +148,10 @@ def _remove(table: Table, row: int) -> None:
 @inlined
 def _release(table: Table, row: int, use: int, index: int) -> None:
     """What *row* drew on a capacity by *use* is no longer in its ROOM, or in its STEEP."""
-    flows, rows, capacities = table.flows, table.rows, table.capacities
-    if rows[AT, row] != index:
-        capacities[ROOM, index] += table.amounts[use] * flows[RATE, row]
-        return
-    before = capacities[STEEP, index]
-    capacities[STEEP, index] -= table.amounts[use] * flows[WEIGHT, row]
-    if capacities[STEEP, index] < SHRUNK * before:
-        capacities[STEEP, index] = _steep(table, index)
-
-
-@compiled
-def _steep(table: Table, index: int) -> float:
-    """What the users of a capacity that stopped rising there, or have come since, draw per unit of level."""
-    total, use = 0.0, table.indices[FIRST, index]
-    while use != NONE:
-        row = table.uses[ROW, use]
-        if table.rows[AT, row] == index or table.flows[REACHED, row] == math.inf:
-            total += table.amounts[use] * table.flows[WEIGHT, row]
-        use = table.uses[AFTER, use]
-    return total
+    if table.rows[AT, row] == index:
+        table.capacities[STEEP, index] -= table.amounts[use] * table.flows[WEIGHT, row]
+    else:
+        table.capacities[ROOM, index] += table.amounts[use] * table.flows[RATE, row]
 
 
 # -- who is connected --------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ finishes wait in a heap, and the entry of a flow whose finish has moved is dropp
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -19,7 +18,6 @@ from c3sim.engine.sharing import Demand, solve
 __all__ = ["SAME_INSTANT", "Progress"]
 
 SAME_INSTANT = 1e-12  # relative
-REMEMBERED = 1024  # ways of flows; many take the same
 
 in_order = attrgetter("serial")
 
@@ -41,9 +39,10 @@ class Progress:
         self._finishes: list[tuple[float, int, Flow]] = []
         self._touched: dict[Flow, None] = {}  # started or changed since the last solve
         self._left: dict[int | str, None] = {}  # places that a flow has left since then
-        self._uses = lru_cache(REMEMBERED)(self._looked_up)
 
     def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
+        if name in self.index:
+            raise ValueError(f"capacity {name} is declared already")
         index = self.index[name] = len(self._values)
         self._values.append(value)
         self._given.append(value)
@@ -136,7 +135,7 @@ class Progress:
 
     # -- private ------------------------------------------------------------------------------------------------
 
-    def _looked_up(self, amounts: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
+    def _uses(self, amounts: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
         """What flows with these *amounts* use: index of each capacity, and how much."""
         return tuple([(self.index[name], amount) for name, amount in amounts])
 

@@ -20,7 +20,6 @@ Array: TypeAlias = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 NONE = -1  # no use, no row, no capacity
-SHRUNK = 1 / 16  # a sum below this share of what it was has lost too many digits
 # lines of ``flows``; SETTLED: when REMAINING was last true; REACHED: the level at which it stopped rising (sharing.py)
 WEIGHT, CAP, REMAINING, RATE, SETTLED, BOUND, REACHED = range(7)
 # lines of ``rows``; USED: how many uses it has; AT: the capacity at which it stopped rising, NONE: its cap; LISTED: the

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
-from fluid_bench import Log
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from stories import Act, scripts, story
 
 from c3sim import simulation
 from c3sim.api import prepare
@@ -20,74 +17,6 @@ from c3sim.engine.progress import Progress
 from c3sim.errors import InputError
 
 REL = 1e-12
-
-
-@dataclass(frozen=True)
-class Act:
-    """At *time*, start a flow; *stop* or *shorten* it so long after its start, if it is still there."""
-
-    time: float
-    work: float
-    weight: float
-    cap: float
-    uses: dict[int, float]  # index of a capacity -> amount
-    crowd: bool  # a member of the domain, whose cap shrinks with the number of members
-    stop: float
-    shorten: float
-
-
-def story(acts: list[Act], sizes: list[float], progress: Progress) -> tuple[dict[str, float], Log]:
-    """When each flow ended, and what an observer saw. Capacity 0 gives less to a crowd."""
-    env, log = Clock(), Log()
-    fluid = Fluid(env, [log], progress)
-    for index, size in enumerate(sizes):
-        rule = (lambda value, users: value / (1 + len(users) / 8)) if index == 0 else None
-        fluid.capacity(f"c{index}", size, rule)
-    fluid.domain("crowd", len)
-    ends: dict[str, float] = {}
-
-    def at(time: float, call: Any) -> None:
-        env.timeout(time).callbacks.append(lambda _event: call())
-
-    for number, act in enumerate(acts):
-        flow = Flow(
-            str(number), act.work, weight=act.weight, tags=act,
-            cap=(lambda crowd, cap=act.cap: cap / crowd) if act.crowd else act.cap,
-            amounts=[(f"c{index}", amount) for index, amount in act.uses.items()],
-            domain="crowd" if act.crowd else None,
-        )  # fmt: skip
-
-        def ended(flow: Flow) -> None:
-            ends[flow.name] = env.now
-
-        def stop(flow: Flow = flow) -> None:
-            if flow in fluid.flows:
-                fluid.stop(flow)
-
-        def shorten(flow: Flow = flow) -> None:
-            if flow in fluid.flows:
-                fluid.shorten(flow, (fluid.progress(flow) + flow.work) / 2)
-
-        at(act.time, lambda flow=flow, ended=ended: fluid.start(flow, ended))
-        at(act.time + act.stop, stop)
-        at(act.time + act.shorten, shorten)
-    env.run(until=1e6)
-    return ends, log
-
-
-positive = st.floats(1 / 16, 16.0) | st.sampled_from([0.5, 1.0, 2.0])  # the latter make ties likely
-
-
-@st.composite
-def scripts(draw: st.DrawFn) -> tuple[list[Act], list[float]]:
-    sizes = draw(st.lists(positive, min_size=1, max_size=6))
-    uses = st.dictionaries(st.integers(0, len(sizes) - 1), positive, max_size=6)
-    instants = st.sampled_from([0.0, 1.0, 1.5, 3.0])  # several things happen at once
-    acts = st.builds(
-        Act, time=instants, work=positive, weight=positive, cap=positive, uses=uses, crowd=st.booleans(),
-        stop=st.sampled_from([0.0, 0.5, 99.0, 99.0]), shorten=st.sampled_from([0.0, 0.25, 99.0]),
-    )  # fmt: skip
-    return draw(st.lists(acts, max_size=12)), sizes
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -170,6 +99,10 @@ def test_drained_flows_end_when_the_clock_says(script: tuple[list[Act], list[flo
 
 
 def test_rules_cannot_be_drained() -> None:
+    progress = CompiledProgress()
+    progress.start(Flow("a", 1.0, cap=lambda _state: 1.0), 0.0)
+    with pytest.raises(ValueError, match="need a clock"):
+        progress.drain(0.0)
     progress = CompiledProgress()
     progress.domain("crowd", len)
     with pytest.raises(ValueError, match="need a clock"):

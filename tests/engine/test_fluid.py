@@ -212,3 +212,18 @@ def test_a_tiny_end_late_in_a_long_run_still_ends() -> None:
     bench.at(1e6, lambda: bench.start("a", 1e-12, cap=1.0))
     bench.at(1e6, lambda: bench.start("b", 1.0, cap=1.0))
     assert bench.run() == [(1e6, "a"), (1e6 + 1.0, "b")]
+
+
+def test_a_capacity_has_one_value() -> None:
+    bench = Bench(link=4.0)
+    with pytest.raises(ValueError, match="capacity link is declared already"):
+        bench.fluid.capacity("link", 5.0)
+
+
+def test_an_amount_of_nothing_is_no_use() -> None:
+    """b would stand still on a link of 0, if it drew on it."""
+    bench = Bench(link=4.0, broken=0.0)
+    flow = Flow("b", 4.0, amounts=[("link", 1.0), ("broken", 0.0)])
+    bench.fluid.start(flow, lambda flow: bench.ends.append((bench.env.now, flow.name)))
+    assert bench.run() == [(1.0, "b")]
+    assert flow.amounts == (("link", 1.0),)
