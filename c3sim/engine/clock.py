@@ -11,7 +11,8 @@ Order of what happens at one instant:
 3. when nothing of either is left, rates are solved, once for all that came and went.
 
 So a flow that ends when a timeout does is still there when that is processed, and has nothing left to do;
-``run(until=2.0)`` returns before ends at 2.0, as it does before timeouts.
+``run(until=2.0)`` returns before ends at 2.0, as it does before timeouts. Times are compared as they are: an end that
+rounding puts before an event comes first.
 """
 
 from __future__ import annotations
@@ -52,6 +53,12 @@ class Clock(simpy.Environment):
     def __init__(self, initial_time: float = 0.0):
         super().__init__(initial_time)
         self.proceeding: Proceeding = Nothing()
+
+    def attach(self, proceeding: Proceeding) -> None:
+        """Ask *proceeding* from now on. Raises ValueError where somebody is asked already."""
+        if not isinstance(self.proceeding, Nothing):
+            raise ValueError("this clock has flows already; each fluid layer needs a clock of its own")
+        self.proceeding = proceeding
 
     def peek(self) -> float:
         """When something happens next [s]: now, if rates have to be solved."""

@@ -37,12 +37,15 @@ class Fluid:
         observers: Iterable[Observer] = (),
         progress: Progress | None = None,
     ):
-        """*progress*: who reckons the rates; :class:`c3sim.engine.compiled.CompiledProgress` for thousands of flows."""
+        """*progress*: who reckons the rates; :class:`c3sim.engine.compiled.CompiledProgress` for thousands of flows.
+
+        Raises ValueError if *env* has a fluid layer already.
+        """
         self.env = env
         self.observers = tuple(observers)
         self.due, self.changed = math.inf, False
         self._progress = Progress() if progress is None else progress
-        env.proceeding = self
+        env.attach(self)
 
     def capacity(self, name: str, value: float, rule: CapacityRule | None = None) -> None:
         """Declare a capacity; *rule(value, users)* gives what is available to that set of users."""

@@ -10,7 +10,7 @@ import simpy
 from fluid_bench import Bench, Log
 
 from c3sim.engine.clock import Clock
-from c3sim.engine.fluid import Flow
+from c3sim.engine.fluid import Flow, Fluid
 
 pytestmark = pytest.mark.usefixtures("progress")
 
@@ -198,6 +198,12 @@ def test_without_flows_it_is_simpys_clock() -> None:
     clock.run()
     assert seen == [2.0]
     assert clock.peek() == math.inf
+
+
+def test_one_fluid_layer_to_a_clock() -> None:
+    bench = Bench()
+    with pytest.raises(ValueError, match="has flows already"):
+        Fluid(bench.env)
 
 
 def test_no_event_is_spent_on_a_prediction_that_moved() -> None:
