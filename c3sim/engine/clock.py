@@ -72,6 +72,7 @@ class Clock(simpy.Environment):
         over = proceeding.changed and scheduled > self._now and proceeding.due > self._now
         if over:  # nothing else is left to happen now
             proceeding.solve()
+            scheduled = queue[0][0] if queue else math.inf  # whoever is asked for a state may schedule more
         if proceeding.due < scheduled:
             self._now = proceeding.due
             proceeding.end()

@@ -115,6 +115,22 @@ def test_a_process_waits_for_a_flow_and_a_timeout() -> None:
     assert bench.env.now == 3.0
 
 
+def test_what_a_solve_schedules_comes_in_its_turn() -> None:
+    """A clock that is 1 at first and asks to come back in 2 s, when it is 1/2 for good: of a's 3, 1 is left then, 2 s."""
+    bench = Bench()
+    again = [2.0]
+
+    def state(_flows: list[Flow]) -> float:
+        if again and list(bench.fluid.flows):
+            bench.fluid.refresh("clock", again.pop())
+            return 1.0
+        return 1.0 if again else 0.5
+
+    bench.fluid.domain("clock", state)
+    bench.start("a", 3.0, domain="clock", cap=float)
+    assert bench.run() == [(4.0, "a")]
+
+
 # As in SimPy ------------------------------------------------------------------------------------------------
 
 
