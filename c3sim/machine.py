@@ -1,7 +1,7 @@
 """A node as capacities: turns what a task moves into flows on the fluid layer.
 
 Names are paths: ``gpu0.hbm``, ``gpu0.memory_cache``, ``gpu0.l2``, ``gpu0.link[3].out``, ``gpu0.dma[2]``,
-``gpu0.host.out``; between nodes ``gpu0.nic.out``, ``leaf0.up``. In a folded run every GPU maps onto ``gpu0``, and what
+``gpu0.host.out``, ``host0.memory``; between nodes ``gpu0.nic.out``, ``leaf0.up``. In a folded run every GPU maps onto ``gpu0``, and what
 it draws on something that several GPUs share counts for all of them. ``private`` names kinds of sharing to take away (see
 ``c3sim explain``): each task then has such a capacity to itself, named ``gpu0.hbm~gather``.
 """
@@ -176,9 +176,21 @@ class Machine:
             draw(where, "hbm", "hbm", read + written)
         for direction, amount in traffic.host:
             draw(gpu, f"host.{direction}", "links", amount)
+            draw(
+                f"host{self.home(gpu) // self.node.gpus}",
+                "memory",
+                "links",
+                self._host_memory(direction, amount),
+            )
         if traffic.engine is not None:
             draw(gpu, f"dma[{traffic.engine[0]}]", "dma", traffic.engine[1])
         return amounts
+
+    def _host_memory(self, direction: str, amount: float) -> float:
+        """Share of all that host memory can do that *amount* B/s take: of one GPU, or of all of a node that is folded."""
+        host = self.node.host
+        most = host.memory_write_bandwidth if direction == "out" else host.memory_read_bandwidth
+        return amount * (self.node.gpus if self.folded else 1) / most if most else 0.0
 
     def _ports(self, traffic: Traffic) -> float:
         """Units of progress per second that the narrowest port or link lets through, where every GPU does the same."""
@@ -201,6 +213,8 @@ class Machine:
         gpu, links = self.node.gpu, self.node.links
         if name.startswith("leaf") or part.startswith("nic"):
             return network_rate(self.node, name)
+        if part == "memory":
+            return 1.0  # of what host memory can do
         if part == "hbm":
             return gpu.hbm.bandwidth * gpu.hbm.read_efficiency
         if part == "memory_cache":

@@ -15,6 +15,7 @@ from c3sim.errors import DeadlockError, InputError
 from c3sim.machine import Machine
 from c3sim.processes.context import Context
 from c3sim.processes.dma_copies import same_sharing
+from c3sim.processes.dma_order import turns_differ
 from c3sim.processes.tasks import TaskRuns, Times, grid_shapes
 from c3sim.result import Span
 from c3sim.specs.hardware import Node
@@ -53,6 +54,8 @@ def can_fold(workload: Workload, node: Node) -> bool:
     if any(isinstance(task, Collective) and task.variant == "swap" for task in workload.tasks.values()):
         return False  # one GPU of each pair submits
     if node.engine_map is not None and not _engines_alike(workload, node):
+        return False
+    if turns_differ(workload, node):
         return False
     if workload.host.threads == "per_gpu":
         return True

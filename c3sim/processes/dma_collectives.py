@@ -16,13 +16,25 @@ from c3sim.processes.dma_copies import engine_for
 from c3sim.specs.commands import Command
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective
+from c3sim.specs.workload import Collective, Workload
 
-__all__ = ["collective_program"]
+__all__ = ["collective_program", "in_one_call"]
 
 
-def collective_program(node: Node, gpu: int, task: Collective) -> tuple[Command, ...]:
-    """What *gpu* submits for *task* (backend dma), in order."""
+def collective_program(node: Node, gpu: int, task: Collective, *, batch: bool = False) -> tuple[Command, ...]:
+    """What *gpu* submits for *task* (backend dma), in order. *batch*: in one call, so all of an engine in one queue."""
+    program = _program(node, gpu, task)
+    if batch:
+        return tuple(command.model_copy(update={"queue": 0}) for command in program)
+    return program
+
+
+def in_one_call(workload: Workload, task: Collective) -> bool:
+    """Whether the runtime is asked for all of *task* at once, and splits it by peer; what is back to back is meant to stay so."""
+    return workload.host.submission == "batch" and task.variant != "b2b"
+
+
+def _program(node: Node, gpu: int, task: Collective) -> tuple[Command, ...]:
     if task.variant == "bcst":
         return _broadcasts(node, gpu, task)
     if task.variant == "swap":

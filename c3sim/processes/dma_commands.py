@@ -22,7 +22,7 @@ from c3sim.processes.dma_copies import HOST, DmaCopy, traffic
 from c3sim.processes.dma_engines import Step, Turn
 from c3sim.specs.dma_engines import Operation
 
-__all__ = ["Words", "copy_step", "poll_step", "timestamp_step", "word_step"]
+__all__ = ["Words", "copy_step", "landing_time", "poll_step", "timestamp_step", "word_step"]
 
 WordKey = tuple[str, int]  # (name, GPU)
 
@@ -62,28 +62,29 @@ def copy_step(
     *sharers*: engines that share its port in the same program.
     """
     engines = context.node.gpu.dma_engines
-    tail = engines.copy_latency + (_signal(context) if signalled else 0.0)
+    tail = landing_time(context, signalled=signalled)
     linked = copy.source != copy.destination
     packets = math.ceil(copy.size / engines.packet_bytes)
     work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=linked)
+
+    host, waits, inlined = context.node.host, 0.0 if linked else engines.local_latency or 0.0, 0.0
+    if copy.source == HOST:
+        waits = host.read_latency  # the engine waits for its reads
+        if host.inline_bandwidth and host.inline_bytes and copy.size <= host.inline_bytes:
+            inlined = copy.size / host.inline_bandwidth
 
     def run(turn: Turn) -> None:
         begun = context.env.now
 
         def moved(_flow: object) -> None:
             context.span(copy.gpu, f"dma[{copy.engine}]", task, task, begun, bytes=copy.size, op=copy.op)
+            turn.engine.moved_at = context.env.now
             turn.ring.landed_at = max(turn.ring.landed_at, context.env.now + engines.copy_latency)
             context.after(tail, turn.completed)
             if not in_order:
                 turn.over()
-            elif engines.queue_time_slice and not copy.pull:  # the engine stays with the queue
+            elif engines.queue_time_slice:  # the engine stays with the queue
                 context.after(tail, turn.over)
-            elif (
-                copy.pull and turn.ring.coming
-            ):  # the next one was submitted behind this one, and has to be told
-                turn.free()
-                turn.ring.polled = engines.remote_read_latency > 0
-                context.after(max(tail, engines.remote_read_latency), turn.resume)
             else:
                 turn.free()
                 context.after(tail, turn.resume)
@@ -97,11 +98,15 @@ def copy_step(
                 traffic=traffic(context.node, copy, work), sharers=sharers, clocked=0.0, done=moved,
             )  # fmt: skip
 
-        reads = context.node.host.read_latency if copy.source == HOST else 0.0  # the engine waits for them
-        _decode(context, decoded, packets, reads)
+        _decode(context, decoded, packets, waits)
 
     step = _step(context, copy.gpu, copy.engine, copy.queue, copy.op, run, packets)
-    return replace(step, pull=copy.pull)
+    return replace(step, pull=copy.pull, in_order=in_order, inlined=inlined)
+
+
+def landing_time(context: Context, *, signalled: bool) -> float:
+    """From the last byte that an engine has moved until it has landed [s], and until a signal of that is seen."""
+    return context.node.gpu.dma_engines.copy_latency + (_signal(context) if signalled else 0.0)
 
 
 def word_step(

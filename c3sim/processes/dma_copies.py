@@ -162,10 +162,10 @@ def _streams(context: Context) -> list[str]:
 
 def port_sharers(node: Node, copies: Sequence[DmaCopy]) -> Callable[[DmaCopy], int]:
     """How many engines of *copies*, which one GPU asks for together, share the fullest port of one of them."""
-    engines: dict[tuple[int, str], set[int]] = {}
+    engines: dict[tuple[int, str], set[tuple[int, int]]] = {}
     for copy in copies:
         for hop in _hops(node, copy):
-            engines.setdefault(hop, set()).add(copy.engine)
+            engines.setdefault(hop, set()).add((copy.gpu, copy.engine))
     return lambda copy: max((len(engines[hop]) for hop in _hops(node, copy)), default=1)
 
 

@@ -67,10 +67,15 @@ class DmaHost:
             for step in steps:
                 key = self._key(task, step)
                 time = costs.copy_time + self._call_time(host, step.pull)
+                if step is rings[key][0]:  # those behind it find the queue at work
+                    time += self._inlined(key, step)
                 host.when_free(partial(self._write, host, key, [step], ends[key], partial(_constant, time)))
             return
         if not how.prelaunched and not direct:
-            host.open_batch(task, costs.batch_time + self._call_time(host, any(step.pull for step in steps)))
+            parts = sum(step.in_order for step in steps)  # beside the last
+            time = costs.batch_time + parts * costs.copy_time
+            time += self._call_time(host, any(step.pull for step in steps))
+            host.open_batch(task, time + sum(self._inlined(self._key(task, step), step) for step in steps))
         each = costs.packet_time if direct else costs.batch_copy_time
         for key, ring in rings.items():
             if how.prelaunched:
@@ -89,11 +94,19 @@ class DmaHost:
         first, host.has_copied = not host.has_copied, True
         return costs.pull_time * pulls + costs.first_copy_time * first
 
+    def _inlined(self, key: Key, step: Step) -> float:
+        """What it takes a call of the runtime to write the bytes of *step* into the queue, where that is idle."""
+        return step.inlined if step.inlined and self.engines.ring(key).idle else 0.0
+
     def _behind_a_poll(self, steps: list[Step]) -> list[Step]:
-        """*steps* of one queue that see the release instead of being fetched; one that reads from a peer has to tell it."""
-        engines = self.context.node.gpu.dma_engines
-        told = engines.remote_read_latency if steps[0].pull else 0.0
-        waiting = [replace(step, fetch=engines.poll_latency + told) for step in steps]
+        """*steps* of one queue that see the release instead of being fetched.
+
+        One GPU after the other does, the first at once. What asks another engine for something waits for that one's look, wherever its
+        own is.
+        """
+        engines, gpus = self.context.node.gpu.dma_engines, self.context.node.gpus
+        look = 0.0 if steps[0].request else (engines.poll_period or 0.0) * (steps[0].gpu % gpus) / gpus
+        waiting = [replace(step, fetch=engines.poll_latency + look) for step in steps]
         return [replace(waiting[0], polled=True), *waiting[1:]]
 
     def _key(self, task: str, step: Step) -> Key:

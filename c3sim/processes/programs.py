@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from c3sim.processes.context import Context
-from c3sim.processes.dma_commands import Words, copy_step, poll_step, timestamp_step, word_step
+from c3sim.processes.dma_commands import Words, poll_step, timestamp_step, word_step
 from c3sim.processes.dma_copies import (
     HOST,
     DmaCopy,
@@ -17,6 +17,7 @@ from c3sim.processes.dma_copies import (
     port_sharers,
 )
 from c3sim.processes.dma_engines import Step
+from c3sim.processes.dma_requests import carried, transfer_step
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 
@@ -59,11 +60,13 @@ def program_steps(
     *,
     mirrored: bool = False,
     queue: int = 0,
+    batch: bool = False,
     times: dict[str, float] | None = None,
 ) -> list[Step]:
     """A step for every command of *program* of task *name* on *gpu*.
 
-    *mirrored*: see :class:`DmaCopy`; *queue*: added to the queues that commands name; *times*: where timestamps are noted [s].
+    *mirrored*: see :class:`DmaCopy`; *queue*: added to the queues that commands name; *batch*: one call of the runtime,
+    which splits it by peer: in a queue, what goes to the next peer waits for the end of what goes to this one; *times*: where timestamps are noted [s].
     """
     numbers = engine_numbers(context.node, gpu, program)
     ends = {(engine, command.queue): command for engine, command in zip(numbers, program, strict=True)}
@@ -77,8 +80,9 @@ def program_steps(
         else None
         for engine, command in zip(numbers, program, strict=True)
     ]
-    sharers = port_sharers(context.node, [copy for copy in copies if copy])
-    for engine, command, copy in zip(numbers, program, copies, strict=True):
+    sharers = port_sharers(context.node, [carried(context, copy) for copy in copies if copy])
+    parted = _ends_of_parts(numbers, program) if batch else set()
+    for place, (engine, command, copy) in enumerate(zip(numbers, program, copies, strict=True)):
         number = (command.queue + queue) % queues
         if command.op in ("atomic", "fence"):
             where = context.node.peer(gpu, command.peer if isinstance(command.peer, int) else 0)
@@ -98,11 +102,28 @@ def program_steps(
                 mirrored and command.op == "swap"
             ):  # of its n - 1 swaps, the others were submitted by its peers
                 copy = replace(copy, touching=(context.node.gpus - 1) / swaps)
-            step = copy_step(
-                context, name, copy, signalled=not told[engine, command.queue], sharers=sharers(copy)
+            step = transfer_step(
+                context,
+                name,
+                copy,
+                in_order=place in parted,
+                signalled=not told[engine, command.queue],
+                sharers=sharers(copy),
             )
         steps.append(step)
     return steps
+
+
+def _ends_of_parts(numbers: Sequence[int], program: Sequence[Command]) -> set[int]:
+    """Places of commands that others of the same queue, for another peer, come after."""
+    last: dict[tuple[int, int], int] = {}
+    found = set()
+    for place, (engine, command) in enumerate(zip(numbers, program, strict=True)):
+        before = last.get((engine, command.queue))
+        if before is not None and program[before].peer != command.peer:
+            found.add(before)
+        last[engine, command.queue] = place
+    return found
 
 
 def _copy(node: Node, gpu: int, command: Command, engine: int, queue: int, *, mirrored: bool) -> DmaCopy:

@@ -12,10 +12,11 @@ from c3sim.models.hierarchy import plan_task
 from c3sim.processes.collectives import ChannelCollective
 from c3sim.processes.context import Context
 from c3sim.processes.dispatcher import GridShape, usable_cluster
-from c3sim.processes.dma_collectives import collective_program
-from c3sim.processes.dma_commands import Words, copy_step
+from c3sim.processes.dma_collectives import collective_program, in_one_call
+from c3sim.processes.dma_commands import Words
 from c3sim.processes.dma_copies import stream_queue, task_copies
 from c3sim.processes.dma_host import DmaHost
+from c3sim.processes.dma_requests import transfer_step
 from c3sim.processes.engines_and_nics import AcrossNodes
 from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
 from c3sim.processes.hierarchical import channel_collective
@@ -212,13 +213,14 @@ class TaskRuns:
         elif isinstance(task, Copy):
             in_order = host.submission == "one_by_one" and task.repeat > 1
             copies = task_copies(context, gpu, name, task) * task.repeat
-            steps = [copy_step(context, name, copy, in_order=in_order) for copy in copies]
+            steps = [transfer_step(context, name, copy, in_order=in_order) for copy in copies]
         else:
-            program = collective_program(context.node, gpu, task)
+            batch = in_one_call(context.workload, task)
+            program = collective_program(context.node, gpu, task, batch=batch)
             steps = program_steps(
                 context, self.words, name, gpu, program,
                 mirrored=task.variant != "swap" or context.node.gpus > 2,  # of two, one GPU submits the only swap
-                queue=stream_queue(context, name),
+                queue=stream_queue(context, name), batch=batch,
             )  # fmt: skip
 
         def ended() -> None:

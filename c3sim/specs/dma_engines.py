@@ -53,8 +53,13 @@ class DmaEngines(Spec):
         " takes; null: bandwidth"
     )
     in_flight: Bytes = Field(description="bytes one engine keeps in flight")
+    pull_carrier: Literal["requester", "source"] = Field(
+        description="whose engine carries a copy that a GPU asks for from a peer: its own, or the source's, as a write, in one"
+        " queue for all who ask"
+    )
     remote_read_latency: Time = Field(
-        description="until a command that reads from a peer begins, where it waits for a poll or for the command before it"
+        description="until the source's engine knows that a request is due, where that waited for a poll or for the command"
+        " before it"
     )
     remote_read_in_flight: Bytes = Field(
         description="bytes one engine keeps in flight when it reads from a peer (pull)"
@@ -70,6 +75,9 @@ class DmaEngines(Spec):
         description="a byte's way through the engine, from read to written: what a copy takes beside size / rate;"
         " overlaps with the next command of the queue"
     )
+    local_latency: Time | None = Field(
+        None, description="until a copy within the GPU begins, beside what every command takes; null: nothing"
+    )
     packet_time: Time = Field(description="engine busy with the decoding of one packet")
     packet_bytes: Bytes = Field(
         description="what one packet moves at most; longer copies are several packets"
@@ -83,6 +91,12 @@ class DmaEngines(Spec):
     )
     poll_latency: Time = Field(
         description="release to first byte of a command that waits behind a poll in its queue"
+    )
+
+    poll_period: Time | None = Field(
+        None,
+        description="how often an engine looks at the word that a queue waits for; those of the GPUs of a node do so at times that are"
+        " spread over it; null: all the time",
     )
 
     @property

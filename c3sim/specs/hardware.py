@@ -198,6 +198,18 @@ class Host(Spec):
     kernel_read_bandwidth: Bandwidth = Field(
         description="what the compute units of one GPU read over the host link at most, all together"
     )
+    memory_read_bandwidth: Bandwidth | None = Field(
+        None, description="what all GPUs of a node read from host memory at most, together; null: no limit"
+    )
+    memory_write_bandwidth: Bandwidth | None = Field(
+        None, description="the same for writing to it; both take from the same memory"
+    )
+    inline_bytes: Bytes | None = Field(
+        None,
+        description="copies from host memory of no more than this, called for while their queue is idle, are written into"
+        " the ring by the host thread; null: none",
+    )
+    inline_bandwidth: Bandwidth | None = Field(None, description="how fast it writes them; null: at once")
 
 
 class Node(Spec):

@@ -27,6 +27,17 @@ def dma_cases(gather: Mapping[str, Any], peer: int) -> dict[str, Any]:
         "pull behind a poll": {
             "tasks": {"pull": {"kind": "copy", "bytes": "1 MiB", "direction": "pull"}}, "host": {"prelaunched": True},
         },
+        "DMA all_gather by pulls": {"gather": {**gather, "backend": "dma", "direction": "pull"}},
+        "copies within every GPU": {
+            "copy": {"kind": "copy", "bytes": "64 MiB", "source": "gpu", "destination": "gpu", "gpus": "all"},
+        },
+        "copies from the host to every GPU": {
+            "copy": {"kind": "copy", "bytes": "64 MiB", "source": "host", "destination": "gpu", "gpus": "all"},
+        },
+        "small blocks from the host in one call": {
+            "tasks": {"copy": {"kind": "copy", "bytes": "8 KiB", "source": "host", "destination": "gpu", "repeat": 4}},
+            "host": {"submission": "batch"},
+        },
         "DMA program": {
             "program": {
                 "kind": "commands",

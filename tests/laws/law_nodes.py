@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
@@ -30,7 +30,11 @@ def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> A
     update = {}
     for name, info in type(model).model_fields.items():
         value, here = getattr(model, name), f"{path}.{name}".strip(".")
-        unit = next((mark.si for mark in info.metadata if isinstance(mark, Unit)), None)
+        marks = [
+            *info.metadata,
+            *(m for kind in get_args(info.annotation) for m in getattr(kind, "__metadata__", ())),
+        ]
+        unit = next((mark.si for mark in marks if isinstance(mark, Unit)), None)  # also of "Bandwidth | None"
         if isinstance(value, float) and unit:
             update[name] = value * factor(here, unit)
         elif isinstance(value, BaseModel):

@@ -75,6 +75,8 @@ def limit(node: Node, capacity: str, users: list[Flow]) -> float:
         return gpu.l2.bandwidth * gpu.dies.count * gpu.clock.maximum
     if part.startswith("dma["):
         return gpu.dma_engines.bandwidth
+    if capacity.startswith("host"):
+        return 1.0  # of what host memory can do; a byte takes its share of it
     if part.startswith("host."):
         return node.host.link_bandwidth
     if part.startswith("nic.") or capacity.startswith("leaf"):

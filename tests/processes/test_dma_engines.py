@@ -98,7 +98,7 @@ def test_copies_of_a_repeated_task_overlap_in_a_batch(how: dict[str, Any], expec
 def test_a_read_from_a_peer_that_waits_has_to_be_told() -> None:
     """7 us behind a poll; nothing where it was submitted to an idle queue. Of two, the second is told when the first one's
     bytes have landed, instead of seeing its signal 2.5 us later."""
-    node, pull = with_engines(remote_read_latency=7e-6), {**COPY, "direction": "pull"}
+    node, pull = with_engines(pull_carrier="source", remote_read_latency=7e-6), {**COPY, "direction": "pull"}
     assert run(pull, node).end == pytest.approx(run(COPY, node).end)
     assert run(pull, node, prelaunched=True).end == pytest.approx((1 + 7 + 100 + 2.5) * US)
     twice = run({**pull, "repeat": 2}, node, prelaunched=True)
