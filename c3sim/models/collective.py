@@ -8,7 +8,7 @@ Per GPU and per message of S bytes (the nccl-tests size: the full buffer) on n G
     all_reduce      2n-2   2n-2   3n-2    3n-2    ring: reduce-scatter, then all-gather
     all_gather      n-1    n-1    n       2n-1    ring, through the neighbour's buffer
     reduce_scatter  n-1    n-1    2n-1    n       ring
-    all_to_all      n-1    1      2n-1    2n-1    direct: to the peer's buffer, copied out there
+    all_to_all      n-1    n-1    2n-1    2n-1    direct: to the peers' buffers in rounds, copied out there
     all_reduce      3n     2 ld n 5n      4n      binary tree, up and down, the GPU inside that sends most
     ==============  =====  =====  ======  ======  =========================================================
 
@@ -20,8 +20,8 @@ every rank at once: a ring of n sends its own part, n - 2 times takes what arriv
 A call takes what the channel needs for the payload, its loads and its stores, or what the link needs, softly the longer;
 a call that sends nothing needs no link. All ranks send from the first call on, so the ring is never empty: one slice is waited for.
 
-Else time = launch + steps x (link latency + step_latency) + (steps + 1) x slice / rate of a channel + sent / rate; slices are stored
-and forwarded, so a ring fills slice by slice, and its last receiver copies the last one out. In the calls in which a channel of a
+Else time = launch + steps x (link latency + step_latency) + (steps + 1) x slice / rate of a channel + sent / rate (the steps of an all-to-all, a send
+and a receive each, only add their latencies: no byte goes through more than one); slices are stored and forwarded, so a ring fills slice by slice, and its last receiver copies the last one out. In the calls in which a channel of a
 ring only receives, its link idles: 1/p of the soft minimum of channels and link (models/links.py) grows by their share. All but the link latency is work of the channels' compute units and slows with
 their clock and with memory. ``base_latency`` of a protocol comes on top of the launch. The library picks the protocol with the smallest estimate.
 """
@@ -66,6 +66,9 @@ _CALLS: dict[tuple[str, str], Callable[[int], tuple[Call, ...]]] = {
     ("all_to_all", "direct"): lambda n: ((2, 2, 1),) * (n - 1),  # sends and receives at once
 }  # fmt: skip
 _SEND: Call = (1, 1, 1)
+
+#: Steps that follow one another, where they are more than those a byte goes through: rounds of a send and a receive.
+_ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {("all_to_all", "direct"): lambda n: n - 1}
 
 ALGORITHMS = {op: tuple(name for of, name in COUNTS if of == op) for op, _ in COUNTS}
 
@@ -166,6 +169,7 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
     library = node.collective_library(task.backend)
     wire = library.protocols[protocol]
     sent, steps, reads, writes = COUNTS[task.op, algorithm](node.gpus)
+    rounds = _ROUNDS.get((task.op, algorithm), lambda _n: steps)(node.gpus)
     unit = task.size / node.gpus
     asked = task.channels or library.channels.default[task.op]
     channels, evenness = min(asked, library.channels.maximum), 1.0
@@ -191,7 +195,7 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
         softness = 1.0 / (1.0 / library.channels.link_softness + idle)
     plan = CollectivePlan(
         op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=0.0,
-        flight=steps * node.links.latency, reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()),
+        flight=rounds * node.links.latency, reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()),
         per_link=per_link, lanes=lanes, channel_rate=1.0 / sum(time for time, _ in calls) if calls else channel,
         link_rate=link, softness=softness, calls=calls,
     )  # fmt: skip
@@ -199,7 +203,7 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
     slices = 1 if calls and algorithm != "tree" else steps + 1
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
     first = library.launch_latency + wire.base_latency
-    return replace(plan, work=first + steps * wire.step_latency + slices * piece / loaded)
+    return replace(plan, work=first + rounds * wire.step_latency + slices * piece / loaded)
 
 
 def _calls(

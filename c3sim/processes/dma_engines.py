@@ -59,7 +59,6 @@ class Ring:
     capacity: float
     ready: deque[tuple[Step, Call]] = field(default_factory=deque)
     held: bool = False
-    polled: bool = False  # its next command waited behind a poll
     coming: int = 0  # commands that have been submitted and not begun
     landed_at: float = 0.0  # when the last byte of what its commands moved has landed
     used: float = 0.0
@@ -138,7 +137,6 @@ class Engine:
         switched, self._last = self._last not in (None, queue), queue
         ring = self.rings[queue]
         step, completed = ring.ready.popleft()
-        polled, ring.polled = step.polled or ring.polled, False
         ring.held = True
         ring.coming -= 1
         ring.used -= step.size
@@ -146,7 +144,7 @@ class Engine:
         begin = partial(step.run, Turn(self, ring, completed))
         if switched:
             self._since = self.context.env.now
-            self.context.after(self._switch_time(polled), begin)
+            self.context.after(self._switch_time(step.polled), begin)
         else:
             begin()
         for call in waiting:

@@ -52,6 +52,17 @@ def test_bytes_by_algorithm(op: str, algorithm: str, sent: int, reads: int, writ
     assert sum(amount for _, amount in found.paths) == pytest.approx(1.0)  # the simple protocol adds nothing
 
 
+def test_an_all_to_all_has_a_round_for_every_peer() -> None:
+    """A step's latency for each of 7 (two H200 take 14 us for small ones, four 19: suite h200_dma_library); slices go through one."""
+    found, gathered = plan("all_to_all", protocol="simple"), plan("all_gather", protocol="simple")
+    assert found.flight == gathered.flight == pytest.approx(7 * MI300X.links.latency)
+    library = MI300X.collective_library("rccl")
+    wire = library.protocols["simple"]
+    rounds = library.launch_latency + wire.base_latency + 7 * wire.step_latency
+    piece = min(library.slice_bytes, found.sent / (found.channels * library.slices))
+    assert found.work == pytest.approx(rounds + 2 * piece / found.rate(1, 1.0))
+
+
 def test_memory_traffic_of_the_all_reduce_is_that_counted() -> None:
     """Counters of one of eight GPUs during a ring all-reduce of 512 MiB: 22/8 S each way, within 1 %."""
     path = (
