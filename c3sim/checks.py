@@ -14,7 +14,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.hints import unknown
 from c3sim.placement_checks import check_on_node, parse_cu_mask
 from c3sim.program_checks import program_errors
-from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
 from c3sim.yaml_nodes import join
 
 __all__ = ["After", "check_on_node", "check_workload", "parse_after", "parse_cu_mask", "task_order"]
@@ -69,7 +69,7 @@ def check_workload(workload: Workload) -> None:
         for role, buffers in (("reads", task.reads), ("writes", task.writes)):
             errors += _unknown_names(buffers, "buffer", workload.buffers, join(path, role))
         errors += [
-            error for i, text in enumerate(task.after) if (error := _after_error(text, workload, path, i))
+            error for i, text in enumerate(task.after) if (error := _after_error(text, workload, name, i))
         ]
         errors += _task_errors(task, path)
     errors += _order_errors(workload)
@@ -90,7 +90,12 @@ def _unknown_names(given: Iterable[str], what: str, allowed: Iterable[str], path
     ]
 
 
-def _after_error(text: str, workload: Workload, path: str, index: int) -> InputError | None:
+def _of_first(task: Task) -> bool:
+    return isinstance(task, Copy | Commands) and task.gpus == "first"
+
+
+def _after_error(text: str, workload: Workload, name: str, index: int) -> InputError | None:
+    path = join("tasks", name)
     where = join(join(path, "after"), index)
     try:
         after = parse_after(text)
@@ -98,7 +103,12 @@ def _after_error(text: str, workload: Workload, path: str, index: int) -> InputE
         return InputError(error.message, where)
     if after.task not in workload.tasks:
         return InputError(unknown("task", after.task, workload.tasks), where)
-    task = workload.tasks[after.task]
+    task, waiting = workload.tasks[after.task], workload.tasks[name]
+    if _of_first(task) and not _of_first(waiting):
+        return InputError(
+            f"{text!r} is a task of the first GPU only, and {name!r} one of all; needs gpus: all there, or gpus: first here",
+            where,
+        )
     if after.tiles is not None and not isinstance(task, Gemm):
         return InputError(f"{text!r}: a {task.kind} task has no tiles; only gemm tasks have", where)
     if after.chunk is not None and not isinstance(task, Collective):

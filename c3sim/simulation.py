@@ -60,9 +60,9 @@ def can_fold(workload: Workload, node: Node) -> bool:
     if workload.host.threads == "per_gpu":
         return True
     by_dma = any(
-        task.kind == "commands"
+        task.kind in ("commands", "host")
         or (isinstance(task, Collective) and task.backend == "dma")
-        or task.kind == "host"
+        or (isinstance(task, Copy) and task.executor == "dma")
         for task in workload.tasks.values()
     )
     return workload.host.launch == "queued" and not by_dma

@@ -169,7 +169,8 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
     library = node.collective_library(task.backend)
     wire = library.protocols[protocol]
     sent, steps, reads, writes = COUNTS[task.op, algorithm](node.gpus)
-    rounds = _ROUNDS.get((task.op, algorithm), lambda _n: steps)(node.gpus)
+    in_rounds = _ROUNDS.get((task.op, algorithm))
+    rounds = in_rounds(node.gpus) if in_rounds else steps
     unit = task.size / node.gpus
     asked = task.channels or library.channels.default[task.op]
     channels, evenness = min(asked, library.channels.maximum), 1.0

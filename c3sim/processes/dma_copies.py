@@ -68,9 +68,9 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
     copies = []
     for part in range(parts):
         if HOST in (source, destination):
-            engine, queue = host_engine_for(context.node, part, parts, out=destination == HOST)
+            engine, queue = host_engine_for(context.node, by, part, parts, out=destination == HOST)
         elif source == destination:
-            engine, queue = local_engine_for(context.node, part, parts)
+            engine, queue = local_engine_for(context.node, by, part, parts)
         else:
             engine, queue = engine_for(context.node, by, offset, part, parts)
         queue = queue * stream_count(context) + stream_queue(context, name)
@@ -106,11 +106,11 @@ def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1)
     return engines.host_count + turn % engines.count, (queue + turn // engines.count) % engines.stream_queues
 
 
-def local_engine_for(node: Node, part: int = 0, parts: int = 1) -> tuple[int, int]:
-    """Engine that moves *part* of *parts* within a GPU, and its queue."""
+def local_engine_for(node: Node, gpu: int, part: int = 0, parts: int = 1) -> tuple[int, int]:
+    """Engine of *gpu* that moves *part* of *parts* within it, and its queue."""
     engines = node.gpu.dma_engines
     if not engines.local_count:
-        return engine_for(node, 0, 1, part, parts)
+        return engine_for(node, gpu, 1, part, parts)
     first = engines.host_count + engines.count
     return first + part % engines.local_count, (part // engines.local_count) % engines.stream_queues
 
@@ -136,11 +136,11 @@ def _alike(rows: tuple[tuple[int, ...], ...], gpus: int, per_peer: int, count: i
     return len(patterns) == 1
 
 
-def host_engine_for(node: Node, part: int = 0, parts: int = 1, *, out: bool) -> tuple[int, int]:
-    """Engine that moves *part* of *parts* to (*out*) or from the host, and its queue."""
+def host_engine_for(node: Node, gpu: int, part: int = 0, parts: int = 1, *, out: bool) -> tuple[int, int]:
+    """Engine of *gpu* that moves *part* of *parts* to (*out*) or from the host, and its queue."""
     engines = node.gpu.dma_engines
     if not engines.host_count:
-        return engine_for(node, 0, 1, part, parts)
+        return engine_for(node, gpu, 1, part, parts)
     own = range(0 if out else min(1, engines.host_count - 1), engines.host_count, 2)
     return own[part % len(own)], (part // len(own)) % engines.stream_queues
 

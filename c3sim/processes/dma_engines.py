@@ -59,6 +59,7 @@ class Ring:
     capacity: float
     ready: deque[tuple[Step, Call]] = field(default_factory=deque)
     held: bool = False
+    current: Operation | None = None  # what it is at, or was
     coming: int = 0  # commands that have been submitted and not begun
     landed_at: float = 0.0  # when the last byte of what its commands moved has landed
     used: float = 0.0
@@ -137,7 +138,7 @@ class Engine:
         switched, self._last = self._last not in (None, queue), queue
         ring = self.rings[queue]
         step, completed = ring.ready.popleft()
-        ring.held = True
+        ring.held, ring.current = True, step.op
         ring.coming -= 1
         ring.used -= step.size
         waiting, ring.full = ring.full, []
@@ -202,7 +203,7 @@ class Line:
         ring = self.engine.ring(self.queue)
         while self.waiting and self.waiting[0].due:
             asked = self.waiting.popleft()
-            ring.coming += 1
+            ring.coming, ring.used = ring.coming + 1, ring.used + asked.step.size
             ring.ready.append((asked.step, asked.completed))
         self.engine.kick()
 
@@ -223,6 +224,20 @@ class Engines:
 
     def ring(self, key: Key) -> Ring:
         return self.engine(key).ring(key[2])
+
+    def stuck(self) -> list[str]:
+        """Queues that are at a command which has not ended, and requests that are not due: where a deadlock is."""
+        found = [
+            f"gpu{gpu}.dma[{number}] queue {queue} is at a {ring.current}"
+            for (gpu, number, _), engine in self._engines.items()
+            for queue, ring in engine.rings.items()
+            if ring.held
+        ]
+        return found + [
+            f"gpu{gpu}.dma[{number}] carries no request behind one that is not due"
+            for (gpu, number, _, _), line in self._lines.items()
+            if line.waiting
+        ]
 
     def line(self, key: Key) -> Line:
         if key not in self._lines:
@@ -245,6 +260,6 @@ class Engines:
         for step in steps:
             if step.request is not None:
                 leader = step.request.submit(self, key, step, leader, idle and step is steps[0])
-            if step.in_order:
-                leader = None  # what comes after it waits for its end
+            if step.request is None or step.in_order:
+                leader = None  # what comes after it waits for its turn, or its end
             self.context.after(step.fetch, partial(fetched, step))

@@ -8,43 +8,46 @@ from c3sim.processes.dma_collectives import collective_program, in_one_call
 from c3sim.processes.programs import engine_numbers
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Commands, Copy, Workload
+from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
 
 __all__ = ["turns_differ"]
 
 
 def turns_differ(workload: Workload, node: Node) -> bool:
-    """Where engines look for a release at times of their own; and with several peers, where sources carry requests (each
-    in its own order of who asked), and where queues of one engine are released together (each engine begins with another).
+    """Where engines look for a release at times of their own; where sources carry several requests, or one beside other
+    commands (each in its own order of who asked); and where queues of one engine are released together (each engine begins
+    with another).
     """
-    if node.gpu.dma_engines.poll_period and _released(workload):
-        return True
+    by_engines = [task for task in workload.tasks.values() if _by_engines(task)]
     programs = [
         collective_program(node, 0, task, batch=in_one_call(workload, task))
         if isinstance(task, Collective)
         else task.program
-        for task in workload.tasks.values()
-        if isinstance(task, Commands) or (isinstance(task, Collective) and task.backend == "dma")
+        for task in by_engines
+        if isinstance(task, Collective | Commands)
     ]
-    pulled = {
-        command.peer
-        for program in programs
-        for command in program
-        if command.direction == "pull" and command.peer != "host"
-    } | {task.peer for task in workload.tasks.values() if isinstance(task, Copy) and task.direction == "pull"}
-    if node.gpu.dma_engines.pull_carrier == "source" and len(pulled) > 1:
-        return True
-    return workload.host.prelaunched and any(_shares_an_engine(node, program) for program in programs)
-
-
-def _released(workload: Workload) -> bool:
-    """Whether commands wait for the release."""
-    return workload.host.prelaunched and any(
-        task.executor == "dma"
-        if isinstance(task, Copy)
-        else isinstance(task, Commands) or (isinstance(task, Collective) and task.backend == "dma")
-        for task in workload.tasks.values()
+    pulls = sum(
+        command.direction == "pull" and command.peer != "host" for program in programs for command in program
     )
+    pulls += sum(isinstance(task, Copy) and _pulls(task) for task in by_engines)
+    if node.gpu.dma_engines.pull_carrier == "source" and (pulls > 1 or (pulls and len(by_engines) > 1)):
+        return True
+    if not workload.host.prelaunched or not by_engines:
+        return False
+    if node.gpu.dma_engines.poll_period or len(by_engines) > 1:
+        return True
+    return any(_shares_an_engine(node, program) for program in programs)
+
+
+def _by_engines(task: Task) -> bool:
+    if isinstance(task, Copy):
+        return task.executor == "dma"
+    return isinstance(task, Commands) or (isinstance(task, Collective) and task.backend == "dma")
+
+
+def _pulls(task: Copy) -> bool:
+    """Whether the GPU that asks for it reads from a peer."""
+    return task.direction == "pull" or (task.source == "peer" and task.direction is None)
 
 
 def _shares_an_engine(node: Node, program: Sequence[Command]) -> bool:

@@ -42,12 +42,12 @@ def _own_engine(node: Node, gpu: int, command: Command) -> int | None:
     if command.engine is not None:
         return command.engine
     if command.peer == "host":
-        return host_engine_for(node, out=command.direction == "push")[0]
+        return host_engine_for(node, gpu, out=command.direction == "push")[0]
     if command.op in ("atomic", "fence"):  # their peer says whose word it is
         return None
     first = command.peers[0] if command.peers else command.peer
     if command.op == "copy" and first is None and node.gpu.dma_engines.local_count:
-        return local_engine_for(node)[0]
+        return local_engine_for(node, gpu)[0]
     return engine_for(node, gpu, first)[0] if first is not None else None
 
 

@@ -126,12 +126,12 @@ class TaskRuns:
         for (name, gpu), needs in self._needs.items():
             times = self.times.get((name, gpu))
             if times is None:
-                found.setdefault(name, "after " + ", ".join(self.signals.missing(needs)))
+                found.setdefault(name, ", ".join(self.signals.missing(needs)))
             elif times.end is None:
                 what = (
                     "a compute unit with room for its workgroups"
                     if times.start is None
-                    else "its peers or progress"
+                    else "; ".join(self.dma.engines.stuck()) or "its peers or progress"
                 )
                 found.setdefault(name, what)
         return found

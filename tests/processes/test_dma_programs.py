@@ -150,7 +150,7 @@ def test_a_broadcast_to_three_where_engines_can() -> None:
 
 def test_copies_to_and_from_the_host_have_engines_of_their_own() -> None:
     """On MI300X engine 1 reads from the host and engine 0 writes to it; peers begin at engine 2."""
-    assert host_engine_for(MI300X, out=True) == (0, 0) and host_engine_for(MI300X, out=False) == (1, 0)
+    assert host_engine_for(MI300X, 0, out=True) == (0, 0) and host_engine_for(MI300X, 0, out=False) == (1, 0)
     outcome = run(copy("host"), copy("host", direction="pull"), copy(1), node=MI300X)
     assert {span.track for span in outcome.spans if "gpu0.dma" in span.track} == {
         "gpu0.dma[0]",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from shapes import TEACHING
 
+from c3sim.errors import DeadlockError
 from c3sim.loading import parse_workload
 from c3sim.simulation import Outcome, can_fold, simulate
 from c3sim.specs.hardware import Node
@@ -112,6 +113,17 @@ def test_the_end_is_seen_when_the_engine_comes_to_its_queue() -> None:
         ({"t": GATHER}, {}, True),  # pushes, in the order of their calls
         ({"t": GATHER}, {"prelaunched": True}, False),  # three queues of one engine, released at once
         ({"t": GATHER}, {"prelaunched": True, "submission": "batch"}, True),  # one queue
+        (
+            {"t": GATHER, "u": GATHER},
+            {"prelaunched": True, "submission": "batch"},
+            False,
+        ),  # two of each engine
+        ({"t": {**COPY, "gpus": "all"}, "u": {**COPY, "gpus": "all"}}, {}, False),  # two requests
+        (
+            {"t": {"kind": "copy", "bytes": "1 MB", "gpus": "all"}},
+            {"threads": "single"},
+            False,
+        ),  # one GPU after the other
     ],
 )
 def test_one_gpu_stands_for_all_where_no_order_differs(
@@ -141,3 +153,36 @@ def test_engines_look_at_a_word_at_times_of_their_own() -> None:
     ends = [outcome.times["t", gpu].end / US for gpu in range(4)]
     assert ends == pytest.approx([103.5, 105.5, 107.5, 109.5])
     assert can_fold(workload(push), on) and not can_fold(workload(push, prelaunched=True), on)
+
+
+def test_a_request_behind_a_poll_does_not_overtake_it() -> None:
+    """In queue 0 a small pull, a poll and a pull; what the poll waits for comes after a copy of 100 us in queue 1. Submitted together,
+    the second pull is of no batch with the first: it begins when the poll is over."""
+    far = {"op": "copy", "peer": 1, "direction": "pull", "queue": 0}
+    program = [
+        {**far, "bytes": "1 kB"},
+        {"op": "poll", "on": "go", "queue": 0},
+        {**far, "bytes": "100 kB"},
+        {"op": "copy", "bytes": "1 MB", "peer": 2, "queue": 1},
+        {"op": "atomic", "on": "go", "queue": 1},
+    ]
+    task = {"kind": "commands", "gpus": "first", "program": program}
+    outcome = run({"t": task}, submission="direct")
+    second = [span for span in outcome.spans if span.track == "gpu1.dma[0]"][1]
+    copied = max(span.end for span in outcome.spans if span.track == "gpu0.dma[0]")
+    assert second.start > copied
+
+
+def test_a_deadlock_names_the_queues_and_what_they_are_at() -> None:
+    """The source's engine has the second request behind the first, which waits for what comes after the second."""
+    pull = {"op": "copy", "bytes": "1 kB", "peer": 1, "direction": "pull"}
+    program = [
+        {"op": "poll", "on": "go", "queue": 0},
+        {**pull, "queue": 0},
+        {**pull, "queue": 1},
+        {"op": "atomic", "on": "go", "queue": 1},
+    ]
+    with pytest.raises(
+        DeadlockError, match=r"queue 0 is at a poll; .*queue 1 is at a copy; gpu1\.dma\[0\] carries no"
+    ):
+        run({"t": {"kind": "commands", "gpus": "first", "program": program}}, submission="direct")
