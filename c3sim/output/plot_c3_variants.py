@@ -45,11 +45,20 @@ def _draw(study: Study) -> Figure:
         sizes = sorted({row["size_bytes"] for row in rows})
         what = operation if len(hosts) == 1 else f"{operation}, {host}"
         _winners(axes[0], rows, sizes, colours, what, "good")
-        _winners(axes[1], rows, sizes, colours, "without prelaunch", "good_not_prelaunched")
+        _winners(
+            axes[1],
+            rows,
+            sizes,
+            colours,
+            "" if len(what) > 40 else "without prelaunch",
+            "good_not_prelaunched",
+        )
+        if len(what) > 40:  # the title on the left needs the room
+            axes[1].set_title("without prelaunch", loc="right", fontsize=10.5, fontweight="bold", pad=22)
         axes[1].set_yticklabels([])
         _walls(axes[2], rows, sizes, colours)
         if host == hosts[0]:
-            axes[2].legend(frameon=False, fontsize=7.5, ncols=2)
+            axes[2].legend(frameon=False, fontsize=7.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     where = f" on {study['node']}" if study.get("node") else ""
     where += f", {hosts[0]}" if len(hosts) == 1 else ""
     about = "best variant beside each GEMM; numbers: how much longer the wall time is with pcpy (%)"

@@ -53,16 +53,21 @@ def _draw(study: Study) -> Figure:
 def _speedups(axes: Axes, study: Study, operation: str) -> None:
     """A line per variant, dashed where prelaunched; published speedups as points of the same colour."""
     rows = [row for row in study["rows"] if row["collective"] == operation]
-    look.panel(axes, f"{operation}: speedup over pcpy (lines simulated, points published)", "x")
+    known = any(row["published"] for row in rows)
+    look.panel(
+        axes,
+        f"{operation}: speedup over pcpy" + (" (lines simulated, points published)" if known else ""),
+        "x",
+    )
     variants = list(rows[0]["variants"])
     colours = look.colours(name.removesuffix("_pl") for name in variants)
     places = range(len(rows))
     for name in variants:
         colour, dashed = colours[name.removesuffix("_pl")], "--" if name.endswith("_pl") else "-"
         axes.plot(places, [row["speedups"][name] for row in rows], dashed, color=colour, label=name)
-        known = [(i, row["published"][name]) for i, row in enumerate(rows) if name in row["published"]]
+        points = [(i, row["published"][name]) for i, row in enumerate(rows) if name in row["published"]]
         filled = "none" if name.endswith("_pl") else colour
-        axes.plot([i for i, _ in known], [x for _, x in known], "o", color=colour, markerfacecolor=filled)
+        axes.plot([i for i, _ in points], [x for _, x in points], "o", color=colour, markerfacecolor=filled)
     against = [row["variants"]["pcpy"]["time_us"] / row["rccl"]["time_us"] for row in rows]
     axes.plot(places, against, ":", color=look.INK, label="rccl")
     axes.set_yscale("log", base=2)
@@ -80,7 +85,9 @@ def _phases(axes: Axes, study: Study) -> None:
         axes.bar(range(len(rows)), shares, 0.7, bottom=below, color=colour, label=name)
         below = [low + share for low, share in zip(below, shares, strict=True)]
     _sizes(axes, rows)
-    axes.legend(fontsize=9.5, ncols=4, loc="lower right")
+    axes.legend(
+        frameon=False, fontsize=9.5, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2
+    )
 
 
 def _sizes(axes: Axes, rows: list[Mapping[str, Any]]) -> None:
