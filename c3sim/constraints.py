@@ -48,8 +48,10 @@ def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tup
         found.setdefault(_path(entry["loc"], places), []).append(entry)
     for path, entries in found.items():
         inside = any(other.startswith((f"{path}.", f"{path}[")) for other in found)
-        if inside and all(entry["type"].endswith("_type") for entry in entries):
-            continue  # another branch: what is inside fits this one
+        if inside and all(
+            entry["type"].endswith("_type") or entry["type"] == "too_short" for entry in entries
+        ):
+            continue  # another branch: what is inside fits this one; or entries are missing that are told of as wrong
         limits = [entry for entry in entries if entry["type"] in _LIMITS]
         yield from ((path, entry) for entry in limits or entries)
 

@@ -57,6 +57,10 @@ def test_other_text_is_no_dependency(text, message):
         ({"g": {**GEMM, "after": ["c.tiles[5%]"]}, "c": GATHER}, {}, "tasks.g.after[0]: 'c.tiles[5%]': a collective task has no tiles; only gemm tasks have"),
         ({"c": {**GATHER, "after": ["g.chunk[0]"]}, "g": GEMM}, {}, "tasks.c.after[0]: 'g.chunk[0]': a gemm task has no chunks; only collective tasks have"),
         ({"g": {**GEMM, "after": ["c.chunk[4]"]}, "c": GATHER}, {}, "tasks.g.after[0]: 'c.chunk[4]': there is no such chunk; 'c' has chunks 0 to 3"),
+        (
+            {"c": {"kind": "copy", "bytes": 1}, "g": {**GEMM, "after": ["c"]}}, {},
+            "tasks.g.after[0]: 'c' is a task of the first GPU only, and 'g' one of all; needs gpus: all there, or gpus: first here",
+        ),
         ({"g": {**GEMM, "reads": ["weight"]}}, {"buffers": {"weights": {"bytes": 1}}}, "tasks.g.reads[0]: unknown buffer 'weight'; did you mean 'weights'?"),
         ({"g": {**GEMM, "writes": ["y"]}}, {}, "tasks.g.writes[0]: unknown buffer 'y'; allowed: none"),
         ({"g": GEMM}, {"host": {"order": ["h"]}}, "host.order[0]: unknown task 'h'; allowed: g\nhost.order: task 'g' is left out; the order names every task"),

@@ -4,7 +4,7 @@ import pytest
 
 from c3sim.checks import check_workload
 from c3sim.errors import InputErrors
-from c3sim.loading import load_hardware
+from c3sim.loading import load_hardware, parse_workload
 from c3sim.simulation import simulate
 from c3sim.specs.workload import Workload
 
@@ -61,3 +61,14 @@ def test_words_belong_to_their_program():
     with pytest.raises(InputErrors) as caught:
         check_workload(workload(poll("go"), other=[atomic("go")]))
     assert str(caught.value) == "tasks.dma.program[0].on: unknown word 'go'; allowed: none"
+
+
+def test_a_wrong_value_in_a_command_is_the_only_error() -> None:
+    """The command is left out of what is read; that the program is then empty is not the user's mistake."""
+    wrong = {"op": "copy", "bytes": "0 B", "peer": 1}
+    task = {"kind": "commands", "program": [wrong]}
+    with pytest.raises(InputErrors) as found:
+        parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}})
+    assert [str(error) for error in found.value.errors] == [
+        "tasks.t.program[0].bytes: got '0 B'; must be greater than 0"
+    ]
