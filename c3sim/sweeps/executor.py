@@ -40,6 +40,12 @@ class Workers:
         if self.scheduler and self.backend == "loky":
             raise InputError("a scheduler is Dask's; add --backend dask", "--scheduler", self.scheduler)
 
+    def check(self) -> None:
+        """Raises InputError for a scheduler that does not answer, or has no worker."""
+        if self.scheduler:
+            with _client(self, 1):
+                pass
+
     def count(self, points: int) -> int:
         """Processes for so many points, 1 for this one."""
         if self.jobs is None and self.backend == "loky" and points < WORTH_IT:
@@ -109,6 +115,12 @@ def _backend(workers: Workers, jobs: int) -> Iterator[dict[str, Any]]:
     if workers.backend == "loky":
         yield {"backend": "loky"}
         return
+    with _client(workers, jobs):
+        yield {"backend": "dask"}
+
+
+def _client(workers: Workers, jobs: int) -> Any:
+    """A Dask client, to be closed. Raises InputError: no Dask, no scheduler, no worker."""
     try:
         from dask.distributed import Client
     except ImportError:
@@ -123,5 +135,8 @@ def _backend(workers: Workers, jobs: int) -> Iterator[dict[str, Any]]:
         reason = " ".join(str(error).split())
         message = f"no scheduler answers there ({reason}); an address is as tcp://host:8786"
         raise InputError(message, "--scheduler", workers.scheduler or "") from None
-    with client:
-        yield {"backend": "dask"}
+    if not client.scheduler_info(n_workers=-1)["workers"]:
+        client.close()
+        message = f"this scheduler has no workers; start one: dask worker {workers.scheduler}"
+        raise InputError(message, "--scheduler", workers.scheduler or "")
+    return client
