@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from c3sim.specs.hardware import Node
 
-__all__ = ["PARTS", "canonical"]
+__all__ = ["PARTS", "canonical", "spellings"]
 
 #: The word after ``hw.`` -> where it leads.
 PARTS = {
@@ -35,3 +35,14 @@ def canonical(path: str) -> str:
         default = part if part in Node.model_fields else f"gpu.{part}"
         path = f"{PARTS.get(part, default)}{dot}{inner}"
     return _FIELDS.get(path, path)
+
+
+def spellings(path: str) -> list[str]:
+    """The other ways to write the canonical *path*, all of which begin with ``hw.``."""
+    ends = [path, *(alias for alias, wanted in _FIELDS.items() if wanted == path)]
+    found = []
+    for end in ends:
+        places = {f"hw.{word}": f"{place}." for word, place in PARTS.items() if end.startswith(f"{place}.")}
+        found += [f"{words}.{end.removeprefix(place)}" for words, place in places.items()]
+        found.append(f"hw.{end.removeprefix('gpu.')}")
+    return found

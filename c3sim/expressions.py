@@ -19,7 +19,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.units import UNIT_EXAMPLES, parse_quantity
 
-__all__ = ["Expression", "Lookup", "parse_expression"]
+__all__ = ["Expression", "Lookup", "name_of", "parse_expression", "quantities_marked"]
 
 Lookup = Callable[[str], Any]
 
@@ -82,8 +82,23 @@ def parse_expression(text: str) -> Expression:
     return Expression(text, names, tree)
 
 
-def _with_numbers(text: str) -> str:
-    """*text* with every quantity as a plain SI number, and hyphens inside names made part of them."""
+def quantities_marked(text: str) -> tuple[ast.expr, dict[str, str]]:
+    """The tree of *text*, which has been parsed, with a name in place of each quantity: that name -> its SI unit."""
+    units: dict[str, str] = {}
+
+    def mark(quantity: str) -> str:
+        units[name := f"__quantity_{len(units)}__"] = _in_si(quantity)[1]
+        return name
+
+    return ast.parse(_with_numbers(text, mark).strip(), mode="eval").body, units
+
+
+def _plain(quantity: str) -> str:
+    return repr(_in_si(quantity)[0])
+
+
+def _with_numbers(text: str, write: Callable[[str], str] = _plain) -> str:
+    """*text* with every quantity as *write* has it, a plain SI number, and hyphens inside names made part of them."""
     pieces, at = [], 0
     for match in _TOKEN.finditer(text):
         pieces.append(_joined(text[at : match.start()]))
@@ -93,7 +108,7 @@ def _with_numbers(text: str) -> str:
             continue
         unit = _UNIT.match(text, match.end())
         if unit and unit[0] not in _WORDS:
-            pieces.append(repr(_in_si(f"{match['number']} {unit[0]}")))
+            pieces.append(write(f"{match['number']} {unit[0]}"))
             at = unit.end()
         else:
             pieces.append(match[0])
@@ -106,12 +121,12 @@ def _joined(text: str) -> str:
     return _HYPHENED.sub(lambda match: match[0].replace("-", _HYPHEN), text)
 
 
-def _in_si(quantity: str) -> float:
-    """*quantity* in the SI unit it converts to."""
+def _in_si(quantity: str) -> tuple[float, str]:
+    """*quantity* in the SI unit it converts to, and that unit."""
     problem: InputError | None = None
     for unit in UNIT_EXAMPLES:
         try:
-            return parse_quantity(quantity, unit)
+            return parse_quantity(quantity, unit), unit
         except InputError as error:
             if problem is None or "does not convert" in problem.message:
                 problem = error
@@ -125,7 +140,7 @@ def _in_si(quantity: str) -> float:
 
 def _names(tree: ast.expr, text: str) -> list[str]:
     """Names in *tree*, which is refused if it holds anything but arithmetic."""
-    if (name := _name(tree)) is not None:
+    if (name := name_of(tree)) is not None:
         return [name]
     if isinstance(tree, ast.Constant):
         if isinstance(tree.value, bool | int | float | str):
@@ -147,18 +162,18 @@ def _names(tree: ast.expr, text: str) -> list[str]:
     return [name for part in parts for name in _names(part, text)]
 
 
-def _name(tree: ast.expr) -> str | None:
+def name_of(tree: ast.AST) -> str | None:
     """``a.b.c``, if *tree* is nothing but that."""
     if isinstance(tree, ast.Name):
         return tree.id.replace(_HYPHEN, "-")
     if isinstance(tree, ast.Attribute):
-        before = _name(tree.value)
+        before = name_of(tree.value)
         return None if before is None else f"{before}.{tree.attr.replace(_HYPHEN, '-')}"
     return None
 
 
 def _value(tree: ast.expr, lookup: Lookup) -> Any:
-    if (name := _name(tree)) is not None:
+    if (name := name_of(tree)) is not None:
         found = lookup(name)
         return float(found) if isinstance(found, int) and not isinstance(found, bool) else found
     if isinstance(tree, ast.Constant):  # floats throughout: no number grows without end

@@ -41,13 +41,22 @@ def notes(
         )
     if chosen.run.wall < max(common.values()) * (1 - ROUNDING):
         found.append("faster than ideal: " + _reason(chosen, node, alone))
-    limit, drawn = node.gpu.clock.power_limit, chosen.run.energy / chosen.run.wall / node.gpus
-    if drawn > limit:
-        found.append(
-            f"takes {drawn:.0f} W per GPU, more than the limit of {limit:.0f} W, which acts on an average over"
-            f" {1e3 * node.gpu.clock.power_window:g} ms; a loop is slower (--set gpu.clock.power_window='0 s')"
-        )
+    found += _over_the_limit(chosen, node)
     return tuple(found)
+
+
+def _over_the_limit(chosen: Chosen, node: Node) -> list[str]:
+    """A note where the GPUs take more than their power limit over the run: the average has not come up, or nothing helps."""
+    clock, drawn = node.gpu.clock, chosen.run.energy / chosen.run.wall / node.ranks
+    if drawn <= clock.power_limit * (1 + ROUNDING):
+        return []
+    words = f"takes {drawn:.0f} W per GPU, more than the limit of {clock.power_limit:.0f} W, "
+    if clock.power_window == 0:
+        return [words + "which the lowest clock does not reach"]
+    return [
+        f"{words}which acts on an average over {1e3 * clock.power_window:g} ms; a loop is slower"
+        " (--set gpu.clock.power_window='0 s')"
+    ]
 
 
 def auto_loss(chosen: Chosen, node: Node, rivals: Sequence[Candidate]) -> tuple[str, float]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from c3sim.aliases import canonical
+from c3sim.aliases import canonical, spellings
 from c3sim.checks import check_workload
 from c3sim.conform import BAD, Conform, Style
 from c3sim.constraints import validate
@@ -207,7 +207,10 @@ def _step(value: Any, shape: Shape, step: str, workload: Workload) -> tuple[Any,
 
 
 def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
-    near = difflib.get_close_matches(canonical(path), paths_of(node, workload), n=1, cutoff=0.8)
+    known = list(paths_of(node, workload))
+    if path.startswith("hw."):
+        known = [spelling for each in known if not is_of_workload(each) for spelling in spellings(each)]
+    near = difflib.get_close_matches(path, known, n=1, cutoff=0.8)
     return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else allowed)
 
 

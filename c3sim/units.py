@@ -19,7 +19,7 @@ from c3sim.errors import InputError
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-__all__ = ["UNIT_EXAMPLES", "format_si", "parse_quantity"]
+__all__ = ["UNIT_EXAMPLES", "dimension", "format_si", "parse_quantity"]
 
 #: An example for each SI unit that spec files use; error messages quote it.
 UNIT_EXAMPLES = {
@@ -50,6 +50,14 @@ def _registry() -> UnitRegistry[Any]:
     for definition in _DEFINITIONS:
         registry.define(definition)
     return registry
+
+
+@lru_cache(maxsize=64)
+def dimension(si: str) -> tuple[tuple[str, float], ...]:
+    """Powers of the base dimensions of the unit *si*, sorted: those of ``"B/s"`` are data 1 and time -1; of "" none."""
+    registry = _registry()
+    powers: Any = registry.get_dimensionality(registry.parse_units(si)) if si else {}
+    return tuple(sorted((str(name).strip("[]"), float(power)) for name, power in powers.items()))
 
 
 def _example(si: str) -> str:

@@ -84,6 +84,9 @@ def test_the_unit_of_a_path(path, unit):
     ("path", "text", "message"),
     [
         ("gpu.hbm.bandwith", "6 TB/s", "unknown path 'gpu.hbm.bandwith'; did you mean 'gpu.hbm.bandwidth'?"),
+        ("hw.sdma.engins", "8", "unknown path 'hw.sdma.engins'; did you mean 'hw.sdma.engines'?"),
+        ("hw.infinity_cache.capcity", "8", "unknown path 'hw.infinity_cache.capcity'; did you mean 'hw.infinity_cache.capacity'?"),
+        ("hw.links.bandwith", "8", "unknown path 'hw.links.bandwith'; did you mean 'hw.links.bandwidth'?"),
         ("task.gathr.channels", "8", "unknown path 'task.gathr.channels'; did you mean 'task.gather.channels'?"),
         ("links.xyz", "8", "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, per_peer, engine_map"),
         ("gpus.number", "8", "unknown path 'gpus.number'; gpus has: nothing, it is a single value"),

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["MARKERS", "dress", "places", "shown"]
 
 FEW = 9  # values that are all written at an axis
+DECADE = (
+    10.0  # what is drawn and spans less stays on a linear axis: a logarithmic one would have no tick to label
+)
 #: Series differ in marker and dashes too, not in colour alone.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -31,7 +34,7 @@ def places(column: Column) -> dict[Any, float]:
 
 def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> None:
     """Label the *side* ("x" or "y") that shows *column*; few values are all marked. *direction*: say what is better."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     axis: Any = axes.xaxis if side == "x" else axes.yaxis
     better = f"\n{column.better} is better" if direction and column.better else ""
@@ -45,15 +48,20 @@ def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> 
             for label in axes.get_xticklabels():
                 label.set_horizontalalignment("right")
         return
-    if column.display().log:
-        (axes.set_xscale if side == "x" else axes.set_yscale)("log")
-    formatter = FuncFormatter(lambda value, _: written(value))
     values = shown(column, column.distinct())
-    if column.role == "axis" and len(values) <= FEW:
-        axis.set_major_locator(FixedLocator(_apart(values, column.display().log)))
+    few = column.role == "axis" and len(values) <= FEW
+    low, high = axis.get_data_interval()
+    log = column.display().log and (few or high >= DECADE * low)
+    if log:
+        (axes.set_xscale if side == "x" else axes.set_yscale)("log")
+    if few:
+        axis.set_major_locator(FixedLocator(_apart(values, log)))
         axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(formatter)
-    axis.set_minor_formatter(NullFormatter() if len(axis.get_majorticklocs()) > 1 else formatter)
+    elif log:  # over two decades the powers of ten are enough
+        subs = (1.0,) if high >= DECADE**2 * low else (1.0, 2.0, 5.0)
+        axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _apart(values: Sequence[float], log: bool) -> list[float]:

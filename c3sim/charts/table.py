@@ -19,7 +19,11 @@ __all__ = ["ResultTable", "directions", "make_table", "read_results"]
 
 KEY = b"c3sim"  # of the metadata in a Parquet file
 GROUPS = {"scenario": "scenario", "strategy": "strategy", "chosen": "chosen by auto"}
-ALLOWED = "allowed: results.parquet of 'c3sim sweep', its folder, or JSON of 'c3sim study --json'"
+ALLOWED = (
+    "allowed: results.parquet of 'c3sim sweep', sensitivity.parquet of 'c3sim sensitivity', the folder of either,"
+    " or JSON of 'c3sim study --json'"
+)
+FILES = ("results.parquet", "sensitivity.parquet")  # in a folder, the first that is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +88,9 @@ def read_results(path: str | os.PathLike[str]) -> ResultTable:
     """The results in *path*. Raises InputError: no such file, or not a result file."""
     file = Path(path)
     if file.is_dir():
-        file = file / "results.parquet"
+        file = next((file / name for name in FILES if (file / name).is_file()), file / FILES[0])
     if not file.is_file():
-        problem = "no such file" if not Path(path).exists() else "no results.parquet in this folder"
+        problem = "no such file" if not Path(path).exists() else f"no {' or '.join(FILES)} in this folder"
         raise InputError(f"{problem}; {ALLOWED}", file=str(path))
     try:
         with file.open("rb") as stream:

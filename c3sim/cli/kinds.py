@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["kind_of"]
+__all__ = ["check_study", "kind_of"]
 
 _KINDS: tuple[Literal["node", "workload", "study", "model"], ...] = ("node", "workload", "study", "model")
 _SIGNS = {
@@ -37,6 +37,19 @@ def kind_of(name: str) -> str:
         return _kind_of_file(library.find("workload", Path(name)))
     everything = [*(other for kind in _KINDS for other in library.names(kind)), *STRATEGIES]
     raise InputError(unknown("name", name, everything) + " ('c3sim list' shows all)")
+
+
+def check_study(name: str) -> None:
+    """Raises InputError for the name of something else than a study, which says what to do with it."""
+    from c3sim import library
+    from c3sim.errors import InputError
+
+    use = {"workload": "'c3sim run' runs it", "node": "give it with --node", "model": "'c3sim show' shows it"}
+    if name not in library.names("study"):
+        for kind in ("workload", "node", "model"):
+            if name in library.names(kind):
+                message = f"{name!r} is a {kind} ({use[kind]}), no study"
+                raise InputError(message)
 
 
 def _kind_of_file(path: Path) -> str:

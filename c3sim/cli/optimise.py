@@ -58,6 +58,7 @@ def optimise(
       c3sim optimise my-study.yaml --trials 1000 --out best
       c3sim optimise my-study.yaml --seed 7 --plot front.png
     """
+    from c3sim.cli.kinds import check_study
     from c3sim.cli.sweep import _node
     from c3sim.cli.sweep_progress import sweep_progress
     from c3sim.errors import InputError
@@ -67,6 +68,7 @@ def optimise(
     from c3sim.sweeps.search import optimise as search
 
     check_optuna()
+    check_study(study)
     if plot:
         check_picture(plot)
     if out and Path(out).exists() and not Path(out).is_dir():

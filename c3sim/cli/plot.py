@@ -26,7 +26,7 @@ def plot(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="results.parquet of a sweep, its folder, or JSON of a study.",
+            metavar="FILE", help="results.parquet of a sweep, sensitivity.parquet, the folder of either, or JSON of a study.",
             autocompletion=complete.results,
         ),
     ],

@@ -82,6 +82,7 @@ def sweep(
       c3sim sweep my-study.yaml --fresh --report page.html
       c3sim sweep my-study.yaml --backend dask --scheduler tcp://head:8786
     """
+    from c3sim.cli.kinds import check_study
     from c3sim.cli.sweep_progress import sweep_progress
     from c3sim.output.files import check_writable
     from c3sim.sweeps.executor import Workers
@@ -90,6 +91,7 @@ def sweep(
 
     if report is not None:
         check_writable(report, (".html", ".htm"))
+    check_study(study)
     workers = Workers(jobs=jobs, backend=backend, scheduler=scheduler)
     try:
         with sweep_progress("points") as tell:

@@ -10,7 +10,26 @@ if TYPE_CHECKING:
     from rich.progress import Task
     from rich.text import Text
 
-__all__ = ["sweep_progress"]
+__all__ = ["Stages", "sweep_progress"]
+
+TRUSTED = 1.0  # seconds from the start of a stage; a rate over less says nothing
+
+
+class Stages:
+    """Adds up the stages of a study: each begins with none done, and its points come on top of those before."""
+
+    def __init__(self) -> None:
+        self.before = [0, 0, 0]  # done, total, failed of the stages that are over
+        self.now = [0, 0, 0]
+
+    def at(self, done: int, total: int, failed: int) -> tuple[int, int, int, bool]:
+        """Done, total and failed of all stages so far, and whether a stage begins."""
+        begins = self.now[1] == 0 or done < self.now[0]
+        if begins:
+            self.before = [a + b for a, b in zip(self.before, self.now, strict=True)]
+        self.now = [done, total, failed]
+        sums = [a + b for a, b in zip(self.before, self.now, strict=True)]
+        return sums[0], sums[1], sums[2], begins
 
 
 @contextmanager
@@ -27,24 +46,39 @@ def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
     )
     from rich.text import Text
 
+    stages, began = Stages(), [0.0]
+
+    def early(task: Task) -> bool:
+        return task.get_time() - began[0] < TRUSTED
+
     class Rate(ProgressColumn):
         """Points per second, of late."""
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:.1f}/s")
+            return Text("" if speed is None or early(task) else f"{speed:.1f}/s")
+
+    class Remaining(TimeRemainingColumn):
+        """Time left at that rate."""
+
+        def render(self, task: Task) -> Text:
+            return Text("-:--:--", style="progress.remaining") if early(task) else super().render(task)
 
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn(),
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), Remaining(),
         TextColumn("{task.fields[failed]}"),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         bar = bars.add_task(what, total=None, failed="")
 
         def tell(done: int, total: int, failed: int = 0) -> None:
-            if bars.tasks[0].total is None:
+            first = bars.tasks[0].total is None
+            done, total, failed, begins = stages.at(done, total, failed)
+            if begins:
+                began[0] = bars.get_time()
+            if first:
                 bars.reset(bar, total=total, completed=done)  # what was found there is no part of the rate
-            bars.update(bar, completed=done, failed=f"{failed} failed" if failed else "")
+            bars.update(bar, total=total, completed=done, failed=f"{failed} failed" if failed else "")
 
         yield tell

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["band_table", "sensitivity_table", "to_dict"]
 
 SHOWN = 16  # parameters
+CLOSE = 1e-3  # relative: less than is shown
 
 
 def to_dict(found: Sensitivity) -> dict[str, Any]:
@@ -54,6 +55,7 @@ def sensitivity_table(found: Sensitivity, what: str) -> Any:
             f"{rest} more move it less than {shown(name, found.effects[SHOWN - 1].swing(name))} each"
         )
     lines.append(f"{found.idle} of {len(found.effects) + found.idle} parameters do not move it")
+    lines += _outside(name, found.base[name], found.band)
     if found.band.failed or found.dropped:
         lines.append(
             f"{found.band.failed} samples of the band and {found.dropped} of Sobol's scheme could not be run"
@@ -119,4 +121,20 @@ def band_table(band: Band, predicted: Mapping[str, float | None]) -> Any:
         f"{logarithmic} log-uniform, more than a decade wide)"
     )
     failed = f"{band.failed} samples could not be run" if band.failed else ""
-    return stack("", table, about, *([failed] if failed else []))
+    outside = [line for name in band.outputs for line in _outside(name, predicted.get(name), band)]
+    return stack("", table, about, *outside, *([failed] if failed else []))
+
+
+def _outside(name: str, value: float | None, band: Band) -> list[str]:
+    """A line where the prediction itself lies outside the band, and why that can be."""
+    ends = band.outputs.get(name)
+    if (
+        value is None
+        or ends is None
+        or ends["p5"] - CLOSE * abs(value) <= value <= ends["p95"] + CLOSE * abs(value)
+    ):
+        return []
+    return [
+        f"{name}: the prediction, {shown(name, value)}, lies outside 5 % to 95 % of the samples: intervals reach further to one"
+        f" side than to the other, or {band.samples} samples are few"
+    ]

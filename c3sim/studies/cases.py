@@ -8,6 +8,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from c3sim.dimensions import check_constraint
 from c3sim.errors import InputError
 from c3sim.expressions import parse_expression
 from c3sim.loading import LoadedStudy, load_hardware, load_workload
@@ -17,6 +18,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.study import Scenario, Study
 from c3sim.specs.workload import Collective, Gemm, Workload
 from c3sim.sweeps.axes import axis_groups
+from c3sim.sweeps.setup import kind_of
 
 __all__ = ["Case", "gather_of", "gemm_of", "study_cases"]
 
@@ -46,6 +48,8 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
         assert name is not None  # the schema asks for one of them
         if name not in workloads:
             workloads[name] = load_workload(name)
+            for test in tests:
+                check_constraint(test, partial(kind_of, base_node, workloads[name]), {})
         groups = axis_groups(LoadedStudy(study=study), base_node, [workloads[name]])
         for places in product(*(range(len(group[0].values)) for group in groups)):
             point = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from time import sleep
+from time import perf_counter, sleep
 from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
@@ -22,6 +22,7 @@ Found = TypeVar("Found")
 Backend = Literal["loky", "dask"]
 WORTH_IT = 100  # points; starting other processes takes as long as some tens of them
 _LARGEST = 64  # points in a batch
+SECONDS = 1.0  # that a batch takes, about, unless one point takes longer
 _BATCHES = 8  # for each worker at least, so that all end together
 
 
@@ -39,6 +40,12 @@ class Workers:
     def __post_init__(self) -> None:
         if self.scheduler and self.backend == "loky":
             raise InputError("a scheduler is Dask's; add --backend dask", "--scheduler", self.scheduler)
+
+    def check(self) -> None:
+        """Raises InputError for a scheduler that does not answer, or has no worker."""
+        if self.scheduler:
+            with _client(self, 1):
+                pass
 
     def count(self, points: int) -> int:
         """Processes for so many points, 1 for this one."""
@@ -60,9 +67,13 @@ def in_batches(
     """
     jobs = workers.count(len(items))
     size = max(1, min(_LARGEST, len(items) // (jobs * _BATCHES)) // together) * together
-    batches = [items[start : start + size] for start in range(0, len(items), size)]
+    pace = Pace(together, size, jobs)
+    batches = pace.batches(items)
     if jobs == 1 and workers.backend == "loky":
-        yield from map(work, batches)
+        for batch in batches:
+            found = work(batch)
+            pace.finished(len(batch))
+            yield found
         return
     from joblib import Parallel, delayed, parallel_config
 
@@ -71,7 +82,8 @@ def in_batches(
         parent = os.getpid() if workers.backend == "loky" else 0
         found = parallel(delayed(_undisturbed)(work, batch, parent) for batch in batches)
         try:
-            for each in found:  # noqa: UP028 - 'yield from' would close it before the line below
+            for count, each in found:
+                pace.finished(count)
                 yield each
         finally:
             with warnings.catch_warnings():
@@ -81,14 +93,45 @@ def in_batches(
                 found.close()
 
 
-def _undisturbed(work: Callable[[Any], Found], batch: Any, parent: int) -> Found:
-    """*work* in another process, where Ctrl-C is left to the *parent*; without that (0: somebody else's) it ends."""
+class Pace:
+    """Sizes of batches: such that one is done in about a second, since what is not done is lost to who is interrupted.
+
+    *together*: the smallest, and a divisor of all; *largest*: of all but that.
+    """
+
+    def __init__(
+        self, together: int, largest: int, jobs: int, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.together, self.largest, self.jobs, self.clock = together, max(largest, together), jobs, clock
+        self.begin, self.done = clock(), 0
+
+    def finished(self, count: int) -> None:
+        """So many more items are done."""
+        self.done += count
+
+    def size(self) -> int:
+        """Of the next batch."""
+        each = (self.clock() - self.begin) * self.jobs / self.done if self.done else SECONDS
+        fits = int(min(SECONDS / max(each, 1e-9), self.largest)) // self.together
+        return max(fits, 1) * self.together
+
+    def batches(self, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+        """*items* in order, cut when the next batch is asked for."""
+        start = 0
+        while start < len(items):
+            end = start + self.size()
+            yield items[start:end]
+            start = end
+
+
+def _undisturbed(work: Callable[[Any], Found], batch: Any, parent: int) -> tuple[int, Found]:
+    """How many items, and *work* of them, in another process, where Ctrl-C is left to the *parent*; without that (0: somebody else's) it ends."""
     if threading.current_thread() is threading.main_thread():
         with suppress(ValueError):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     if parent and os.getppid() == parent:
         _watch(parent)
-    return work(batch)
+    return len(batch), work(batch)
 
 
 @cache
@@ -109,6 +152,12 @@ def _backend(workers: Workers, jobs: int) -> Iterator[dict[str, Any]]:
     if workers.backend == "loky":
         yield {"backend": "loky"}
         return
+    with _client(workers, jobs):
+        yield {"backend": "dask"}
+
+
+def _client(workers: Workers, jobs: int) -> Any:
+    """A Dask client, to be closed. Raises InputError: no Dask, no scheduler, no worker."""
     try:
         from dask.distributed import Client
     except ImportError:
@@ -123,5 +172,8 @@ def _backend(workers: Workers, jobs: int) -> Iterator[dict[str, Any]]:
         reason = " ".join(str(error).split())
         message = f"no scheduler answers there ({reason}); an address is as tcp://host:8786"
         raise InputError(message, "--scheduler", workers.scheduler or "") from None
-    with client:
-        yield {"backend": "dask"}
+    if not client.scheduler_info(n_workers=-1)["workers"]:
+        client.close()
+        message = f"this scheduler has no workers; start one: dask worker {workers.scheduler}"
+        raise InputError(message, "--scheduler", workers.scheduler or "")
+    return client

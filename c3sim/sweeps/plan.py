@@ -20,7 +20,7 @@ from c3sim.sweeps.axes import MOST, Axis, axis_groups
 from c3sim.sweeps.identity import code_hash, hash_of
 from c3sim.sweeps.outputs import describe
 from c3sim.sweeps.points import Cases, Settings, Setup, models_of
-from c3sim.sweeps.setup import checked_expression, located, make_setup
+from c3sim.sweeps.setup import checked_constraint, located, make_setup
 
 __all__ = ["FORMAT", "Plan", "Point", "make_plan", "point_row"]
 
@@ -139,8 +139,11 @@ def _kept(
 ) -> tuple[tuple[int, ...], ...]:
     """The points of *every* that keep all constraints."""
     cases = Cases(setup)
+    values: dict[str, tuple[object, ...]] = {"scenario": scenarios, "strategy": loaded.study.strategies}
+    for axis in (axis for group in groups for axis in group if not axis.numeric):
+        values |= {axis.path: axis.values, axis.written: axis.values}
     tests = [
-        (f"constraints[{index}]", checked_expression(loaded, f"constraints[{index}]", text, setup))
+        (f"constraints[{index}]", checked_constraint(loaded, f"constraints[{index}]", text, setup, values))
         for index, text in enumerate(loaded.study.constraints)
     ]
     strategies = loaded.study.strategies

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from c3sim.aliases import canonical
-from c3sim.errors import InputError
+from c3sim.errors import C3simError, InputError
 from c3sim.expressions import Expression, Lookup, parse_expression
 from c3sim.hints import unknown
 from c3sim.paths import get_value, is_of_workload, is_whole, set_si, set_value
@@ -118,8 +118,9 @@ class Cases:
             costs = {name: cost.number(lookup) for name, cost in self.costs.items() if name in found}
             result = self.result(scenario, strategy, settings)
         except Exception as error:  # of this point alone: the others go on
-            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-            return {**found, "error": kind + " ".join((str(error) or "no message").split())}
+            kind = "" if isinstance(error, C3simError) else f"{type(error).__name__}: "
+            lines = (str(error) or "no message").splitlines()
+            return {**found, "error": kind + "; ".join(" ".join(line.split()) for line in lines)}
         read = {name: read_output(result, name) for name in found if name not in costs}
         return {**found, **costs, **read, "error": None}
 

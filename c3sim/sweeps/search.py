@@ -23,7 +23,7 @@ from c3sim.sweeps.knobs import Knob, make_knobs
 from c3sim.sweeps.outputs import output_names
 from c3sim.sweeps.points import Cases, Settings, Setup
 from c3sim.sweeps.samples import mean_row
-from c3sim.sweeps.setup import checked_expression, located, make_setup
+from c3sim.sweeps.setup import checked_constraint, located, make_setup
 from c3sim.sweeps.sweep import Watcher, cases_of
 
 __all__ = ["Found", "front_of", "optimise"]
@@ -75,8 +75,10 @@ def optimise(
         raise loaded.error("nothing to search; add search: {knobs: ..., objectives: ...}", "")
     setup = _with_objectives(loaded, make_setup(_without_axes(loaded), node), search)
     knobs = make_knobs(loaded, search, setup)
+    values: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
+    values |= {name: knob.choices for knob in knobs if not knob.numeric for name in (knob.path, knob.written)}
     tests = [
-        checked_expression(loaded, f"constraints[{index}]", text, setup)
+        checked_constraint(loaded, f"constraints[{index}]", text, setup, values)
         for index, text in enumerate(loaded.study.constraints)
     ]
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
@@ -122,7 +124,8 @@ def _with_objectives(loaded: LoadedStudy, setup: Setup, search: Search) -> Setup
         try:
             found = output_names([name], loaded.study.costs, workloads)
         except InputError as error:
-            raise loaded.error(error.message, place) from None
+            message = f"{error.message}; a cost of your own is defined under costs: {{NAME: expression}}"
+            raise loaded.error(message, place) from None
         if found != (name,):
             raise loaded.error(f"{name!r} is no single output; name one, such as fraction_of_ideal", place)
     wanted = (*search.objectives, *loaded.study.outputs, *loaded.study.costs)

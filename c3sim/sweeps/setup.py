@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
+from c3sim.dimensions import TRUTH, WORDS, check_constraint
 from c3sim.errors import InputError
 from c3sim.expressions import Expression, parse_expression
 from c3sim.hints import unknown
 from c3sim.loading import LoadedStudy, load_hardware, load_workload
-from c3sim.paths import get_value, is_of_workload, set_value
+from c3sim.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.placement_checks import check_on_node
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Scenario
@@ -20,7 +21,7 @@ from c3sim.sweeps.outputs import FIELDS, WHOLE, output_names
 from c3sim.sweeps.points import Setup
 from c3sim.yaml_nodes import join
 
-__all__ = ["checked_expression", "located", "make_setup"]
+__all__ = ["checked_constraint", "checked_expression", "kind_of", "located", "make_setup"]
 
 Found = TypeVar("Found")
 _COLUMNS = ("point", "scenario", "strategy", "error")
@@ -56,7 +57,9 @@ def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
     outputs = located(loaded, "", partial(output_names, study.outputs, study.costs, every))
     if not outputs:
         raise loaded.error(
-            "no output of a single point; name one, such as wall_s or fraction_of_ideal", "outputs"
+            f"no output of a single point, but tables of a whole study, which 'c3sim study {study.name}' runs; "
+            "for a sweep name an output, such as wall_s or fraction_of_ideal",
+            "outputs",
         )
     setup = Setup(node=base, workloads=workloads, settings=settings, outputs=outputs, costs=study.costs)
     for name, text in study.costs.items():
@@ -104,6 +107,30 @@ def checked_expression(loaded: LoadedStudy, place: str, text: str, setup: Setup)
         return expression
 
     return located(loaded, place, check)
+
+
+def checked_constraint(
+    loaded: LoadedStudy, place: str, text: str, setup: Setup, values: Mapping[str, Sequence[object]]
+) -> Expression:
+    """As :func:`checked_expression`; it must also compare like with like. *values*: of names that hold words."""
+    expression = checked_expression(loaded, place, text, setup)
+    workload = next(iter(setup.workloads.values()))
+    located(
+        loaded, place, partial(check_constraint, expression, partial(kind_of, setup.node, workload), values)
+    )
+    return expression
+
+
+def kind_of(node: Node, workload: Workload, name: str) -> str | None:
+    """The SI unit of the value at *name*, or what else it holds; None where it holds nothing now, or several values."""
+    if name in ("scenario", "strategy"):
+        return WORDS
+    value, unit = get_value(node, workload, name), unit_of(node, workload, name)
+    if isinstance(value, bool):
+        return TRUTH
+    if isinstance(value, str):
+        return WORDS
+    return unit if unit or isinstance(value, int | float) else None
 
 
 def _node(name: str) -> Node:

@@ -71,12 +71,14 @@ def sweep(
     plan = make_plan(study, node)
     store = Store(Path(out or f"sweep-{plan.study.name}"), schema_of(plan))
     total = len(plan.indices)
+    chosen = workers or Workers()
+    chosen.check()
     with locked(store.folder):
         finished = store.open(plan.hashes, total, fresh=fresh)
         todo = missing(total, finished)
         if not todo and store.results.exists():
             return Swept(plan=plan, folder=store.folder, table=store.load(), found=total, seconds=0.0)
-        begin, chosen = perf_counter(), workers or Workers()
+        begin = perf_counter()
         try:
             _run(plan, store, todo, chosen, watcher)
         except KeyboardInterrupt:

@@ -83,3 +83,22 @@ def test_the_same_results_give_the_same_bytes(tmp_path, kind, suffix):
     for path in paths:
         draw_results(table(), path, kind=kind)
     assert paths[0].read_bytes() == paths[1].read_bytes() and paths[0].stat().st_size > 5000
+
+
+@pytest.mark.parametrize(("longest", "scale"), [(80e-3, "linear"), (300e-3, "log"), (3.0, "log")])
+@pytest.mark.parametrize("kind", ["lines", "pareto"])
+def test_every_axis_has_ticks_that_are_labelled(kind, longest, scale):
+    """Wall times from 10 ms on, crowded at the low end: below a decade a logarithmic axis would have no label."""
+    walls = [10e-3, 11e-3, 12e-3, 13e-3, longest]
+    data = {
+        "point": list(range(5)), "links.bandwidth": [5e9, 4e9, 3e9, 2e9, 1e9], "wall_s": walls,
+        "energy_j": [5.0, 4.0, 3.0, 2.0, 1.0], "error": [None] * 5,
+    }  # fmt: skip
+    given = {"x": "links.bandwidth" if kind == "lines" else "energy_j", "y": "wall_s"}
+    figure = draw_results(make_table(data, table().about), kind=kind, **given)
+    figure.draw_without_rendering()
+    axis = figure.axes[0].yaxis
+    low, high = sorted(axis.get_view_interval())
+    labels = [label.get_text() for tick, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+              if low <= tick <= high]  # fmt: skip
+    assert axis.get_scale() == scale and len([label for label in labels if label]) >= 2

@@ -106,7 +106,7 @@ def test_what_is_no_result_file(tmp_path, name, content, message):
 
 
 def test_a_folder_without_results_and_a_file_of_others(tmp_path):
-    with pytest.raises(InputError, match=r"no results\.parquet in this folder"):
+    with pytest.raises(InputError, match=r"no results\.parquet or sensitivity\.parquet in this folder"):
         read_results(tmp_path)
     with pytest.raises(InputError, match="not written by c3sim"):
         read_results(write_parquet(tmp_path / "other.parquet", about=None))

@@ -103,5 +103,34 @@ def test_outputs_of_a_whole_study_are_no_columns(cli, study):
 
 def test_a_study_of_nothing_else_cannot_be_swept(cli, empty):
     result = cli("sweep", "dma-latte")
-    assert result.exit_code == 2 and "no output of a single point; name one" in result.stderr
+    assert (
+        result.exit_code == 2
+        and "which 'c3sim study dma-latte' runs; for a sweep name an output" in result.stderr
+    )
     assert files(empty) == []
+
+
+@pytest.mark.parametrize("command", ["sweep", "optimise"])
+def test_a_workload_is_no_study(cli, empty, command):
+    result = cli(command, "gemm-alone")
+    assert result.exit_code == 2
+    assert result.stderr == "'gemm-alone' is a workload ('c3sim run' runs it), no study\n"
+
+
+def test_errors_of_points_show_no_class(cli, study):
+    Path(study).write_text(
+        STUDY.replace("hw.sdma.engines: [1, 2]", "task.gather.channels: [4000]"), encoding="utf-8"
+    )
+    (first, _) = json.loads(cli("sweep", study, "--json").stdout)["rows"]
+    assert first["error"].startswith("tasks.gather.channels: ")
+
+
+def test_the_folder_of_a_sensitivity_study_is_drawn_as_a_tornado(cli, empty):
+    assert (
+        cli("sensitivity", "gemm-beside-all-gather", "--samples", "2", "--top", "0", "--out", "s").exit_code
+        == 0
+    )
+    Path("s/tornado.png").unlink()
+    assert cli("plot", "s").exit_code == 0 and files(empty) == ["s", "s.png"]
+    result = cli("plot", ".")
+    assert result.exit_code == 2 and "sensitivity.parquet of 'c3sim sensitivity'" in result.stderr

@@ -76,7 +76,7 @@ ENGINES = "hw.sdma.engines: [1, 2]"
     ("new", "message"),
     [
         ("hw.sdma.engins: [1]", "9: axes.'hw.sdma.engins': unknown path 'hw.sdma.engins'; "),
-        ("hw.hbm.bandwith: [1 TB/s]", "did you mean 'gpu.hbm.bandwidth'?"),
+        ("hw.hbm.bandwith: [1 TB/s]", "did you mean 'hw.hbm.bandwidth'?"),
         ("hw.sdma.engines: [1.5]", "9: axes.'hw.sdma.engines': 1.5 is not a whole number"),
         ("hw.sdma.engines: [0]", "9: axes.'hw.sdma.engines': got 0; must be greater than 0"),
         ("hw.sdma.engines: []", "9: axes.'hw.sdma.engines': no values"),

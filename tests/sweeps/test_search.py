@@ -138,6 +138,7 @@ def test_the_file_has_the_format_of_a_sweep(found, tmp_path):
         ("{from: 1, to: 4}", "{from: 1, to: 1}", "10: search.knobs.'hw.sdma.engines': from 1 to 1; the ends must differ"),
         ("5 GB/s", "0 GB/s", "11: search.knobs.'hw.sdma.bandwidth': got '0 GB/s'; must be greater than 0"),
         ("fraction_of_ideal: m", "fraction_of_idea: m", "13: search.objectives.fraction_of_idea: unknown output"),
+        ("fraction_of_ideal: m", "money: m", "a cost of your own is defined under costs: {NAME: expression}"),
         ("fraction_of_ideal: m", '"tasks.*.slowdown": m', "13: search.objectives: 'tasks.*.slowdown' is no single output"),
         ("  knobs:", "  knobs:\n    strategy: [bse]", "10: search.knobs.strategy: unknown strategy 'bse'; did you mean 'base'?"),
         ("maximise", "more", "unknown value 'more'"),

@@ -66,6 +66,16 @@ def test_a_scheduler_that_is_not_there(tmp_path):
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match="no scheduler answers there"):
         sweep(write(tmp_path), tmp_path / "out", workers=Workers(backend="dask", scheduler="nonsense://1"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scheduler_without_workers(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        with pytest.raises(InputError, match=f"no workers; start one: dask worker {address}"):
+            sweep(write(tmp_path), tmp_path / "out", workers=Workers(backend="dask", scheduler=address))
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_scheduler_needs_dask(tmp_path):
