@@ -53,8 +53,8 @@ collectives of 3 sizes, by NCCL and by copy engines, twice. The whole plan was p
 4.6 % of wall time, 0.6 % of the GEMM's slowdown, 6.0 % of the collective's ([docs/predictions](docs/predictions/README.md), which
 says what changed afterwards); today:""",
     "h200-4": """**Four H200** of another host were predicted from two: blind, wall times were 10.1 % off in the median and 41.7 % at the 90th percentile,
-GEMM slowdowns 0.9 and 9.4 %, collectives alone 27.4 %. NCCL is now within the bounds, by constants that hold for two and four ranks; copy engines that serve
-three peers at once are predicted twice too fast (an open gap, a tenth of the runs):""",
+GEMM slowdowns 0.9 and 9.4 %, collectives alone 27.4 %. Now, by constants that hold for two and four ranks, and since it is known that the source
+carries what a GPU pulls, in the order of who asked ([design notes](docs/design.md)):""",
 }
 
 
