@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["MARKERS", "dress", "places", "shown"]
 
 FEW = 9  # values that are all written at an axis
-DECADE = (
-    10.0  # what is drawn and spans less stays on a linear axis: a logarithmic one would have no tick to label
-)
+DECADE = 10.0  # what spans less stays on a linear axis: a logarithmic one would have no tick to label
 #: Series differ in marker and dashes too, not in colour alone.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 

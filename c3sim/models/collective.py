@@ -21,7 +21,8 @@ A call takes what the channel needs for the payload, its loads and its stores, o
 a call that sends nothing needs no link. All ranks send from the first call on, so the ring is never empty: one slice is waited for.
 
 Else time = launch + steps x (link latency + step_latency) + (steps + 1) x slice / rate of a channel + sent / rate (the steps of an all-to-all, a send
-and a receive each, only add their latencies: no byte goes through more than one); slices are stored and forwarded, so a ring fills slice by slice, and its last receiver copies the last one out. In the calls in which a channel of a
+and a receive each, only add their latencies: no byte goes through more than one); slices are stored and forwarded, so a ring fills slice
+by slice, and its last receiver copies the last one out. In the calls in which a channel of a
 ring only receives, its link idles: 1/p of the soft minimum of channels and link (models/links.py) grows by their share. All but the link latency is work of the channels' compute units and slows with
 their clock and with memory. ``base_latency`` of a protocol comes on top of the launch. The library picks the protocol with the smallest estimate.
 """

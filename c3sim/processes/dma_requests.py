@@ -57,7 +57,7 @@ class Request:
     follows: bool = False  # something was before it in its queue
     batch: list[tuple[Asked, Line]] = field(
         default_factory=list
-    )  # what it makes due: itself, and those it leads
+    )  # made due by it: itself, and those it leads
     over: bool = False
     turn: Turn | None = None  # of its own queue, once the engine has come to it
 

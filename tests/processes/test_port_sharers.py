@@ -39,6 +39,12 @@ def test_engines_are_counted_at_the_port_they_share(
     assert [port_sharers(node, found)(copy) for copy in found] == [sharers] * 3
 
 
+def test_engines_of_several_gpus_are_told_apart_by_gpu() -> None:
+    """Three sources carry what one GPU asked for, each by its engine 2: three engines behind the port into that GPU."""
+    found = [DmaCopy(source, 2, source, 0, 1e6) for source in (1, 2, 3)]
+    assert [port_sharers(SWITCH, found)(copy) for copy in found] == [3, 3, 3]
+
+
 def test_together_they_ask_for_what_one_alone_does() -> None:
     """Each engine could fill the port; three of them declare a third of its bytes to memory each, and of its power."""
     machine = Machine(SWITCH, Fluid(Clock()), folded=True)
