@@ -1,4 +1,5 @@
-"""Completions per second of c3sim's fluid layer, beside SimGrid and a naive SimPy program, on the same flow sets.
+"""Completions per second of c3sim's fluid layer, beside SimGrid and a naive SimPy program, on the
+same flow sets.
 
     python benchmarks/bench_against_simgrid.py [--quick] [--json]
 
@@ -24,8 +25,9 @@ from flow_sets import KINDS, FlowSet, flow_set
 from naive_fluid import naive_ends
 
 from c3sim.engine.clock import Clock
-from c3sim.engine.compiled import CompiledProgress
-from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.compiled.progress import CompiledProgress
+from c3sim.engine.flow import Flow
+from c3sim.engine.fluid import Fluid
 from c3sim.engine.progress import Progress
 
 ROUNDS = {56: 36, 448: 4, 1000: 3}  # flows at once -> rounds of told runs
@@ -97,8 +99,12 @@ def simgrid(kind: str, count: int, rounds: int, how: str) -> Timed:
     assert spec is not None and spec.origin is not None
     here, library = Path(__file__).parent, str(Path(spec.origin).parent)
     command = [sys.executable, str(here / "simgrid_ends.py"), kind, str(count), str(rounds), how]
-    environment = os.environ | {"LD_LIBRARY_PATH": f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
-    run = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=True)
+    environment = os.environ | {
+        "LD_LIBRARY_PATH": f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    }
+    run = subprocess.run(
+        command, cwd=here, env=environment, capture_output=True, text=True, check=True
+    )
     found = json.loads(run.stdout.splitlines()[-1])
     return found["seconds"], found["ends"]
 
@@ -149,7 +155,9 @@ def in_turns(
             calls[name]()  # so that it is compiled
     for turn in range(repeats):
         for name, call in calls.items():
-            if turn and (name.startswith("SimPy") or (name.startswith("c3sim, pure") and completions > 2000)):
+            if turn and (
+                name.startswith("SimPy") or (name.startswith("c3sim, pure") and completions > 2000)
+            ):
                 continue  # they take long
             seconds, ends = call()
             worst = max(worst, worst_difference(ends, reference))
@@ -190,7 +198,8 @@ def show(rows: list[dict[str, object]]) -> None:
     for name in names:
         cells = [row["completions_per_s"].get(name) for row in rows]  # type: ignore[attr-defined]
         print(
-            f"{name:26}" + "".join(f"{'-' if cell is None else format(cell, ',.0f'):>14}" for cell in cells)
+            f"{name:26}"
+            + "".join(f"{'-' if cell is None else format(cell, ',.0f'):>14}" for cell in cells)
         )
     for title, mine, others in (
         ("pure / SimGrid, told", "c3sim, pure, told", "SimGrid, told"),
@@ -199,17 +208,27 @@ def show(rows: list[dict[str, object]]) -> None:
         ("pure / naive SimPy", "c3sim, pure, told", "SimPy"),
     ):
         ratios = [ratio(row["completions_per_s"], mine, others) for row in rows]  # type: ignore[arg-type]
-        print(f"{title:26}" + "".join(f"{'-' if r is None else format(r, '.1f') + 'x':>14}" for r in ratios))
+        print(
+            f"{title:26}"
+            + "".join(f"{'-' if r is None else format(r, '.1f') + 'x':>14}" for r in ratios)
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The fluid layer beside SimGrid and a naive SimPy program.")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser = argparse.ArgumentParser(
+        description="The fluid layer beside SimGrid and a naive SimPy program."
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document instead of a table"
+    )
     parser.add_argument("--quick", action="store_true", help="56 flows only, one run of each")
     args = parser.parse_args()
     for package, what in (("simgrid", "no SimGrid to compare with"), ("numba", "no compiled rows")):
         if find_spec(package) is None:
-            print(f"{package} is not installed: {what} (benchmarks/README.md says how)", file=sys.stderr)
+            print(
+                f"{package} is not installed: {what} (benchmarks/README.md says how)",
+                file=sys.stderr,
+            )
     counts = {56: 2} if args.quick else ROUNDS
     rows = [
         measure(kind, count, rounds, 1 if args.quick else REPEATS[count])
@@ -217,7 +236,11 @@ def main() -> None:
         for count, rounds in counts.items()
     ]
     if args.json:
-        print(json.dumps({"benchmark": "against SimGrid", "cores": os.cpu_count(), "rows": rows}, indent=2))
+        print(
+            json.dumps(
+                {"benchmark": "against SimGrid", "cores": os.cpu_count(), "rows": rows}, indent=2
+            )
+        )
     else:
         show(rows)
 

@@ -1,4 +1,5 @@
-"""How the cost grows: of a symmetric scenario with the number of GPUs, of one completion with the flows at once.
+"""How the cost grows: of a symmetric scenario with the number of GPUs, of one completion with the
+flows at once.
 
     python benchmarks/bench_scaling.py [--quick] [--json] [--plot FILE]
 
@@ -20,13 +21,14 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from c3sim import runs
 from c3sim.api import prepare
 from c3sim.engine.clock import Clock
-from c3sim.engine.compiled import CompiledProgress
-from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.compiled.progress import CompiledProgress
+from c3sim.engine.flow import Flow
+from c3sim.engine.fluid import Fluid
 from c3sim.engine.progress import Progress
-from c3sim.prepared import run_prepared
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.simulation import runs
 
 GPUS = (8, 16, 32, 64, 128, 256, 512, 1024)
 FLOWS = (8, 32, 100, 320, 1000, 3200, 10_000)
@@ -44,7 +46,7 @@ def scenario(gpus: int, strategy: str) -> float:
     workload, node = prepare("gemm-beside-all-gather", None, {"gpus": gpus})
     runs._runs.clear()
     begin = process_time()
-    result = run_prepared(workload, node, strategy)
+    result = evaluate_run(workload, node, strategy)
     assert result.folded
     return process_time() - begin
 
@@ -58,7 +60,9 @@ def completion(flows: int, shared: str, progress: type[Progress], ends: int) -> 
 
     def begin(way: tuple[str, ...]) -> None:
         size = random.uniform(1e9, 1e11)
-        fluid.start(Flow("flow", size, amounts=[(name, 1.0) for name in way]), lambda _flow: again(way))
+        fluid.start(
+            Flow("flow", size, amounts=[(name, 1.0) for name in way]), lambda _flow: again(way)
+        )
 
     def again(way: tuple[str, ...]) -> None:
         nonlocal ended
@@ -86,7 +90,10 @@ def _ways(fluid: Fluid, flows: int, shared: str, random: Random) -> list[tuple[s
     for gpu in range(8):
         fluid.capacity(f"out{gpu}", random.uniform(200e9, 400e9))
         fluid.capacity(f"in{gpu}", random.uniform(200e9, 400e9))
-    return [(f"out{a}", f"link{a}-{b}", f"in{b}") for a, b in (pairs[flow % 56] for flow in range(flows))]
+    return [
+        (f"out{a}", f"link{a}-{b}", f"in{b}")
+        for a, b in (pairs[flow % 56] for flow in range(flows))
+    ]
 
 
 def exponent(points: list[Point]) -> float:
@@ -116,7 +123,10 @@ def measure(quick: bool) -> dict[str, list[Point]]:
                 (
                     n,
                     best(
-                        lambda n=n, s=shared, p=progress: completion(n, s, p, 16 if n > 500 else 64), repeats
+                        lambda n=n, s=shared, p=progress: completion(
+                            n, s, p, 16 if n > 500 else 64
+                        ),
+                        repeats,
                     ),
                 )
                 for n in flows
@@ -128,8 +138,14 @@ def show(curves: dict[str, list[Point]]) -> None:
     for what in ("scenario", "completion"):
         chosen = {name: points for name, points in curves.items() if name.startswith(what)}
         numbers = [n for n, _ in next(iter(chosen.values()))]
-        unit, scale, of = ("ms", 1e3, "GPUs") if what == "scenario" else ("us", 1e6, "flows at once")
-        print(f"{what + ' [' + unit + ']':32}" + "".join(f"{n:>9,}" for n in numbers) + f"  {of}; exponent")
+        unit, scale, of = (
+            ("ms", 1e3, "GPUs") if what == "scenario" else ("us", 1e6, "flows at once")
+        )
+        print(
+            f"{what + ' [' + unit + ']':32}"
+            + "".join(f"{n:>9,}" for n in numbers)
+            + f"  {of}; exponent"
+        )
         for name, points in chosen.items():
             cells = "".join(f"{seconds * scale:9.1f}" for _, seconds in points)
             print(f"{name.partition(', ')[2]:32}{cells}  {exponent(points):.2f}")
@@ -154,7 +170,9 @@ def plot(curves: dict[str, list[Point]], file: str) -> None:
             strict=False,
         ):
             label = f"{name.partition(', ')[2]}  ∝ n^{exponent(points):.2f}"
-            axis.loglog([n for n, _ in points], [scale * s for _, s in points], style, ms=4, label=label)
+            axis.loglog(
+                [n for n, _ in points], [scale * s for _, s in points], style, ms=4, label=label
+            )
         axis.set(xlabel=x, ylabel=y)
         axis.grid(alpha=0.3, which="both")
         axis.legend(fontsize=8)
@@ -163,7 +181,9 @@ def plot(curves: dict[str, list[Point]], file: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="How the cost of scenarios and completions grows.")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document instead of tables"
+    )
     parser.add_argument("--quick", action="store_true", help="few points, once each")
     parser.add_argument("--plot", metavar="FILE", help="draw the curves as well (png, svg or pdf)")
     args = parser.parse_args()
@@ -179,7 +199,9 @@ def main() -> None:
             }
             for name, points in curves.items()
         ]
-        print(json.dumps({"benchmark": "scaling", "cores": os.cpu_count(), "curves": rows}, indent=2))
+        print(
+            json.dumps({"benchmark": "scaling", "cores": os.cpu_count(), "curves": rows}, indent=2)
+        )
     else:
         show(curves)
 

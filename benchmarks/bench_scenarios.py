@@ -1,4 +1,5 @@
-"""How long scenarios and the study take, how many events and how much memory they need, beside the bounds asked of them.
+"""How long scenarios and the study take, how many events and how much memory they need, beside the
+bounds asked of them.
 
     python benchmarks/bench_scenarios.py [--json] [--quick]
 
@@ -20,14 +21,20 @@ from time import perf_counter
 
 from figures import Row, show
 
-from c3sim import runs
-from c3sim.api import prepare, run_prepared
-from c3sim.loading import load_study
-from c3sim.simulation import simulate
-from c3sim.strategies import apply
+from c3sim.api import evaluate_run, prepare
+from c3sim.input.loading import load_study
+from c3sim.simulation import runs, simulate
+from c3sim.strategies.table import apply
 from c3sim.studies.cases import study_cases
 
-COMMAND = (sys.executable, "-c", "from c3sim.cli import main; main()", "study", "conccl", "--no-band")
+COMMAND = (
+    sys.executable,
+    "-c",
+    "from c3sim.cli import main; main()",
+    "study",
+    "conccl",
+    "--no-band",
+)
 
 
 def typical(call: Callable[[], object], repeats: int) -> float:
@@ -42,7 +49,9 @@ def typical(call: Callable[[], object], repeats: int) -> float:
 
 
 def scenario_rows(repeats: int) -> list[Row]:
-    """One scenario: simulated once, and as ``c3sim.run`` gives it, with isolated times, yardstick and energy."""
+    """One scenario: simulated once, and as ``c3sim.run`` gives it, with isolated times, yardstick
+    and energy.
+    """
     rows = []
     workload, node = prepare("gemm-beside-all-gather", None)
     for strategy in ("base", "conccl"):
@@ -51,7 +60,7 @@ def scenario_rows(repeats: int) -> list[Row]:
 
         def whole(name: str = strategy) -> None:
             runs._runs.clear()
-            run_prepared(workload, node, name)
+            evaluate_run(workload, node, name)
 
         rows.append(Row(name=f"scenario, {strategy}: simulated once", value=1e3 * once, unit="ms"))
         name = f"scenario, {strategy}: whole result"
@@ -68,7 +77,11 @@ def event_rows() -> list[Row]:
         for candidate in apply(strategy, case.workload, case.node)
     ]
     return [
-        Row(name=f"events per scenario, median of {len(events)}", value=median(events), unit="events"),
+        Row(
+            name=f"events per scenario, median of {len(events)}",
+            value=median(events),
+            unit="events",
+        ),
         Row(name="events per scenario, most", value=max(events), unit="events", bound=500),
     ]
 
@@ -79,9 +92,17 @@ def study_rows(repeats: int) -> list[Row]:
         plain = [_child([*COMMAND], folder) for _ in range(repeats)]
         drawn = _child([*COMMAND, "--plot", "study.png"], folder)
     return [
-        Row(name="study without its band", value=median(s for s, _ in plain), unit="s", bound=20, aim=5),
+        Row(
+            name="study without its band",
+            value=median(s for s, _ in plain),
+            unit="s",
+            bound=20,
+            aim=5,
+        ),
         Row(name="the same with its picture", value=drawn[0], unit="s"),
-        Row(name="peak memory of the study", value=max(mb for _, mb in plain), unit="MB", bound=300),
+        Row(
+            name="peak memory of the study", value=max(mb for _, mb in plain), unit="MB", bound=300
+        ),
         Row(name="peak memory with its picture", value=drawn[1], unit="MB", bound=300),
     ]
 
@@ -89,7 +110,9 @@ def study_rows(repeats: int) -> list[Row]:
 def _child(command: list[str], folder: str) -> tuple[float, float]:
     """Seconds and peak resident memory [MB] of a process."""
     begin = perf_counter()
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -100,9 +123,13 @@ def _child(command: list[str], folder: str) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Speed and size of scenarios and of the study.")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     parser.add_argument(
-        "--quick", action="store_true", help="few repeats: does it run, and what order of magnitude?"
+        "--json", action="store_true", help="print one JSON document instead of a table"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="few repeats: does it run, and what order of magnitude?",
     )
     args = parser.parse_args()
     repeats = 3 if args.quick else 50

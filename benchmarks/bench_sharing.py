@@ -1,4 +1,5 @@
-"""How many flows per second the sharing solver solves, alone and beside the slow oracle in the same run.
+"""How many flows per second the sharing solver solves, alone and beside the slow oracle in the same
+run.
 
     python benchmarks/bench_sharing.py [--json]
     pytest benchmarks/bench_sharing.py            (with pytest-benchmark)
@@ -18,7 +19,7 @@ from random import Random
 from timeit import Timer
 from typing import Any
 
-from c3sim.engine import sharing_oracle
+from c3sim.engine import oracle as sharing_oracle
 from c3sim.engine.sharing import Demand, solve
 
 FLOWS = (8, 56, 448, 1000)
@@ -40,7 +41,9 @@ def system(flows: int) -> tuple[list[float], list[Demand]]:
 
 
 def seconds(call: Callable[[], object], least: float, repeats: int) -> float:
-    """The seconds of one *call*: the best of *repeats* trials, each of which lasts *least* seconds or more."""
+    """The seconds of one *call*: the best of *repeats* trials, each of which lasts *least* seconds
+    or more.
+    """
     timer = Timer(call)
     number = 1
     while (taken := timer.timeit(number)) < least:
@@ -64,7 +67,9 @@ def measure(flows: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Speed of the sharing solver.")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document instead of a table"
+    )
     args = parser.parse_args()
     rows = [measure(flows) for flows in FLOWS]
     if args.json:
@@ -86,7 +91,9 @@ def pytest_generate_tests(metafunc: Any) -> None:
 
 def test_solver_speed(benchmark: Any, flows: int) -> None:
     rates = benchmark(solve, *system(flows))
-    benchmark.extra_info["flows_per_s"] = flows / benchmark.stats["min"] if benchmark.enabled else None
+    benchmark.extra_info["flows_per_s"] = (
+        flows / benchmark.stats["min"] if benchmark.enabled else None
+    )
     assert len(rates) == flows
 
 

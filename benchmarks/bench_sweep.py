@@ -1,4 +1,5 @@
-"""How many points of a sweep are run per second: ten thousand points of the main study's scenarios, beside the bound.
+"""How many points of a sweep are run per second: ten thousand points of the main study's scenarios,
+beside the bound.
 
     python benchmarks/bench_sweep.py [--json] [--quick] [--jobs N] [--all-splits]
 
@@ -18,7 +19,8 @@ from time import perf_counter, process_time
 
 from figures import Row, show
 
-from c3sim import library, runs
+from c3sim.input import library
+from c3sim.simulation import runs
 from c3sim.sweeps.executor import Workers
 from c3sim.sweeps.plan import Plan, make_plan
 from c3sim.sweeps.points import Cases
@@ -64,17 +66,29 @@ def measured(jobs: int, steps: int, strategies: str) -> list[Row]:
         Row(name="processes", value=jobs, unit="processes"),
         Row(name="plan made", value=planned, unit="s"),
         Row(name="sweep", value=seconds, unit="s"),
-        Row(name="sweep, per 10,000 points", value=per_ten_thousand, unit="s", bound=BOUND, aim=AIM),
-        Row(name="its processor time over two cores", value=1e4 * processor_seconds(plan) / 2, unit="s"),
+        Row(
+            name="sweep, per 10,000 points", value=per_ten_thousand, unit="s", bound=BOUND, aim=AIM
+        ),
+        Row(
+            name="its processor time over two cores",
+            value=1e4 * processor_seconds(plan) / 2,
+            unit="s",
+        ),
         Row(name="points per second", value=points / seconds, unit="1/s"),
-        Row(name="in points, share of processes' time", value=100 * spent / (seconds * jobs), unit="%"),
+        Row(
+            name="in points, share of processes' time",
+            value=100 * spent / (seconds * jobs),
+            unit="%",
+        ),
         Row(name="one point", value=1e3 * spent / points, unit="ms"),
         *overhead(plan),
     ]
 
 
 def processor_seconds(plan: Plan) -> float:
-    """Per point, in this process, of the strategies of one point of each scenario: a busy computer does not lengthen it."""
+    """Per point, in this process, of the strategies of one point of each scenario: a busy computer
+    does not lengthen it.
+    """
     cases = Cases(plan.setup)
     together, each = len(plan.strategies), len(plan.indices) // len(plan.scenarios)
     first = (scenario * each for scenario in range(len(plan.scenarios)))
@@ -104,14 +118,20 @@ def overhead(plan: Plan) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Speed of a sweep.")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document instead of a table"
+    )
     parser.add_argument(
         "--quick", action="store_true", help="360 points: does it run, and what order of magnitude?"
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--all-splits", action="store_true", help="rp and sp_rp: the best of five splits")
+    parser.add_argument(
+        "--all-splits", action="store_true", help="rp and sp_rp: the best of five splits"
+    )
     args = parser.parse_args()
-    rows = measured(args.jobs, 2 if args.quick else 56, ALL_SPLITS if args.all_splits else ONE_SPLIT)
+    rows = measured(
+        args.jobs, 2 if args.quick else 56, ALL_SPLITS if args.all_splits else ONE_SPLIT
+    )
     show("sweep", rows, as_json=args.json)
 
 

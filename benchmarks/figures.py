@@ -24,7 +24,11 @@ class Row:
 def show(name: str, rows: Sequence[Row], *, as_json: bool) -> None:
     """Print the *rows* of benchmark *name*."""
     if as_json:
-        document = {"benchmark": name, "cores": os.cpu_count(), "rows": [asdict(row) for row in rows]}
+        document = {
+            "benchmark": name,
+            "cores": os.cpu_count(),
+            "rows": [asdict(row) for row in rows],
+        }
         print(json.dumps(document, indent=2))
         return
     print(f"{'':42} {'measured':>10} {'bound':>8} {'aim':>6}  unit   ({os.cpu_count()} cores)")

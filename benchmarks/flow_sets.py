@@ -24,8 +24,8 @@ SEED = 1
 
 @dataclass(frozen=True)
 class FlowSet:
-    """Capacities [B/s]; per flow the capacities it uses, the bytes of each round, and its latency [s] (0: starts at once,
-    weight 1).
+    """Capacities [B/s]; per flow the capacities it uses, the bytes of each round, and its latency
+    [s] (0: starts at once, weight 1).
     """
 
     capacities: list[float]
@@ -65,4 +65,6 @@ def flow_set(kind: str, flows: int, rounds: int) -> FlowSet:
             out, into = (len(pairs) + end for end in (pairs[link][0], GPUS + pairs[link][1]))
             uses.append((out, link, into) if kind == "mesh" else (link,))
     sizes = [[int(1e12 * random.uniform(1, 10)) for _ in range(rounds)] for _ in range(flows)]
-    return FlowSet(capacities, uses, sizes, [sum(latencies[c] for c in used) for used in uses], latencies)
+    return FlowSet(
+        capacities, uses, sizes, [sum(latencies[c] for c in used) for used in uses], latencies
+    )

@@ -47,14 +47,18 @@ def naive_ends(flows: FlowSet) -> list[list[float]]:
 
 
 def naive_rates(flows: FlowSet, active: list[int]) -> dict[int, float]:
-    """Weighted max-min shares: of all capacities, exhaust the one with the lowest level; again, until no flow is left."""
+    """Weighted max-min shares: of all capacities, exhaust the one with the lowest level; again,
+    until no flow is left.
+    """
     rates = dict[int, float]()
     weights = {flow: flows.weight(flow) for flow in active}
     while len(rates) < len(active):
         lowest, at = None, -1
         for index, capacity in enumerate(flows.capacities):
             free = capacity - sum(rates[flow] for flow in rates if index in flows.uses[flow])
-            rising = sum(weights[flow] for flow in active if flow not in rates and index in flows.uses[flow])
+            rising = sum(
+                weights[flow] for flow in active if flow not in rates and index in flows.uses[flow]
+            )
             if rising and (lowest is None or free / rising < lowest):
                 lowest, at = free / rising, index
         assert lowest is not None

@@ -1,4 +1,5 @@
-"""One flow set in SimGrid, in a process of its own: prints seconds of CPU and the end of each flow, as JSON.
+"""One flow set in SimGrid, in a process of its own: prints seconds of CPU and the end of each flow,
+as JSON.
 
     python benchmarks/simgrid_ends.py KIND FLOWS ROUNDS HOW
 
@@ -19,9 +20,14 @@ from flow_sets import flow_set
 from simgrid import ActivitySet, Comm, Engine, LinkInRoute
 
 CONFIG = (
-    "network/model:raw", "network/crosstraffic:0", "network/TCP-gamma:0", "precision/timing:1e-12",
-    "precision/work-amount:1e-12", "maxmin/concurrency-limit:-1", "contexts/stack-size:256",
-)  # fmt: skip
+    "network/model:raw",
+    "network/crosstraffic:0",
+    "network/TCP-gamma:0",
+    "precision/timing:1e-12",
+    "precision/work-amount:1e-12",
+    "maxmin/concurrency-limit:-1",
+    "contexts/stack-size:256",
+)
 
 
 def main(kind: str, flows: int, rounds: int, how: str) -> None:

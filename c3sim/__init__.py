@@ -1,4 +1,5 @@
-"""c3sim: a discrete-event simulator of a GEMM and a collective running at the same time on the GPUs of a node.
+"""c3sim: a discrete-event simulator of a GEMM and a collective running at the same time on the GPUs
+of a node.
 
     import c3sim
     result = c3sim.run("gemm-beside-all-gather", strategy="sp")
@@ -15,20 +16,32 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from c3sim.api import compare, explain, run, study
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
-    from c3sim.loading import load_hardware, load_workload, parse_workload
-    from c3sim.programs import Program
+    from c3sim.input.loading import load_hardware, load_workload, parse_workload
     from c3sim.result import Result
+    from c3sim.specs.programs import Program
 
 __all__ = [
-    "C3simError", "DeadlockError", "InputError", "InputErrors", "Program", "Result", "__version__", "compare", "explain",
-    "load_hardware", "load_workload", "parse_workload", "run", "study",
-]  # fmt: skip
+    "C3simError",
+    "DeadlockError",
+    "InputError",
+    "InputErrors",
+    "Program",
+    "Result",
+    "__version__",
+    "compare",
+    "explain",
+    "load_hardware",
+    "load_workload",
+    "parse_workload",
+    "run",
+    "study",
+]
 
 _HOME = {
     **dict.fromkeys(("compare", "explain", "run", "study"), "c3sim.api"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
-    **dict.fromkeys(("load_hardware", "load_workload", "parse_workload"), "c3sim.loading"),
-    "Program": "c3sim.programs",
+    **dict.fromkeys(("load_hardware", "load_workload", "parse_workload"), "c3sim.input.loading"),
+    "Program": "c3sim.specs.programs",
     "Result": "c3sim.result",
 }
 

@@ -10,19 +10,19 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from c3sim.choose import choose
 from c3sim.errors import InputError
-from c3sim.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
-from c3sim.paths import set_value
-from c3sim.placement_checks import check_on_node
-from c3sim.prepared import run_prepared
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
+from c3sim.input.paths import set_value
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-from c3sim.strategies import STRATEGIES
+from c3sim.strategies.best import choose
+from c3sim.strategies.table import STRATEGIES
 
 if TYPE_CHECKING:
-    from c3sim.explanation import Explanation
+    from c3sim.evaluation.explanation import Explanation
 
 __all__ = ["compare", "explain", "prepare", "run", "study"]
 
@@ -39,9 +39,11 @@ def run(
     set: Settings | None = None,
     trace: bool = False,
 ) -> Result:
-    """One workload under one strategy; *node* left out: the workload's own. *set*: values by path (``paths.py``)."""
+    """One workload under one strategy; *node* left out: the workload's own. *set*: values by path
+    (``input/paths.py``).
+    """
     prepared, on = prepare(workload, node, set)
-    return run_prepared(prepared, on, strategy, trace=trace)
+    return evaluate_run(prepared, on, strategy, trace=trace)
 
 
 def compare(
@@ -51,15 +53,17 @@ def compare(
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
 ) -> list[Result]:
-    """The workload under several strategies. ``all``: those that can apply to it; the others are left out."""
+    """The workload under several strategies. ``all``: those that can apply to it; the others are
+    left out.
+    """
     prepared, on = prepare(workload, node, set)
     if strategies != "all":
         names = strategies.split(",") if isinstance(strategies, str) else strategies
-        return [run_prepared(prepared, on, name.strip()) for name in names]
+        return [evaluate_run(prepared, on, name.strip()) for name in names]
     results = []
     for name in STRATEGIES:
         try:
-            results.append(run_prepared(prepared, on, name))
+            results.append(evaluate_run(prepared, on, name))
         except InputError:
             continue
     return results
@@ -73,7 +77,7 @@ def explain(
     set: Settings | None = None,
 ) -> Explanation:
     """Where the time of each task went: its slowdown split by cause."""
-    from c3sim.explanation import explain_run
+    from c3sim.evaluation.explanation import explain_run
 
     prepared, on = prepare(workload, node, set)
     return explain_run(choose(strategy, prepared, on), on, strategy)
@@ -86,11 +90,12 @@ def study(
     set: Settings | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """A study by name or path; *node* replaces its own; *set*: values by path, each an axis (one value or a list).
+    """A study by name or path; *node* replaces its own; *set*: values by path, each an axis (one
+    value or a list).
 
     Further options as in :func:`c3sim.studies.run_study`.
     """
-    from c3sim.loading import load_study
+    from c3sim.input.loading import load_study
     from c3sim.studies import run_study
 
     loaded = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
@@ -104,7 +109,9 @@ def prepare(
     workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None
 ) -> tuple[Workload, Node]:
     """Models of both, with the settings made and checked against each other."""
-    loaded = open_workload(_pathlike(workload)) if isinstance(workload, str | PathLike) else workload
+    loaded = (
+        open_workload(_pathlike(workload)) if isinstance(workload, str | PathLike) else workload
+    )
     plain = loaded.workload if isinstance(loaded, LoadedWorkload) else loaded
     on = _node(plain.node if node is None else node)
     for path, value in (set or {}).items():

@@ -43,7 +43,9 @@ class InputErrors(C3simError):
 
 
 class DeadlockError(C3simError):
-    """Nothing can happen any more and tasks are unfinished: *waiting* maps each to what it waits for."""
+    """Nothing can happen any more and tasks are unfinished: *waiting* maps each to what it waits
+    for.
+    """
 
     def __init__(self, waiting: dict[str, str]):
         super().__init__(waiting)

@@ -1,4 +1,6 @@
-"""What a run returns: times of each task and of the whole, and, when asked for, the timeline. Plain frozen data."""
+"""What a run returns: times of each task and of the whole, and, when asked for, the timeline. Plain
+frozen data.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ __all__ = ["Counter", "Result", "Span", "TaskResult", "Timeline"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Something that occupied *track* from *start* to *end* [s]: a kernel on its queue, a command on its engine."""
+    """Something that occupied *track* from *start* to *end* [s]: a kernel on its queue, a command
+    on its engine.
+    """
 
     track: str  # "gpu0.stream.compute", "gpu0.dma[3]", "gpu0.link[2].out", "host"
     name: str
@@ -23,7 +27,9 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counter:
-    """A step function of time: *values[i]* holds from *times[i]* until *times[i+1]* (the last until the end of the run)."""
+    """A step function of time: *values[i]* holds from *times[i]* until *times[i+1]* (the last until
+    the end of the run).
+    """
 
     name: str  # "gpu0.hbm", "gpu0.link[2].out", "gpu0.clock", "gpu0.compute_units", "gpu0.power"
     unit: str  # "B/s", "Hz", "1", "W"
@@ -43,15 +49,19 @@ class Timeline:
     spans: Sequence[Span]
     counters: Sequence[Counter]
     end: float
-    component_names: Mapping[str, str] = field(default_factory=dict)  # of power's components, for display
+    component_names: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of power's components, for display
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskResult:
-    """Times [s] of one task. *time_s* runs from the common release of all streams to the task's end, queueing included.
+    """Times [s] of one task. *time_s* runs from the common release of all streams to the task's
+    end, queueing included.
 
-    Energies [J] are of all GPUs, without idle power. *payload_bytes* and *energy_per_byte* [J/B] are None where a task moves
-    no payload (``payload.py``); *average_power_w* is that of all GPUs while the task runs.
+    Energies [J] are of all GPUs, without idle power. *payload_bytes* and *energy_per_byte* [J/B]
+    are None where a task moves no payload (``evaluation/payload.py``); *average_power_w* is that of
+    all GPUs while the task runs.
     """
 
     isolated_s: float
@@ -74,12 +84,14 @@ class TaskResult:
 class Result:
     """One workload on one node under one strategy.
 
-    *serial_s* is the sum of the isolated times; *ideal_speedup* = serial / longest isolated; *speedup* = serial / wall;
-    *fraction_of_ideal* = (speedup - 1) / (ideal_speedup - 1), with the collective's isolated time on compute units as
-    the yardstick for every strategy; *own_fraction* is the same with the strategy's own isolated times. Both are None
-    where nothing can overlap (one task, or ideal_speedup = 1). Energies [J] are of all GPUs, idle power included:
-    *energy* by component (keys of the node file, their names for display in *component_names*), *average_power_w* over the
-    wall time. They are not validated where no power was measured (*energy_measured* is empty; docs/energy.md).
+    *serial_s* is the sum of the isolated times; *ideal_speedup* = serial / longest isolated;
+    *speedup* = serial / wall; *fraction_of_ideal* = (speedup - 1) / (ideal_speedup - 1), with the
+    collective's isolated time on compute units as the yardstick for every strategy; *own_fraction*
+    is the same with the strategy's own isolated times. Both are None where nothing can overlap (one
+    task, or ideal_speedup = 1). Energies [J] are of all GPUs, idle power included: *energy* by
+    component (keys of the node file, their names for display in *component_names*),
+    *average_power_w* over the wall time. They are not validated where no power was measured
+    (*energy_measured* is empty; docs/energy.md).
     """
 
     workload: str

@@ -1,4 +1,5 @@
-"""Draws docs/img/power-h200.png, and prints the table of docs/energy.md, from the records of suite h200_power.
+"""Draws docs/img/power-h200.png, and prints the table of docs/energy.md, from the records of suite
+h200_power.
 
 python docs/power_picture.py
 """
@@ -7,13 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from c3sim.energy import components_of
-from c3sim.loading import load_hardware
+from c3sim.input.loading import load_hardware
+from c3sim.machine.energy import components_of
 from c3sim.output.look import INK, colours, panel, save, style
 from c3sim.specs.record import Record
-from c3sim.validation.loops import Loop, measured_loop, predicted_loop
-from c3sim.validation.record_files import PACKAGED, load
-from c3sim.validation.repeats import merge
+from c3sim.validation.compare.loops import Loop, measured_loop, predicted_loop
+from c3sim.validation.compare.record_files import PACKAGED, load
+from c3sim.validation.compare.repeats import merge
 
 PICTURE = Path(__file__).parent / "img" / "power-h200.png"
 Row = tuple[str, Record, Loop, Loop]  # load, record, measured, predicted
@@ -63,15 +64,21 @@ def draw(found: list[Row]) -> None:
                 axes.bar(places, watts, 0.7, bottom, color=colour, label=names[name])
             bottom = [a + b for a, b in zip(bottom, watts, strict=True)]
         powers = [measured.power_w for _, _, measured, _ in found]
-        axes.plot(places, powers, "D", color=INK, markerfacecolor="white", markersize=6, label="measured")
+        axes.plot(
+            places, powers, "D", color=INK, markerfacecolor="white", markersize=6, label="measured"
+        )
         fitted = sum(record.role == "calibration" for _, record, *_ in found)
         axes.axvline(fitted - 0.5, color=INK, linewidth=0.8, linestyle=":")
         axes.text(fitted - 0.6, 740, "fitted to", ha="right")
         axes.text(fitted - 0.4, 740, "held out", ha="left")
-        axes.set_xticks(places, [name.replace("_", " ") for name, *_ in found], rotation=40, ha="right")
+        axes.set_xticks(
+            places, [name.replace("_", " ") for name, *_ in found], rotation=40, ha="right"
+        )
         axes.set_ylim(0, 790)
         panel(axes, "H200: mean power of a load over and over, predicted by component", "W per GPU")
-        axes.legend(ncols=3, loc="upper left", fontsize=9, frameon=False, bbox_to_anchor=(0.0, 0.94))
+        axes.legend(
+            ncols=3, loc="upper left", fontsize=9, frameon=False, bbox_to_anchor=(0.0, 0.94)
+        )
         save(figure, PICTURE)
 
 

@@ -1,4 +1,5 @@
-"""Regenerates what the documents show of results: the pictures, and the table of errors in README.md.
+"""Regenerates what the documents show of results: the pictures, and the table of errors in
+README.md.
 
     python docs/refresh.py [--check]
 
@@ -16,13 +17,13 @@ from pathlib import Path
 import numpy as np
 
 import c3sim
-from c3sim.loading import load_hardware
+from c3sim.input.loading import load_hardware
+from c3sim.input.records import load_records
 from c3sim.output.plot import plot_timeline
 from c3sim.output.plot_study import plot_study
 from c3sim.output.study_tables import published_fractions
-from c3sim.records import load_records
-from c3sim.validation.compare import Case, compare
-from c3sim.validation.repeats import merge
+from c3sim.validation.compare.compare import Case, compare
+from c3sim.validation.compare.repeats import merge
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -32,7 +33,8 @@ STUDY = """The means of the study above, beside those of its source (arXiv 2412.
 all-to-all on compute units beside a GEMM are checked against these means only: every open measured run of a GEMM beside
 a collective on this machine is an all-reduce."""
 
-#: What is predicted -> its metrics in the comparison, bounds on median and 90th percentile (design targets).
+#: What is predicted -> its metrics in the comparison, bounds on median and 90th percentile (design
+#: targets).
 KINDS = {
     "a GEMM alone": (("isolated_gemm",), (6, 15)),
     "a collective alone": (("isolated_collective", "isolated_commands", "sequence"), (6, 15)),
@@ -61,7 +63,9 @@ carries what a GPU pulls, in the order of who asked ([design notes](docs/design.
 def predictions(node: str) -> list[Case]:
     """Every packaged measurement of *node* beside its prediction, repeats once."""
     folder = Path(str(files("c3sim.validation"))) / "data"
-    found = [record for record in load_records(*sorted(folder.rglob("*.jsonl"))) if record.node == node]
+    found = [
+        record for record in load_records(*sorted(folder.rglob("*.jsonl"))) if record.node == node
+    ]
     return compare(load_hardware(node).node, [one.record for one in merge(found)])
 
 
@@ -73,7 +77,9 @@ def trust(cases: Sequence[Case]) -> str:
     ]
     for name, (metrics, (median, p90)) in KINDS.items():
         suites = (
-            {case.suite for case in cases if case.metric == "gemm_slowdown"} if "beside" in name else None
+            {case.suite for case in cases if case.metric == "gemm_slowdown"}
+            if "beside" in name
+            else None
         )
         found = [
             case
@@ -85,7 +91,10 @@ def trust(cases: Sequence[Case]) -> str:
         if found:
             lines.append(f"| {name} | {len(found)} | {_errors(found)} | {median} %, {p90} % |")
     rows = _by_suite(cases)
-    head = ["| suite | what | rows | figures | median error | p90 |", "|---|---|---|---:|---:|---:|"]
+    head = [
+        "| suite | what | rows | figures | median error | p90 |",
+        "|---|---|---|---:|---:|---:|",
+    ]
     summary = f"<details><summary>Every suite of measurements ({len(cases)} figures)</summary>"
     return "\n".join([*lines, "", summary, "", *head, *rows, "", "</details>"])
 
@@ -130,13 +139,17 @@ def draw() -> None:
     folder = ROOT / PICTURES
     folder.mkdir(parents=True, exist_ok=True)
     plot_study(c3sim.study("conccl"), folder / "study-conccl.png")
-    plot_timeline(c3sim.run("gemm-beside-all-gather", strategy="sp", trace=True), folder / "timeline.png")
+    plot_timeline(
+        c3sim.run("gemm-beside-all-gather", strategy="sp", trace=True), folder / "timeline.png"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Regenerate pictures and the table of errors.")
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit code 1 if the table is out of date"
+        "--check",
+        action="store_true",
+        help="write nothing; exit code 1 if the table is out of date",
     )
     args = parser.parse_args()
     text = README.read_text(encoding="utf-8")
@@ -144,7 +157,9 @@ def main() -> None:
     now = with_block(text, "\n\n".join([*machines, STUDY, means()]))
     if args.check:
         sys.exit(
-            0 if now == text else "README.md: the table of errors is out of date; run python docs/refresh.py"
+            0
+            if now == text
+            else "README.md: the table of errors is out of date; run python docs/refresh.py"
         )
     draw()
     README.write_text(now, encoding="utf-8")

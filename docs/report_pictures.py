@@ -1,4 +1,5 @@
-"""Makes the pictures of reports.md from the study that stands there; the page is photographed in a headless Chromium.
+"""Makes the pictures of reports.md from the study that stands there; the page is photographed in a
+headless Chromium.
 
 python docs/report_pictures.py
 """
@@ -13,10 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from c3sim.charts.draw import draw_results
-from c3sim.charts.table import read_results
-from c3sim.charts.where import select
-from c3sim.report import write_report
+from c3sim.output.page import write_report
+from c3sim.output.pictures.draw import draw_results
+from c3sim.output.pictures.table import read_results
+from c3sim.output.pictures.where import select
 from c3sim.sweeps.sweep import sweep
 
 DOCS = Path(__file__).parent
@@ -42,18 +43,30 @@ def main() -> None:
         draw_results(select(table, ["strategy=conccl"]), DOCS / "img" / "plot-lines.png", **lines)
         write_report(results, page, command=COMMAND)
         rows = (table.row(position) for position in range(len(table)))
-        point = next(row["point"] for row in rows if all(row[name] == value for name, value in SHOWN.items()))
+        point = next(
+            row["point"] for row in rows if all(row[name] == value for name, value in SHOWN.items())
+        )
         photograph(
-            f"{page.as_uri()}#point-{point}", DOCS / "img" / "report-page.png", Path(folder, "profile")
+            f"{page.as_uri()}#point-{point}",
+            DOCS / "img" / "report-page.png",
+            Path(folder, "profile"),
         )
 
 
 def photograph(address: str, picture: Path, profile: Path) -> None:
     """What a browser shows at *address*."""
-    browser = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    browser = (
+        os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
     if browser is None:
         sys.exit("no Chromium found; install one or set CHROMIUM to its path")
-    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=2000")
+    flags = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--virtual-time-budget=2000",
+    )
     where = (f"--user-data-dir={profile}", "--window-size=1500,960", f"--screenshot={picture}")
     subprocess.run([browser, *flags, *where, address], check=True, capture_output=True, timeout=120)
 

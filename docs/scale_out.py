@@ -1,4 +1,5 @@
-"""Draws docs/img/scale-out.png: an all-reduce over 1 to 128 nodes, and a pair over an oversubscribed spine.
+"""Draws docs/img/scale-out.png: an all-reduce over 1 to 128 nodes, and a pair over an
+oversubscribed spine.
 
 python docs/scale_out.py
 """
@@ -19,10 +20,11 @@ NODES = (1, 2, 4, 8, 16, 32, 64, 128)
 WAYS = {
     "hierarchical, in parts": {"task.reduce.algorithm": "hierarchical"},
     "hierarchical, one phase after the other": {
-        "task.reduce.algorithm": "hierarchical", "task.reduce.pipeline": 1,
+        "task.reduce.algorithm": "hierarchical",
+        "task.reduce.pipeline": 1,
     },
     "flat ring": {"task.reduce.algorithm": "ring"},
-}  # fmt: skip
+}
 SIZES = {"1 GiB": "-", "16 MiB": "--"}
 OVER = (1, 2, 4, 8)
 PAIRS = {
@@ -47,7 +49,9 @@ def draw_nodes(axes: Axes) -> None:
         for size, line in SIZES.items():
             nodes = NODES if "ring" not in name else NODES[1:]
             values = [bus_bandwidth(count, size, way) for count in nodes]
-            axes.plot(nodes, values, line, color=colour, marker="o", markersize=3, label=f"{name}, {size}")
+            axes.plot(
+                nodes, values, line, color=colour, marker="o", markersize=3, label=f"{name}, {size}"
+            )
     axes.set_xscale("log", base=2)
     axes.set_xticks(NODES, [str(count) for count in NODES])
     axes.set_xlabel("nodes")
@@ -61,9 +65,13 @@ def draw_oversubscription(axes: Axes) -> None:
         together, alone = [], []
         for factor in OVER:
             settings = {
-                "scale_out.nodes_per_leaf": 4, "scale_out.oversubscription": factor, "task.exchange.algorithm": algorithm,
-            }  # fmt: skip
-            result = c3sim.run("gemm-beside-all-to-all-across-nodes", strategy=strategy, set=settings)
+                "scale_out.nodes_per_leaf": 4,
+                "scale_out.oversubscription": factor,
+                "task.exchange.algorithm": algorithm,
+            }
+            result = c3sim.run(
+                "gemm-beside-all-to-all-across-nodes", strategy=strategy, set=settings
+            )
             together.append(1e3 * result.wall_s)
             alone.append(1e3 * sum(task.isolated_s for task in result.tasks.values()))
         axes.plot(OVER, together, color=colour, marker="o", markersize=3, label=name)

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from c3sim.output.files import write_text
-from c3sim.validation.markdown import markdown
-from c3sim.validation.nodes import nodes_for
-from c3sim.validation.record_files import load
-from c3sim.validation.verdict import validate
+from c3sim.validation.compare.nodes import nodes_for
+from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.verdict import validate
+from c3sim.validation.pages.markdown import markdown
 
 PAGE = Path(__file__).with_name("validation.md")
 
@@ -24,7 +24,11 @@ def main() -> None:
     """Write the page, or with ``--check`` only say whether it is fresh."""
     fresh = PAGE.exists() and PAGE.read_text(encoding="utf-8") == page()
     if "--check" in sys.argv[1:]:
-        sys.exit(None if fresh else "docs/validation.md is out of date; run: python docs/validation_page.py")
+        sys.exit(
+            None
+            if fresh
+            else "docs/validation.md is out of date; run: python docs/validation_page.py"
+        )
     if not fresh:
         write_text(PAGE, page())
 

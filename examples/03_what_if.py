@@ -1,4 +1,6 @@
-"""What would other hardware change? Any value of a node can be set: here links, Infinity Cache and memory."""
+"""What would other hardware change? Any value of a node can be set: here links, Infinity Cache and
+memory.
+"""
 
 import c3sim
 

@@ -1,4 +1,6 @@
-"""A workload of your own, in YAML: two GEMMs in one stream, and a reduce-scatter that waits for the first."""
+"""A workload of your own, in YAML: two GEMMs in one stream, and a reduce-scatter that waits for the
+first.
+"""
 
 from contextlib import chdir
 from pathlib import Path

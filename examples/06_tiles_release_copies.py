@@ -1,4 +1,6 @@
-"""Overlap inside a kernel: each quarter of a GEMM's tiles releases a DMA copy of its quarter of the result."""
+"""Overlap inside a kernel: each quarter of a GEMM's tiles releases a DMA copy of its quarter of the
+result.
+"""
 
 import c3sim
 

@@ -1,4 +1,6 @@
-"""What happened when: spans of queues and engines, and counters of what was used, without any viewer."""
+"""What happened when: spans of queues and engines, and counters of what was used, without any
+viewer.
+"""
 
 import c3sim
 
@@ -15,7 +17,10 @@ def mean(counter):
     """Time average of a step function."""
     ends = [*counter.times[1:], timeline.end]
     return (
-        sum(v * (end - start) for v, start, end in zip(counter.values, counter.times, ends, strict=True))
+        sum(
+            v * (end - start)
+            for v, start, end in zip(counter.values, counter.times, ends, strict=True)
+        )
         / timeline.end
     )
 

@@ -1,7 +1,9 @@
-"""The same GEMM on two machines with a few compute units taken: how a grid is scheduled decides what that costs."""
+"""The same GEMM on two machines with a few compute units taken: how a grid is scheduled decides
+what that costs.
+"""
 
 import c3sim
-from c3sim.loading import parse_workload
+from c3sim.input.loading import parse_workload
 
 GEMM = {"kind": "gemm", "m": 5120, "n": 5120, "k": 5120}
 
@@ -26,9 +28,14 @@ for order, backend in (
 ):
     gather = {"kind": "collective", "op": "all_gather", "size": "256 MiB", "backend": backend}
     workload = parse_workload(
-        {"schema": 1, "name": "pair", "node": "h200-2", "tasks": {"gemm": GEMM, "gather": gather},
-         "host": {"order": order, "prelaunched": True}}
-    )  # fmt: skip
+        {
+            "schema": 1,
+            "name": "pair",
+            "node": "h200-2",
+            "tasks": {"gemm": GEMM, "gather": gather},
+            "host": {"order": order, "prelaunched": True},
+        }
+    )
     result = c3sim.run(workload)
     times = ", ".join(f"{name} {task.slowdown:.2f}x" for name, task in result.tasks.items())
     print(f"  {backend:4} {order[0]:6} first: {times}; {result.fraction_of_ideal:.0%} of ideal")

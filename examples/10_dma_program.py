@@ -1,4 +1,6 @@
-"""A command program for DMA engines, of your own: an all-gather that goes round in two halves, against those that ship."""
+"""A command program for DMA engines, of your own: an all-gather that goes round in two halves,
+against those that ship.
+"""
 
 import c3sim
 from c3sim import Program
@@ -8,7 +10,9 @@ CHUNK = SIZE / GPUS
 
 
 def two_halves() -> Program:
-    """Broadcasts to the peers near by and copies to the far ones; one poll releases both, as prelaunch does by itself."""
+    """Broadcasts to the peers near by and copies to the far ones; one poll releases both, as
+    prelaunch does by itself.
+    """
     program = Program()
     for peer in (1, 3):
         program.broadcast(CHUNK, peers=[peer, peer + 1])
@@ -32,7 +36,9 @@ for prelaunched in (False, True):
             "backend": "dma",
             "variant": variant,
         }
-        shipped = c3sim.parse_workload({"schema": 1, "name": variant, "tasks": {"gather": task}, "host": how})
+        shipped = c3sim.parse_workload(
+            {"schema": 1, "name": variant, "tasks": {"gather": task}, "host": how}
+        )
         print(f"  {variant:10} {time_us(shipped):6.2f} us")
     print(f"  {'two halves':10} {time_us(two_halves().workload(**how)):6.2f} us")
 

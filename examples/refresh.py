@@ -1,4 +1,5 @@
-"""Writes what each example prints into the .out file beside it; tests/test_examples.py compares with these.
+"""Writes what each example prints into the .out file beside it; tests/test_examples.py compares
+with these.
 
 python examples/refresh.py [NUMBER ...]
 """
@@ -19,7 +20,9 @@ def examples() -> list[Path]:
 
 def output(example: Path) -> str:
     """What *example* prints when it is run from a folder that is not its own."""
-    run = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, cwd="/", timeout=120)
+    run = subprocess.run(
+        [sys.executable, str(example)], capture_output=True, text=True, cwd="/", timeout=120
+    )
     if run.returncode or run.stderr:
         raise SystemExit(f"{example.name} failed:\n{run.stderr}")
     return run.stdout

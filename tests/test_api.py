@@ -1,4 +1,6 @@
-"""The Python interface: what a result holds, the yardstick, comparisons, and an import that costs nothing."""
+"""The Python interface: what a result holds, the yardstick, comparisons, and an import that costs
+nothing.
+"""
 
 import json
 import os
@@ -9,15 +11,15 @@ from pathlib import Path
 import pytest
 
 import c3sim
-from c3sim.choose import choose
 from c3sim.errors import InputError, InputErrors
-from c3sim.loading import load_hardware
-from c3sim.notes import auto_loss
-from c3sim.overlap import overlap
-from c3sim.prepared import run_prepared
-from c3sim.runs import alone, isolated, run_once
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.notes import auto_loss
+from c3sim.evaluation.overlap import overlap
+from c3sim.input.loading import load_hardware
+from c3sim.simulation.runs import alone, isolated, run_once
 from c3sim.specs.workload import Workload
-from c3sim.strategies import STRATEGIES, exhaustive
+from c3sim.strategies.best import choose
+from c3sim.strategies.table import STRATEGIES, exhaustive
 
 NODE = load_hardware("mi300x-8").node
 GEMM = {"kind": "gemm", "stream": "compute", "m": 4096, "n": 4096, "k": 4096}
@@ -31,7 +33,8 @@ def workload(**tasks):
 PAIR = workload(gemm=GEMM, gather=GATHER)
 
 
-# Results -------------------------------------------------------------------------------------------------------
+# Results ------------------------------------------------------------------------------------------
+# -------------
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -42,11 +45,15 @@ def test_a_result_agrees_with_itself(strategy):
         assert 0 <= task.start_s < task.end_s == task.time_s
         assert task.slowdown == task.time_s / task.isolated_s
         assert task.energy_j > 0
-    assert result.energy_j > sum(task.energy_j for task in result.tasks.values())  # idle power on top
+    assert result.energy_j > sum(
+        task.energy_j for task in result.tasks.values()
+    )  # idle power on top
     assert json.loads(json.dumps(result.to_dict()))["strategy"] == strategy
 
 
-@pytest.mark.parametrize("task", [GEMM, GATHER, {**GATHER, "backend": "dma"}], ids=["gemm", "gather", "dma"])
+@pytest.mark.parametrize(
+    "task", [GEMM, GATHER, {**GATHER, "backend": "dma"}], ids=["gemm", "gather", "dma"]
+)
 def test_alone_takes_its_isolated_time(task):
     result = c3sim.run(workload(only=task), node=NODE)
     assert result.tasks["only"].slowdown == 1.0
@@ -65,7 +72,9 @@ def test_alone_takes_its_isolated_time(task):
 )
 def test_the_fraction_of_ideal(isolated_s, wall, serial, ideal, speedup, fraction):
     found = overlap(isolated_s, wall)
-    assert (found.serial, found.ideal_speedup, found.speedup) == pytest.approx((serial, ideal, speedup))
+    assert (found.serial, found.ideal_speedup, found.speedup) == pytest.approx(
+        (serial, ideal, speedup)
+    )
     assert found.fraction == (None if fraction is None else pytest.approx(fraction))
 
 
@@ -111,17 +120,20 @@ def test_auto_reports_its_loss():
         walls.values()
     )
     assert any(
-        "slower than the best choice" in note for note in c3sim.run(PAIR, node=NODE, strategy="auto").notes
+        "slower than the best choice" in note
+        for note in c3sim.run(PAIR, node=NODE, strategy="auto").notes
     )
 
 
-# Input ---------------------------------------------------------------------------------------------------------
+# Input --------------------------------------------------------------------------------------------
+# -------------
 
 
 def test_names_paths_and_models_are_the_same(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(
-        "schema: 1\nname: w\ntasks:\n  gemm: {kind: gemm, m: 256, n: 256, k: 256}\n", encoding="utf-8"
+        "schema: 1\nname: w\ntasks:\n  gemm: {kind: gemm, m: 256, n: 256, k: 256}\n",
+        encoding="utf-8",
     )
     walls = {c3sim.run(given).wall_s for given in (path, str(path), c3sim.load_workload(path))}
     assert len(walls) == 1
@@ -157,10 +169,14 @@ def test_compare_leaves_out_what_cannot_apply_only_when_asked_for_all():
     assert names == ["as_written", "base", "sp", "rp", "sp_rp", "auto"]
     with pytest.raises(InputError, match="cannot reduce"):
         c3sim.compare(reduce, node=NODE, strategies=["base", "conccl"])
-    assert [r.strategy for r in c3sim.compare(PAIR, node=NODE, strategies="sp, rp:8")] == ["sp", "rp:8"]
+    assert [r.strategy for r in c3sim.compare(PAIR, node=NODE, strategies="sp, rp:8")] == [
+        "sp",
+        "rp:8",
+    ]
 
 
-# Runs ----------------------------------------------------------------------------------------------------------
+# Runs ---------------------------------------------------------------------------------------------
+# -------------
 
 
 def test_a_run_is_made_once():
@@ -171,12 +187,17 @@ def test_a_run_is_made_once():
 def test_alone_keeps_the_mask_and_drops_the_others():
     chosen = choose("rp:32", PAIR, NODE)
     only = alone(chosen.workload, "gather")
-    assert list(only.tasks) == list(only.streams) == ["gather"] or list(only.streams) == ["communication"]
+    assert list(only.tasks) == list(only.streams) == ["gather"] or list(only.streams) == [
+        "communication"
+    ]
     assert only.streams["communication"].compute_units == "272-303"
 
 
 def test_a_trace_changes_nothing_and_holds_the_timeline():
-    plain, traced = run_prepared(PAIR, NODE, "sp"), c3sim.run(PAIR, node=NODE, strategy="sp", trace=True)
+    plain, traced = (
+        evaluate_run(PAIR, NODE, "sp"),
+        c3sim.run(PAIR, node=NODE, strategy="sp", trace=True),
+    )
     assert (plain.wall_s, plain.energy_j) == (traced.wall_s, traced.energy_j)
     assert plain.timeline is None and traced.timeline is not None
     assert traced.timeline.end == traced.wall_s

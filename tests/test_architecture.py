@@ -1,5 +1,6 @@
-"""Who may import whom. The arrows of the architecture point one way, and this reads the imports to see that
-they do."""
+"""Who may import whom. The arrows of the architecture point one way, and this reads the imports to
+see that they do.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ PACKAGE = ROOT / "c3sim"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FOLDERS = ("c3sim", "hwmodels", "workloads", "validation", "tests", "benchmarks", "examples")
 PYTHON = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
-LONGEST = 300  # lines: a page per idea
+LONGEST = 340  # lines: a page per idea
 
 
 def imports(path: Path) -> dict[str, bool]:
@@ -71,13 +72,13 @@ def outside(files: set[str], *places: str) -> set[str]:
 def test_this_test_sees_imports(tmp_path: Path) -> None:
     """It finds what it looks for: the reader of imports on a file that has every form of them."""
     file = PACKAGE / "processes" / "tasks.py"
-    assert "c3sim.processes.kernels.Kernel" in imports(file)
+    assert "c3sim.processes.kernels.kernel.Kernel" in imports(file)
     assert inside(importers("simpy"), "engine/fluid.py") == {"engine/fluid.py"}
     assert not any(name.startswith(".") for path in MODULES for name in imports(path))
 
 
 def test_simpy_is_known_to_engine_and_processes_and_to_who_makes_the_clock() -> None:
-    assert outside(importers("simpy"), "engine/", "processes/", "simulation.py") == set()
+    assert outside(importers("simpy"), "engine/", "processes/", "simulation/") == set()
 
 
 def test_engine_knows_no_gpu() -> None:
@@ -85,22 +86,30 @@ def test_engine_knows_no_gpu() -> None:
         "c3sim.models",
         "c3sim.processes",
         "c3sim.specs",
-        "c3sim.machine",
-        "c3sim.simulation",
-        "c3sim.units",
+        "c3sim.machine.machine",
+        "c3sim.simulation.simulate",
+        "c3sim.input.units",
     )
     assert inside(importers(*others), "engine/") == set()
 
 
 def test_models_never_know_the_clock() -> None:
-    others = ("c3sim.engine", "c3sim.processes", "c3sim.machine", "c3sim.simulation", "simpy")
+    others = (
+        "c3sim.engine",
+        "c3sim.processes",
+        "c3sim.machine.machine",
+        "c3sim.simulation.simulate",
+        "simpy",
+    )
     assert inside(importers(*others), "models/") == set()
 
 
 def test_sharing_is_numbers_only() -> None:
     standard = {"math", "operator", "fractions", "collections", "heapq", "typing"}
-    for name in ("sharing.py", "sharing_oracle.py"):
-        used = {module.split(".")[0] for module in imports(PACKAGE / "engine" / name)} - {"__future__"}
+    for name in ("sharing.py", "oracle.py"):
+        used = {module.split(".")[0] for module in imports(PACKAGE / "engine" / name)} - {
+            "__future__"
+        }
         assert used - standard <= {"c3sim"}, name
 
 
@@ -129,9 +138,7 @@ def test_nothing_imports_the_command_line() -> None:
 def test_heavy_libraries_are_imported_only_when_needed() -> None:
     """They cost more than a run does: the simulator itself loads none of them."""
     heavy = {"pandas", "matplotlib", "scipy", "pyarrow", "perfetto", "joblib", "rich", "typer"}
-    script = (
-        "import sys, c3sim.simulation, c3sim.loading; print(*{name.split('.')[0] for name in sys.modules})"
-    )
+    script = "import sys, c3sim.simulation.simulate, c3sim.input.loading; print(*{name.split('.')[0] for name in sys.modules})"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not heavy & set(run.stdout.split())
 

@@ -1,4 +1,5 @@
-"""Every example runs and prints what stands beside it. Numbers in examples are rounded, so the text is compared as it is.
+"""Every example runs and prints what stands beside it. Numbers in examples are rounded, so the text
+is compared as it is.
 
 When a model changes on purpose: ``python examples/refresh.py``, and read the difference.
 """

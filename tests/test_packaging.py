@@ -13,7 +13,9 @@ FOLDERS = {name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].ite
 
 
 def folder_of(package: str) -> Path:
-    """Where the sources of *package* lie: the longest mapped name it begins with, then its own folders."""
+    """Where the sources of *package* lie: the longest mapped name it begins with, then its own
+    folders.
+    """
     root = max((name for name in FOLDERS if f"{package}.".startswith(f"{name}.")), key=len)
     return FOLDERS[root].joinpath(*package[len(root) :].strip(".").split("."))
 
@@ -45,13 +47,21 @@ def test_every_data_file_is_shipped(package):
     patterns = SETUPTOOLS["package-data"][package]
     root = folder_of(package)
     shipped = {path for pattern in patterns for path in root.glob(pattern)}
-    data = {path for path in root.rglob("*") if path.is_file() and path.suffix in (".yaml", ".jsonl", ".md")}
+    data = {
+        path
+        for path in root.rglob("*")
+        if path.is_file() and path.suffix in (".yaml", ".jsonl", ".md")
+    }
     assert data <= shipped
 
 
 def test_every_part_of_the_page_is_shipped():
-    root = folder_of("c3sim.report")
-    shipped = {path for pattern in SETUPTOOLS["package-data"]["c3sim.report"] for path in root.glob(pattern)}
+    root = folder_of("c3sim.output.page")
+    shipped = {
+        path
+        for pattern in SETUPTOOLS["package-data"]["c3sim.output.page"]
+        for path in root.glob(pattern)
+    }
     parts = {path for path in (root / "parts").rglob("*") if path.is_file()}
     assert parts == shipped and {path.suffix for path in parts} == {".html", ".css", ".js"}
 

@@ -1,18 +1,23 @@
-"""The predictions that were written down before the measurement are those of the runs that were measured."""
+"""The predictions that were written down before the measurement are those of the runs that were
+measured.
+"""
 
 import json
 from pathlib import Path
 
-from c3sim.validation.record_files import load
+from c3sim.validation.compare.record_files import load
 
 FOLDER = Path(__file__).parent.parent / "docs" / "predictions"
 
 
 def test_every_c3_run_on_two_h200_was_predicted():
     lines = [
-        json.loads(line) for line in (FOLDER / "h200-2-c3.jsonl").read_text(encoding="utf-8").splitlines()
+        json.loads(line)
+        for line in (FOLDER / "h200-2-c3.jsonl").read_text(encoding="utf-8").splitlines()
     ]
-    predicted = {(line["step"].startswith("c3_partition"), line["workload"]): line for line in lines}
+    predicted = {
+        (line["step"].startswith("c3_partition"), line["workload"]): line for line in lines
+    }
     measured = {
         (record.suite == "h200_c3_partition", record.workload.name): record
         for record in load()

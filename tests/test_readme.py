@@ -1,4 +1,6 @@
-"""README.md keeps its promises: two set-up commands, the ones CI runs, pictures that exist, commands that parse."""
+"""README.md keeps its promises: two set-up commands, the ones CI runs, pictures that exist,
+commands that parse.
+"""
 
 import re
 import shlex

@@ -25,8 +25,6 @@ from c3sim.cli import (
 )
 from c3sim.cli.guard import Guarded
 
-__all__ = ["app"]
-
 app = typer.Typer(
     cls=Guarded,
     no_args_is_help=True,
@@ -47,10 +45,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def c3sim(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """What happens to a GEMM and a collective that run at the same time on the GPUs of a node, and why.
+    """What happens to a GEMM and a collective that run at the same time on the GPUs of a node, and
+    why.
 
     \b
     Examples:

@@ -11,35 +11,43 @@ from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json
 
 if TYPE_CHECKING:
-    from c3sim.validation.calibrate import Calibration
-
-__all__ = ["calibrate", "register"]
+    from c3sim.validation.fit.calibrate import Calibration
 
 Node = Annotated[
-    str, typer.Argument(metavar="NODE", help="Name or file of a node.", autocompletion=complete.nodes)
+    str,
+    typer.Argument(metavar="NODE", help="Name or file of a node.", autocompletion=complete.nodes),
 ]
 Data = Annotated[
     list[str] | None,
     typer.Option(
-        "--data", metavar="FILE|DIR", help="Records to fit to; may be repeated. Left out: the packaged ones."
+        "--data",
+        metavar="FILE|DIR",
+        help="Records to fit to; may be repeated. Left out: the packaged ones.",
     ),
 ]
-Only = Annotated[str, typer.Option("--only", metavar="SUITE", help="Only what is fitted to this suite.")]
-Write = Annotated[bool, typer.Option("--write", help="Put values and provenance into the files of the node.")]
+Only = Annotated[
+    str, typer.Option("--only", metavar="SUITE", help="Only what is fitted to this suite.")
+]
+Write = Annotated[
+    bool, typer.Option("--write", help="Put values and provenance into the files of the node.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    app.command("calibrate", short_help="A node's free parameters, fitted to isolated runs.")(calibrate)
+    app.command("calibrate", short_help="A node's free parameters, fitted to isolated runs.")(
+        calibrate
+    )
 
 
 def calibrate(
     node: Node, data: Data = None, only: Only = "", write: Write = False, as_json: Json = False
 ) -> None:
-    """Fit the free parameters of NODE, those that say 'fitted: SUITE', to calibration records of isolated runs.
+    """Fit the free parameters of NODE, those that say 'fitted: SUITE', to calibration records of
+    isolated runs.
 
-    Prints YAML with provenance on standard output, tables on standard error. Parameters that the data cannot tell
-    keep their value and interval. Records with role validation are never used.
+    Prints YAML with provenance on standard output, tables on standard error. Parameters that the
+    data cannot tell keep their value and interval. Records with role validation are never used.
 
     \b
     Examples:
@@ -49,20 +57,20 @@ def calibrate(
     """
     from datetime import UTC, datetime
 
-    from c3sim.validation.calibration_text import to_dict, to_yaml
+    from c3sim.validation.fit.calibration_text import to_dict, to_yaml
 
     found = _fit(node, data or [], only)
     date = datetime.now(UTC).date().isoformat()
     if as_json:
         emit_json(to_dict(found, date))
     else:
-        from c3sim.validation.calibration_table import print_calibration
+        from c3sim.validation.fit.calibration_table import print_calibration
 
         print_calibration(found)
         typer.echo(to_yaml(found, date), nl=False)
     if write:
         from c3sim.cli.emit import say
-        from c3sim.validation.calibration_write import write_calibration
+        from c3sim.validation.fit.calibration_write import write_calibration
 
         for file in write_calibration(found, node, date):
             say(f"written: {file}")
@@ -70,11 +78,13 @@ def calibrate(
 
 def _fit(node: str, data: list[str], only: str) -> Calibration:
     from c3sim.cli.progress import progress
-    from c3sim.validation.calibrate import calibrate as fit_groups
-    from c3sim.validation.record_files import load
+    from c3sim.validation.compare.record_files import load
+    from c3sim.validation.fit.calibrate import calibrate as fit_groups
 
     records = load(data)
     with progress() as tell:
-        done: Any = fit_groups(node, records, only, lambda what, number, total: tell("groups", number, total))
+        done: Any = fit_groups(
+            node, records, only, lambda what, number, total: tell("groups", number, total)
+        )
     found: Calibration = done
     return found

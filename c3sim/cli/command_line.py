@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 
-__all__ = ["command_line"]
-
 
 def command_line() -> str:
     """``c3sim`` and its arguments, quoted for a shell."""

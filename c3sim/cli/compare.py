@@ -10,8 +10,6 @@ from c3sim.cli import complete
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
 
-__all__ = ["compare"]
-
 
 def compare(
     workload: WorkloadName,
@@ -34,7 +32,7 @@ def compare(
       c3sim compare gemm-beside-all-gather
       c3sim compare llama3-70b-o --strategies base,sp,rp:32,conccl
       c3sim compare gemm-beside-all-gather --set gpu.memory_cache.capacity='512 MiB' --json
-    """  # fmt: skip
+    """
     changes = settings(set_)
     from c3sim.api import compare as run_all
 
@@ -42,10 +40,12 @@ def compare(
     if as_json:
         emit_json(
             {
-                "workload": results[0].workload, "node": results[0].node, "ideal_speedup": results[0].ideal_speedup,
+                "workload": results[0].workload,
+                "node": results[0].node,
+                "ideal_speedup": results[0].ideal_speedup,
                 "strategies": {result.strategy: result.to_dict() for result in results},
             }
-        )  # fmt: skip
+        )
     else:
         from c3sim.output.tables import print_compare
 

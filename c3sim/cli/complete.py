@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["charts", "kinds", "nodes", "results", "shown", "strategies", "strategy", "studies", "workloads"]
-
 
 def workloads(incomplete: str) -> list[str]:
     """Packaged workloads, and YAML files."""
@@ -39,7 +37,9 @@ def strategies(incomplete: str) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     given = before.split(",")
     found = [name for name in _beginning(last, _strategies()) if name not in given]
-    return [before + comma + name for name in found] + (_beginning(incomplete, ["all"]) if not comma else [])
+    return [before + comma + name for name in found] + (
+        _beginning(incomplete, ["all"]) if not comma else []
+    )
 
 
 def kinds(incomplete: str) -> list[str]:
@@ -49,7 +49,7 @@ def kinds(incomplete: str) -> list[str]:
 
 def charts(incomplete: str) -> list[str]:
     """Kinds of picture."""
-    from c3sim.charts.kind import KINDS
+    from c3sim.output.pictures.kind import KINDS
 
     return _beginning(incomplete, KINDS)
 
@@ -61,7 +61,7 @@ def results(incomplete: str) -> list[str]:
 
 def _names(*kinds: Any) -> Callable[[str], list[str]]:
     from c3sim.errors import C3simError
-    from c3sim.library import names
+    from c3sim.input.library import names
 
     def found(incomplete: str) -> list[str]:
         try:
@@ -74,7 +74,7 @@ def _names(*kinds: Any) -> Callable[[str], list[str]]:
 
 
 def _strategies() -> tuple[str, ...]:
-    from c3sim.strategies import STRATEGIES
+    from c3sim.strategies.table import STRATEGIES
 
     return tuple(STRATEGIES)
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import typer
 
-__all__ = ["emit_json", "say"]
-
 
 def emit_json(data: Any) -> None:
     """*data* as one JSON document on standard output."""

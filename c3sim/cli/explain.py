@@ -5,8 +5,6 @@ from __future__ import annotations
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, StrategyName, WorkloadName, settings
 
-__all__ = ["explain"]
-
 
 def explain(
     workload: WorkloadName,
@@ -17,8 +15,8 @@ def explain(
 ) -> None:
     """Split the slowdown of each task of WORKLOAD by cause.
 
-    The run is repeated with one kind of sharing taken away at a time; what a task gains is that cause's share. What
-    is left over is interaction between causes.
+    The run is repeated with one kind of sharing taken away at a time; what a task gains is that
+    cause's share. What is left over is interaction between causes.
 
     \b
     Examples:

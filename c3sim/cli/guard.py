@@ -1,4 +1,6 @@
-"""How a command ends: an error of the input is its one line and exit code 2, an interrupt one line and 130."""
+"""How a command ends: an error of the input is its one line and exit code 2, an interrupt one line
+and 130.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,6 @@ import typer
 from typer.core import TyperGroup
 
 from c3sim.errors import C3simError
-
-__all__ = ["BAD_INPUT", "INTERRUPTED", "Guarded"]
 
 BAD_INPUT, INTERRUPTED, FAILED = 2, 130, 1
 

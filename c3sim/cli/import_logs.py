@@ -10,9 +10,9 @@ import typer
 from c3sim.cli.emit import emit_json, say
 from c3sim.errors import C3simError, InputError, InputErrors
 
-__all__ = ["import_logs", "register"]
-
-Results = list[tuple[Path, Any]]  # ImportResult, of a package that is imported only when it is needed
+Results = list[
+    tuple[Path, Any]
+]  # ImportResult, of a package that is imported only when it is needed
 
 COMPLETE, PARTIAL, NOTHING = 0, 1, 2
 
@@ -25,7 +25,10 @@ def register(app: typer.Typer) -> None:
 def import_logs(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Logs; .gz is unpacked.")],
     node: Annotated[
-        str, typer.Option("--node", metavar="NODE", help="The node they were measured on; never guessed.")
+        str,
+        typer.Option(
+            "--node", metavar="NODE", help="The node they were measured on; never guessed."
+        ),
     ],
     format: Annotated[str, typer.Option("--format", help="auto, or one of those below.")] = "auto",
     role: Annotated[
@@ -37,12 +40,16 @@ def import_logs(
     assume: Annotated[
         list[str] | None,
         typer.Option(
-            "--assume", metavar="KEY=VALUE", help="What a log lacks: op, size, dtype, m, n, k, gpus."
+            "--assume",
+            metavar="KEY=VALUE",
+            help="What a log lacks: op, size, dtype, m, n, k, gpus.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the records (replaces it). Else: printed."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the records (replaces it). Else: printed."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of lines.")
@@ -122,11 +129,18 @@ def _deliver(results: Results, out: Path | None, as_json: bool, code: int) -> No
         write_text(out, lines)
     if as_json:
         shown = [_summary(file, result) for file, result in results]
-        emit_json({"files": shown, "records": records, "out": str(out) if out else None, "exit_code": code})
+        emit_json(
+            {
+                "files": shown,
+                "records": records,
+                "out": str(out) if out else None,
+                "exit_code": code,
+            }
+        )
     elif out is None:
         typer.echo(lines, nl=False)
     if not as_json:
-        from c3sim.validation.importers.summary import kernel_lines
+        from c3sim.validation.importers.traces.summary import kernel_lines
 
         for _, result in results:
             for line in kernel_lines(result):
@@ -138,6 +152,11 @@ def _summary(file: Path, result: Any) -> dict[str, Any]:
 
     kernels = [{**asdict(kernel), "slowdown": kernel.slowdown} for kernel in result.kernels]
     return {
-        "file": str(file), "format": result.format, "records": len(result.records), "partial": result.partial,
-        "warnings": list(result.warnings), "kernels": kernels, "overlaps": [asdict(each) for each in result.overlaps],
-    }  # fmt: skip
+        "file": str(file),
+        "format": result.format,
+        "records": len(result.records),
+        "partial": result.partial,
+        "warnings": list(result.warnings),
+        "kernels": kernels,
+        "overlaps": [asdict(each) for each in result.overlaps],
+    }

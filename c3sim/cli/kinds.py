@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["check_study", "kind_of"]
-
-_KINDS: tuple[Literal["node", "workload", "study", "model"], ...] = ("node", "workload", "study", "model")
+_KINDS: tuple[Literal["node", "workload", "study", "model"], ...] = (
+    "node",
+    "workload",
+    "study",
+    "model",
+)
 _SIGNS = {
     "tasks": "workload",
     "scenarios": "study",
@@ -23,10 +26,10 @@ _SIGNS = {
 
 def kind_of(name: str) -> str:
     """What *name* is. Raises InputError: nothing of that name, with the nearest one."""
-    from c3sim import library
     from c3sim.errors import InputError
-    from c3sim.hints import unknown
-    from c3sim.strategies import STRATEGIES
+    from c3sim.input import library
+    from c3sim.input.hints import unknown
+    from c3sim.strategies.table import STRATEGIES
 
     for kind in _KINDS:
         if name in library.names(kind):
@@ -41,10 +44,14 @@ def kind_of(name: str) -> str:
 
 def check_study(name: str) -> None:
     """Raises InputError for the name of something else than a study, which says what to do with it."""
-    from c3sim import library
     from c3sim.errors import InputError
+    from c3sim.input import library
 
-    use = {"workload": "'c3sim run' runs it", "node": "give it with --node", "model": "'c3sim show' shows it"}
+    use = {
+        "workload": "'c3sim run' runs it",
+        "node": "give it with --node",
+        "model": "'c3sim show' shows it",
+    }
     if name not in library.names("study"):
         for kind in ("workload", "node", "model"):
             if name in library.names(kind):
@@ -54,8 +61,8 @@ def check_study(name: str) -> None:
 
 def _kind_of_file(path: Path) -> str:
     from c3sim.errors import InputError, InputErrors
-    from c3sim.loading import display, read_text
-    from c3sim.yaml_nodes import read_yaml
+    from c3sim.input.loading import display, read_text
+    from c3sim.input.yaml_nodes import read_yaml
 
     errors: list[InputError] = []
     root = read_yaml(read_text(path), display(path), errors)
@@ -66,6 +73,8 @@ def _kind_of_file(path: Path) -> str:
     if not found:
         wanted = ", ".join(f"{key} ({kind})" for key, kind in _SIGNS.items())
         raise InputError(
-            f"neither node, workload, study nor model; needs one of the fields {wanted}", "", display(path)
+            f"neither node, workload, study nor model; needs one of the fields {wanted}",
+            "",
+            display(path),
         )
     return found

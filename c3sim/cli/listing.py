@@ -9,15 +9,15 @@ import typer
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json
 
-__all__ = ["list_names"]
-
 Lists = Literal["nodes", "workloads", "studies", "models", "strategies"]
 
 
 def list_names(
     what: Annotated[
         Lists | None,
-        typer.Argument(metavar="[nodes|workloads|studies|models|strategies]", help="Left out: all of them."),
+        typer.Argument(
+            metavar="[nodes|workloads|studies|models|strategies]", help="Left out: all of them."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -45,10 +45,12 @@ def list_names(
 def _entries(name: str) -> list[dict[str, str]]:
     kind = _LISTS[name]
     if kind is None:
-        from c3sim.strategies import STRATEGIES
+        from c3sim.strategies.table import STRATEGIES
 
-        return [{"name": strategy, "description": entry.help} for strategy, entry in STRATEGIES.items()]
-    from c3sim.library import find, names
+        return [
+            {"name": strategy, "description": entry.help} for strategy, entry in STRATEGIES.items()
+        ]
+    from c3sim.input.library import find, names
 
     return [
         {"name": found, "description": _description(kind, found), "file": str(find(kind, found))}
@@ -59,7 +61,7 @@ def _entries(name: str) -> list[dict[str, str]]:
 def _description(kind: Any, name: str) -> str:
     """The file's own words; a file that does not load says so here and stops nobody."""
     from c3sim.errors import C3simError
-    from c3sim.loading import load_hardware, load_model, load_study, load_workload
+    from c3sim.input.loading import load_hardware, load_model, load_study, load_workload
 
     try:
         if kind == "node":
@@ -72,5 +74,9 @@ def _description(kind: Any, name: str) -> str:
 
 
 _LISTS: dict[str, Literal["node", "workload", "study", "model"] | None] = {
-    "nodes": "node", "workloads": "workload", "studies": "study", "models": "model", "strategies": None,
-}  # fmt: skip
+    "nodes": "node",
+    "workloads": "workload",
+    "studies": "study",
+    "models": "model",
+    "strategies": None,
+}

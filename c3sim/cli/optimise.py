@@ -14,27 +14,33 @@ from c3sim.cli.sweep import StudyName
 if TYPE_CHECKING:
     from c3sim.sweeps.search import Found
 
-__all__ = ["optimise", "register"]
-
 Trials = Annotated[
-    int | None, typer.Option("--trials", min=1, metavar="N", help="Designs to try. Left out: the study's.")
+    int | None,
+    typer.Option("--trials", min=1, metavar="N", help="Designs to try. Left out: the study's."),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, help="The same seed, the same designs. Left out: the study's.")
+    int | None,
+    typer.Option("--seed", min=0, help="The same seed, the same designs. Left out: the study's."),
 ]
 Out = Annotated[
     str | None,
-    typer.Option("--out", metavar="DIR", help="Write results.parquet and front.png to this folder."),
+    typer.Option(
+        "--out", metavar="DIR", help="Write results.parquet and front.png to this folder."
+    ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."),
+    typer.Option(
+        "--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."
+    ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    app.command("optimise", short_help="The best designs, and the front between objectives.")(optimise)
+    app.command("optimise", short_help="The best designs, and the front between objectives.")(
+        optimise
+    )
 
 
 def optimise(
@@ -47,10 +53,11 @@ def optimise(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Search the knobs of STUDY for its objectives: its section 'search' names both ('c3sim schema study').
+    """Search the knobs of STUDY for its objectives: its section 'search' names both ('c3sim schema
+    study').
 
-    Several objectives give a front: the designs that no other beats in all of them. Needs Optuna: pip install
-    'c3sim[explore]'.
+    Several objectives give a front: the designs that no other beats in all of them. Needs Optuna:
+    pip install 'c3sim[explore]'.
 
     \b
     Examples:
@@ -72,10 +79,17 @@ def optimise(
     if plot:
         check_picture(plot)
     if out and Path(out).exists() and not Path(out).is_dir():
-        raise InputError("is not a folder; allowed: a folder, or a path where one can be made", "--out", out)
+        raise InputError(
+            "is not a folder; allowed: a folder, or a path where one can be made", "--out", out
+        )
     with sweep_progress("designs") as tell:
         found = search(
-            study, node=_node(node), trials=trials, seed=seed, workers=Workers(jobs=jobs), watcher=tell
+            study,
+            node=_node(node),
+            trials=trials,
+            seed=seed,
+            workers=Workers(jobs=jobs),
+            watcher=tell,
         )
     _write(found, out, plot)
     from c3sim.output.search_tables import search_table, to_dict
@@ -91,8 +105,8 @@ def optimise(
 def _write(found: Found, out: str | None, plot: str | None) -> None:
     from tempfile import TemporaryDirectory
 
-    from c3sim.charts.draw import draw_results
-    from c3sim.charts.table import read_results
+    from c3sim.output.pictures.draw import draw_results
+    from c3sim.output.pictures.table import read_results
     from c3sim.sweeps.designs import write_designs
 
     kind = "pareto" if len(found.objectives) > 1 else "lines"

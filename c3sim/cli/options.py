@@ -10,8 +10,6 @@ import typer
 from c3sim.cli import complete
 from c3sim.errors import InputError
 
-__all__ = ["Json", "NodeName", "Plot", "Settings", "StrategyName", "WorkloadName", "settings"]
-
 WorkloadName = Annotated[
     str,
     typer.Argument(
@@ -23,24 +21,29 @@ WorkloadName = Annotated[
 NodeName = Annotated[
     str | None,
     typer.Option(
-        "--node", metavar="NODE", help="Name or file of a node. Left out: the workload's own.",
+        "--node",
+        metavar="NODE",
+        help="Name or file of a node. Left out: the workload's own.",
         autocompletion=complete.nodes,
     ),
-]  # fmt: skip
+]
 StrategyName = Annotated[
     str,
     typer.Option(
-        "--strategy", metavar="STRATEGY", help="One of 'c3sim list strategies'; rp:32 gives a number.",
+        "--strategy",
+        metavar="STRATEGY",
+        help="One of 'c3sim list strategies'; rp:32 gives a number.",
         autocompletion=complete.strategy,
     ),
-]  # fmt: skip
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="PATH=VALUE",
+        "--set",
+        metavar="PATH=VALUE",
         help="Set one value of node or workload, as in links.bandwidth='96 GB/s'; may be repeated.",
     ),
-]  # fmt: skip
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Plot = Annotated[
     str | None, typer.Option("--plot", metavar="FILE", help="Write a picture: .png, .svg or .pdf.")
@@ -54,9 +57,12 @@ def settings(given: Sequence[str] | None) -> dict[str, str]:
         path, equals, value = (part.strip() for part in text.partition("="))
         if not (path and equals and value):
             raise InputError(
-                f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16", "--set"
+                f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16",
+                "--set",
             )
         if path in found:
-            raise InputError(f"{path!r} is set twice, to {found[path]!r} and {value!r}; set it once", "--set")
+            raise InputError(
+                f"{path!r} is set twice, to {found[path]!r} and {value!r}; set it once", "--set"
+            )
         found[path] = value
     return found

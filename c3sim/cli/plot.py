@@ -10,9 +10,7 @@ from c3sim.cli import complete
 from c3sim.cli.emit import say
 
 if TYPE_CHECKING:
-    from c3sim.charts.table import ResultTable
-
-__all__ = ["plot", "register"]
+    from c3sim.output.pictures.table import ResultTable
 
 PAGES = (".html", ".htm")
 
@@ -26,42 +24,58 @@ def plot(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="results.parquet of a sweep, sensitivity.parquet, the folder of either, or JSON of a study.",
+            metavar="FILE",
+            help="results.parquet of a sweep, sensitivity.parquet, the folder of either, or JSON of a study.",
             autocompletion=complete.results,
         ),
     ],
     kind: Annotated[
         str | None,
         typer.Option(
-            "--kind", metavar="KIND", help="heatmap, pareto, lines or tornado. Left out: what suits the data.",
+            "--kind",
+            metavar="KIND",
+            help="heatmap, pareto, lines or tornado. Left out: what suits the data.",
             autocompletion=complete.charts,
         ),
     ] = None,
-    x: Annotated[str | None, typer.Option("--x", metavar="COLUMN", help="Along the picture.")] = None,
+    x: Annotated[
+        str | None, typer.Option("--x", metavar="COLUMN", help="Along the picture.")
+    ] = None,
     y: Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Up the picture.")] = None,
     value: Annotated[
-        str | None, typer.Option("--value", metavar="COLUMN", help="Colour of a heat map; output of a tornado.")
+        str | None,
+        typer.Option(
+            "--value", metavar="COLUMN", help="Colour of a heat map; output of a tornado."
+        ),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="COLUMN", help="A line or colour each; of a heat map, a panel each."),
+        typer.Option(
+            "--by", metavar="COLUMN", help="A line or colour each; of a heat map, a panel each."
+        ),
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            "--where", metavar="CONDITION",
+            "--where",
+            metavar="CONDITION",
             help="Only these points, as in strategy=sp,conccl or links.bandwidth>='60 GB/s'; may be repeated.",
         ),
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE", help="The picture: .png, .svg or .pdf; or .html, a page of all points. Left out: FILE.png here."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="The picture: .png, .svg or .pdf; or .html, a page of all points. Left out: FILE.png here.",
+        ),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Draw FILE, what a sweep, a search or a sensitivity study wrote.
 
-    Left out, the kind follows from the data: a tornado for a sensitivity study, a Pareto front where a search had several
-    objectives, lines where one axis varies, a heat map where more do. Columns are named as in 'c3sim show' and --set.
+    Left out, the kind follows from the data: a tornado for a sensitivity study, a Pareto front
+    where a search had several objectives, lines where one axis varies, a heat map where more do.
+    Columns are named as in 'c3sim show' and --set.
 
     \b
     Examples:
@@ -78,9 +92,9 @@ def plot(
 
     target = out or f"{Path(file).resolve().stem}.png"
     check_writable(target, (*SUFFIXES, *PAGES))
-    from c3sim.charts.draw import draw_results
-    from c3sim.charts.table import read_results
-    from c3sim.charts.where import select
+    from c3sim.output.pictures.draw import draw_results
+    from c3sim.output.pictures.table import read_results
+    from c3sim.output.pictures.where import select
 
     table = select(read_results(file), where or ())
     if target.lower().endswith(PAGES):
@@ -91,11 +105,13 @@ def plot(
 
 
 def _page(table: ResultTable, path: str, choices: dict[str, str | None]) -> None:
-    """The page of *table*; what a picture shows is chosen there, not here. Raises InputError for *choices* made."""
+    """The page of *table*; what a picture shows is chosen there, not here. Raises InputError for
+    *choices* made.
+    """
     from c3sim.cli.command_line import command_line
     from c3sim.cli.progress import progress
     from c3sim.errors import InputError
-    from c3sim.report import write_report
+    from c3sim.output.page import write_report
 
     for option, given in choices.items():
         if given is not None:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from c3sim.validation.probing.plan import Step
     from c3sim.validation.probing.step import Setting
 
-__all__ = ["register"]
-
 FAILED, INTERRUPTED = 1, 130
 
 probe = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)  # fmt: skip
+)
 
 CompilerKind = Annotated[
     str, typer.Option("--compiler", metavar="hipcc|nvcc", help="Left out: the one that is there.")
@@ -30,21 +30,28 @@ Arch = Annotated[
     str, typer.Option("--arch", metavar="ARCH", help="As in gfx942 or sm_90. Left out: these two.")
 ]
 BuildDir = Annotated[
-    Path | None, typer.Option("--build-dir", metavar="DIR", help="Left out: a folder of the user's cache.")
+    Path | None,
+    typer.Option("--build-dir", metavar="DIR", help="Left out: a folder of the user's cache."),
 ]
 Binary = Annotated[
-    str, typer.Option("--probe", metavar="FILE", help="A built probe. Left out: it is built first, once.")
+    str,
+    typer.Option(
+        "--probe", metavar="FILE", help="A built probe. Left out: it is built first, once."
+    ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    app.add_typer(probe, name="probe", short_help="Measure a machine: build and run the native harness.")
+    app.add_typer(
+        probe, name="probe", short_help="Measure a machine: build and run the native harness."
+    )
 
 
 @probe.callback()
 def about() -> None:
-    """Measure a machine with the native harness: records for 'c3sim calibrate' and 'c3sim validate'.
+    """Measure a machine with the native harness: records for 'c3sim calibrate' and 'c3sim
+    validate'.
 
     \b
     Examples:
@@ -71,7 +78,8 @@ def plans(as_json: Json = False) -> None:
 def build(
     compiler: CompilerKind = "", arch: Arch = "", build_dir: BuildDir = None, as_json: Json = False
 ) -> None:
-    """Compile the harness and print where it is; nothing to do when it was built from the same sources before.
+    """Compile the harness and print where it is; nothing to do when it was built from the same
+    sources before.
 
     \b
     Examples:
@@ -82,18 +90,30 @@ def build(
     if as_json:
         made = built.program
         emit_json(
-            {"probe": str(made.path), "compiler": made.compiler.path, "arch": made.compiler.arch, "version": made.version,
-             "cached": built.cached, "seconds": round(built.seconds, 2)}
-        )  # fmt: skip
+            {
+                "probe": str(made.path),
+                "compiler": made.compiler.path,
+                "arch": made.compiler.arch,
+                "version": made.version,
+                "cached": built.cached,
+                "seconds": round(built.seconds, 2),
+            }
+        )
     else:
         typer.echo(built.program.path)
 
 
 @probe.command("machine", short_help="What the machine says of itself.")
 def machine(
-    compiler: CompilerKind = "", arch: Arch = "", build_dir: BuildDir = None, binary: Binary = "", as_json: Json = False
-) -> None:  # fmt: skip
-    """Print the GPUs, driver, runtime and libraries as the harness sees them; exit code 1 where it cannot."""
+    compiler: CompilerKind = "",
+    arch: Arch = "",
+    build_dir: BuildDir = None,
+    binary: Binary = "",
+    as_json: Json = False,
+) -> None:
+    """Print the GPUs, driver, runtime and libraries as the harness sees them; exit code 1 where it
+    cannot.
+    """
     from c3sim.validation.probing.device import describe
     from c3sim.validation.probing.table import print_machine
 
@@ -113,33 +133,54 @@ def run(
         str, typer.Argument(metavar="PLAN|FILE.yaml", help="One of 'c3sim probe plans', or a file.")
     ],
     node: Annotated[
-        str, typer.Option("--node", metavar="NODE", help="The name that the records give the node; never guessed.")
+        str,
+        typer.Option(
+            "--node", metavar="NODE", help="The name that the records give the node; never guessed."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the records go.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the records go.")
+    ],
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="STEP", help="Only this step; may be repeated.")
+        list[str] | None,
+        typer.Option("--only", metavar="STEP", help="Only this step; may be repeated."),
     ] = None,
     skip: Annotated[
-        list[str] | None, typer.Option("--skip", metavar="STEP", help="Not this step; may be repeated.")
+        list[str] | None,
+        typer.Option("--skip", metavar="STEP", help="Not this step; may be repeated."),
     ] = None,
     binary: Binary = "",
     compiler: CompilerKind = "",
     arch: Arch = "",
     build_dir: BuildDir = None,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.001, metavar="S", help="Seconds per step.")] = 600.0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.001, metavar="S", help="Seconds per step.")
+    ] = 600.0,
     prefix: Annotated[
-        str, typer.Option("--prefix", help="In front of the suites' names, as in h200_: a node's 'fitted:' names them.")
+        str,
+        typer.Option(
+            "--prefix",
+            help="In front of the suites' names, as in h200_: a node's 'fitted:' names them.",
+        ),
     ] = "",
     source: Annotated[str, typer.Option("--source", help="Who and where, for the records.")] = "",
-    revision: Annotated[str, typer.Option("--revision", help="Left out: git's, or the version of c3sim.")] = "",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace records of an earlier run.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands; run and write nothing.")] = False,
+    revision: Annotated[
+        str, typer.Option("--revision", help="Left out: git's, or the version of c3sim.")
+    ] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace records of an earlier run.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the commands; run and write nothing.")
+    ] = False,
     as_json: Json = False,
-) -> None:  # fmt: skip
-    """Run the steps of a plan, one process each; what a step measured stays, whatever happens to it or to others.
+) -> None:
+    """Run the steps of a plan, one process each; what a step measured stays, whatever happens to it
+    or to others.
 
-    Each step leaves STEP.jsonl (records), STEP.log, and STEP.rejected for lines that are no records. For a repeat,
-    run the plan again into another folder: records of the same conditions have the same id.
+    Each step leaves STEP.jsonl (records), STEP.log, and STEP.rejected for lines that are no
+    records. For a repeat, run the plan again into another folder: records of the same conditions
+    have the same id.
 
     \b
     Exit code:
@@ -162,9 +203,13 @@ def run(
         prepare(steps, out, replace)
         program = _program(binary, compiler, arch, build_dir)
     setting = Setting(
-        probe=program, node=node, out=out, timeout=timeout, revision=revision or of_sources(),
+        probe=program,
+        node=node,
+        out=out,
+        timeout=timeout,
+        revision=revision or of_sources(),
         source=source or f"c3sim probe, plan {loaded.name}",
-    )  # fmt: skip
+    )
     if dry_run:
         _dry(steps, [command_of(step, setting) for step in steps], as_json)
     else:
@@ -176,8 +221,13 @@ def _dry(steps: list[Step], commands: list[list[str]], as_json: bool) -> None:
 
     if as_json:
         emit_json(
-            {"steps": [{"step": s.name, "gpus": s.gpus, "command": c} for s, c in zip(steps, commands, strict=True)]}
-        )  # fmt: skip
+            {
+                "steps": [
+                    {"step": s.name, "gpus": s.gpus, "command": c}
+                    for s, c in zip(steps, commands, strict=True)
+                ]
+            }
+        )
     else:
         for command in commands:
             typer.echo(shlex.join(command))
@@ -190,14 +240,22 @@ def _run(name: str, steps: list[Step], setting: Setting, as_json: bool) -> None:
 
     found = describe(setting.probe)
     if found.failure:
-        say(f"how many GPUs there are is not known, steps are tried anyway: probe machine: {found.failure}")
+        say(
+            f"how many GPUs there are is not known, steps are tried anyway: probe machine: {found.failure}"
+        )
     with watching(len(steps)) as watcher:
         outcomes = run_steps(steps, setting, found.gpus, watcher)
     if as_json:
         emit_json(
-            {"plan": name, "node": setting.node, "out": str(setting.out), "revision": setting.revision,
-             "machine": found.data or None, "steps": [to_dict(each) for each in outcomes]}
-        )  # fmt: skip
+            {
+                "plan": name,
+                "node": setting.node,
+                "out": str(setting.out),
+                "revision": setting.revision,
+                "machine": found.data or None,
+                "steps": [to_dict(each) for each in outcomes],
+            }
+        )
     else:
         from c3sim.validation.probing.table import print_outcomes
 
@@ -219,7 +277,9 @@ def _program(binary: str, compiler: str, arch: str, build_dir: Path | None) -> s
     path = Path(binary).absolute()
     if not path.is_file() or not os.access(path, os.X_OK):
         what = "is not executable" if path.is_file() else "does not exist"
-        raise InputError(f"{what}; must be a probe built with 'c3sim probe build'", "--probe", binary)
+        raise InputError(
+            f"{what}; must be a probe built with 'c3sim probe build'", "--probe", binary
+        )
     return str(path)
 
 

@@ -1,4 +1,6 @@
-"""What goes on while a plan runs: a bar where somebody looks at a terminal, a line per step elsewhere; standard error."""
+"""What goes on while a plan runs: a bar where somebody looks at a terminal, a line per step
+elsewhere; standard error.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
 
     from c3sim.validation.probing.plan import Step
     from c3sim.validation.probing.step import Outcome
-
-__all__ = ["Lines", "watching"]
 
 
 class Lines:
@@ -32,7 +32,9 @@ class Lines:
 
 
 class Bar(Lines):
-    """A bar over the steps, with the records so far and what the probe said last; ended steps scroll up above it."""
+    """A bar over the steps, with the records so far and what the probe said last; ended steps
+    scroll up above it.
+    """
 
     def __init__(self, bars: Progress, total: int) -> None:
         self.bars = bars
@@ -86,7 +88,10 @@ def watching(total: int) -> Iterator[Lines]:
 
         def render(self, task: object) -> Text:
             return Text(
-                getattr(task, "fields", {}).get("last", ""), style="dim", no_wrap=True, overflow="ellipsis"
+                getattr(task, "fields", {}).get("last", ""),
+                style="dim",
+                no_wrap=True,
+                overflow="ellipsis",
             )
 
     last = Last(table_column=Column(no_wrap=True, ratio=1))

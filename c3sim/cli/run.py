@@ -12,8 +12,6 @@ from c3sim.cli.options import Json, NodeName, Plot, Settings, StrategyName, Work
 if TYPE_CHECKING:
     from c3sim.sweeps.uncertainty import Band
 
-__all__ = ["run"]
-
 
 def run(
     workload: WorkloadName,
@@ -21,13 +19,15 @@ def run(
     strategy: StrategyName = "as_written",
     set_: Settings = None,
     trace: Annotated[
-        str | None, typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev.")
+        str | None,
+        typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev."),
     ] = None,
     plot: Plot = None,
     uncertainty: Annotated[
         bool,
         typer.Option(
-            "--uncertainty", help="The band that the intervals of the node's parameters leave; many runs."
+            "--uncertainty",
+            help="The band that the intervals of the node's parameters leave; many runs.",
         ),
     ] = False,
     samples: Annotated[int, typer.Option("--samples", min=2, help="Of --uncertainty.")] = 200,
@@ -50,7 +50,9 @@ def run(
     _check_files(trace, plot)
     from c3sim.api import run as simulate
 
-    result = simulate(workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot))
+    result = simulate(
+        workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
+    )
     if trace and result.timeline is not None:
         from c3sim.output.trace import write_perfetto
 
@@ -82,10 +84,10 @@ def _band(
     """What the prediction may be, given the intervals of the parameters that are not set by hand."""
     from dataclasses import replace
 
-    from c3sim.aliases import canonical
     from c3sim.api import prepare
     from c3sim.cli.sweep_progress import sweep_progress
-    from c3sim.loading import load_hardware, load_workload
+    from c3sim.input.aliases import canonical
+    from c3sim.input.loading import load_hardware, load_workload
     from c3sim.sweeps.uncertainty import uncertainty
 
     loaded = load_hardware(node or load_workload(workload).node)
@@ -93,7 +95,13 @@ def _band(
     but = {canonical(path) for path in changes}
     with sweep_progress("samples") as tell:
         return uncertainty(
-            plain, replace(loaded, node=on), strategy, samples=samples, seed=seed, but=but, watcher=tell
+            plain,
+            replace(loaded, node=on),
+            strategy,
+            samples=samples,
+            seed=seed,
+            but=but,
+            watcher=tell,
         )
 
 

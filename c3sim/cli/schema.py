@@ -9,14 +9,14 @@ import typer
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json
 
-__all__ = ["schema"]
-
 
 def schema(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", help="node, gpu, workload, study, model or record.", autocompletion=complete.kinds
+            metavar="KIND",
+            help="node, gpu, workload, study, model or record.",
+            autocompletion=complete.kinds,
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="As always: a schema is JSON.")] = False,
@@ -28,6 +28,6 @@ def schema(
       c3sim schema workload > workload.schema.json
       c3sim schema node
     """
-    from c3sim.schemas import json_schema
+    from c3sim.input.schemas import json_schema
 
     emit_json(json_schema(kind))

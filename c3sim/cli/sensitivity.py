@@ -12,36 +12,45 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json, NodeName, Settings, settings
 
 if TYPE_CHECKING:
-    from c3sim.loading import LoadedNode, LoadedStudy
+    from c3sim.input.loading import LoadedNode, LoadedStudy
     from c3sim.sweeps.sensitivity import Sensitivity
-
-__all__ = ["register", "sensitivity"]
 
 Target = Annotated[
     str,
     typer.Argument(
-        metavar="STUDY|WORKLOAD", help="Name or file of a study (the mean over its scenarios), or of a workload.",
+        metavar="STUDY|WORKLOAD",
+        help="Name or file of a study (the mean over its scenarios), or of a workload.",
         autocompletion=complete.shown,
     ),
-]  # fmt: skip
+]
 Strategy = Annotated[
     str | None,
     typer.Option(
-        "--strategy", metavar="STRATEGY", help="Left out: the study's first one; the workload as written.",
+        "--strategy",
+        metavar="STRATEGY",
+        help="Left out: the study's first one; the workload as written.",
         autocompletion=complete.strategy,
     ),
-]  # fmt: skip
+]
 Output = Annotated[
     str,
     typer.Option(
-        "--output", metavar="NAME", help="What is to be explained, as wall_s or tasks.gemm.slowdown."
+        "--output",
+        metavar="NAME",
+        help="What is to be explained, as wall_s or tasks.gemm.slowdown.",
     ),
 ]
 Samples = Annotated[
-    int, typer.Option("--samples", min=2, help="Of Sobol's scheme, a power of 2; runs: samples x (top + 2).")
+    int,
+    typer.Option(
+        "--samples", min=2, help="Of Sobol's scheme, a power of 2; runs: samples x (top + 2)."
+    ),
 ]
 Top = Annotated[
-    int, typer.Option("--top", min=0, help="Parameters that get Sobol indices: those that move it most.")
+    int,
+    typer.Option(
+        "--top", min=0, help="Parameters that get Sobol indices: those that move it most."
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same numbers.")]
 Out = Annotated[
@@ -54,7 +63,9 @@ Out = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."),
+    typer.Option(
+        "--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."
+    ),
 ]
 
 
@@ -76,10 +87,11 @@ def sensitivity(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Vary every parameter of the node within its interval: one at a time, by Sobol indices, and all together.
+    """Vary every parameter of the node within its interval: one at a time, by Sobol indices, and
+    all together.
 
-    Parameters are the numbers of the node file that have an interval ('c3sim show NODE'); of a fitted one, the 95 %
-    interval of its fit is used. Needs SALib: pip install 'c3sim[explore]'.
+    Parameters are the numbers of the node file that have an interval ('c3sim show NODE'); of a
+    fitted one, the 95 % interval of its fit is used. Needs SALib: pip install 'c3sim[explore]'.
 
     \b
     Examples:
@@ -103,14 +115,16 @@ def sensitivity(
     sampler = Sampler(setup=setup, strategy=chosen, workers=Workers(jobs=jobs))
     parameters = parameters_of(on, _canonical(changes))
     with sweep_progress("runs") as tell:
-        found = explore(sampler, parameters, output, samples=samples, top=top, seed=seed, watcher=tell)
+        found = explore(
+            sampler, parameters, output, samples=samples, top=top, seed=seed, watcher=tell
+        )
     if out:
         _write(found, loaded, on, Path(out))
     _show(found, target, on, as_json)
 
 
 def _canonical(changes: dict[str, str]) -> set[str]:
-    from c3sim.aliases import canonical
+    from c3sim.input.aliases import canonical
 
     return {canonical(path) for path in changes}
 
@@ -121,10 +135,10 @@ def _opened(
     """The target as a study, and its node with where its values come from."""
     from c3sim.cli.kinds import kind_of
     from c3sim.errors import InputError
-    from c3sim.loading import LoadedStudy, load_hardware, load_workload, open_study
-    from c3sim.paths import set_value
+    from c3sim.input.loading import LoadedStudy, load_hardware, load_workload, open_study
+    from c3sim.input.paths import set_value
     from c3sim.specs.study import Scenario, Study
-    from c3sim.strategies import STRATEGIES
+    from c3sim.strategies.table import STRATEGIES
 
     kind = kind_of(target)
     if kind == "study":
@@ -132,14 +146,17 @@ def _opened(
     elif kind == "workload":
         plain = load_workload(target)
         study = Study(
-            schema_version=1, name=plain.name, node=plain.node, strategies=(strategy or "as_written",),
+            schema_version=1,
+            name=plain.name,
+            node=plain.node,
+            strategies=(strategy or "as_written",),
             scenarios=(Scenario(name=plain.name, workload=target),),
-        )  # fmt: skip
+        )
         loaded = LoadedStudy(study=study)
     else:
         raise InputError(f"{target!r} is a {kind}; give a study or a workload")
     if strategy is not None and strategy.partition(":")[0] not in STRATEGIES:
-        from c3sim.hints import unknown
+        from c3sim.input.hints import unknown
 
         raise InputError(unknown("strategy", strategy, STRATEGIES), "--strategy")
     study = loaded.study
@@ -149,9 +166,13 @@ def _opened(
         first = load_workload(scenarios[0].workload or study.workload or target)
         for path, value in changes.items():
             set_value(on.node, first, path, value)  # a mistake is told as that of --set
-        changed = tuple(each.model_copy(update={"set": {**each.set, **changes}}) for each in scenarios)
+        changed = tuple(
+            each.model_copy(update={"set": {**each.set, **changes}}) for each in scenarios
+        )
         study = study.model_copy(update={"scenarios": changed})
-    return LoadedStudy(study=study, file=loaded.file, places=loaded.places), load_hardware(node or study.node)
+    return LoadedStudy(study=study, file=loaded.file, places=loaded.places), load_hardware(
+        node or study.node
+    )
 
 
 def _setup(loaded: LoadedStudy, on: LoadedNode, output: str) -> Any:
@@ -159,7 +180,7 @@ def _setup(loaded: LoadedStudy, on: LoadedNode, output: str) -> Any:
     from dataclasses import replace
 
     from c3sim.errors import InputError
-    from c3sim.loading import LoadedStudy
+    from c3sim.input.loading import LoadedStudy
     from c3sim.sweeps.outputs import output_names
     from c3sim.sweeps.setup import make_setup
 
@@ -181,18 +202,24 @@ def _check_out(out: str | None) -> None:
     from c3sim.errors import InputError
 
     if out and Path(out).exists() and not Path(out).is_dir():
-        raise InputError("is not a folder; allowed: a folder, or a path where one can be made", "--out", out)
+        raise InputError(
+            "is not a folder; allowed: a folder, or a path where one can be made", "--out", out
+        )
 
 
 def _write(found: Sensitivity, loaded: LoadedStudy, on: LoadedNode, folder: Path) -> None:
-    from c3sim.charts.draw import draw_results
-    from c3sim.charts.table import read_results
+    from c3sim.output.pictures.draw import draw_results
+    from c3sim.output.pictures.table import read_results
     from c3sim.sweeps.tornado import write_samples, write_tornado
 
     folder.mkdir(parents=True, exist_ok=True)
     write_tornado(found, loaded.study.name, on.node.name, folder / "sensitivity.parquet")
-    write_samples(found.band, found.strategy, loaded.study.name, on.node.name, folder / "samples.parquet")
-    draw_results(read_results(folder / "sensitivity.parquet"), folder / "tornado.png", value=found.output)
+    write_samples(
+        found.band, found.strategy, loaded.study.name, on.node.name, folder / "samples.parquet"
+    )
+    draw_results(
+        read_results(folder / "sensitivity.parquet"), folder / "tornado.png", value=found.output
+    )
     for name in ("sensitivity.parquet", "samples.parquet", "tornado.png"):
         say(f"wrote {folder / name}")
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from c3sim.cli.spec_values import Row
     from c3sim.specs.study import Values
 
-__all__ = ["show"]
-
 
 def show(
     name: Annotated[
@@ -40,9 +38,15 @@ def show(
       c3sim show mi300x-8
       c3sim show gemm-beside-all-gather
       c3sim show conccl --json
-    """  # fmt: skip
+    """
     kind = kind_of(name)
-    makers = {"node": _node, "workload": _workload, "study": _study, "model": _model, "strategy": _strategy}
+    makers = {
+        "node": _node,
+        "workload": _workload,
+        "study": _study,
+        "model": _model,
+        "strategy": _strategy,
+    }
     data, parts = makers[kind](name)
     if as_json:
         emit_json({"kind": kind, **data})
@@ -55,18 +59,22 @@ def show(
 
 def _node(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.cli.spec_values import node_rows
-    from c3sim.loading import load_hardware
+    from c3sim.input.loading import load_hardware
 
     loaded = load_hardware(name)
     rows = node_rows(loaded)
     node = loaded.node
-    data = {"name": node.name, "description": node.description, "values": [row.to_dict() for row in rows]}
+    data = {
+        "name": node.name,
+        "description": node.description,
+        "values": [row.to_dict() for row in rows],
+    }
     return data, [node.description, _table(rows, sourced=True)]
 
 
 def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.cli.spec_values import workload_rows
-    from c3sim.loading import load_hardware, open_workload
+    from c3sim.input.loading import load_hardware, open_workload
 
     loaded = open_workload(name)
     plain = loaded.workload
@@ -84,7 +92,7 @@ def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.loading import load_study
+    from c3sim.input.loading import load_study
     from c3sim.output.layout import add_row, make_table
 
     study = load_study(name)
@@ -94,7 +102,8 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
         changes = ", ".join(f"{path}={value}" for path, value in scenario.set.items())
         add_row(table, scenario.name, scenario.label, changes)
     axes = "\n".join(
-        _axis("axis", study.axes) + [line for entry in study.linked for line in _axis("linked", entry)]
+        _axis("axis", study.axes)
+        + [line for entry in study.linked for line in _axis("linked", entry)]
     )
     limits = "\n".join(f"constraint {text}" for text in study.constraints)
     costs = "\n".join(f"cost {name} = {text}" for name, text in study.costs.items())
@@ -137,10 +146,10 @@ def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
 
 
 def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.loading import load_model
+    from c3sim.input.loading import load_model
+    from c3sim.input.shapes import fields_of
     from c3sim.output.layout import add_row, make_table
     from c3sim.output.text import size
-    from c3sim.shapes import fields_of
 
     model = load_model(name)
     data = model.model_dump(mode="json", by_alias=True)
@@ -154,7 +163,7 @@ def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.strategies import STRATEGIES
+    from c3sim.strategies.table import STRATEGIES
 
     found = STRATEGIES[name]
     return {"name": name, "description": found.help, "takes_a_number": found.numbered}, [found.help]
@@ -163,7 +172,9 @@ def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
 def _table(rows: list[Row], *, sourced: bool) -> Any:
     from c3sim.output.layout import add_row, make_table
 
-    table = make_table(["path", "value", "interval", "source"] if sourced else ["path", "value", "from"], [])
+    table = make_table(
+        ["path", "value", "interval", "source"] if sourced else ["path", "value", "from"], []
+    )
     for row in rows:
         remarks = (row.source, f"fitted on {row.fitted}" if row.fitted else "", row.note)
         kind = "estimate: " if row.estimate and not row.source.startswith("estimate") else ""

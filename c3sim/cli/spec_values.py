@@ -1,19 +1,19 @@
-"""Every value of a node or workload as a row: path, value with its unit, and where it comes from. Pure."""
+"""Every value of a node or workload as a row: path, value with its unit, and where it comes from.
+Pure.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from c3sim.conform import Leaf
-from c3sim.loading import LoadedNode, LoadedWorkload
+from c3sim.input.conform import Leaf
+from c3sim.input.loading import LoadedNode, LoadedWorkload
+from c3sim.input.paths import get_value, paths_of, unit_of
+from c3sim.input.yaml_nodes import join
 from c3sim.output.text import size, time_unit
-from c3sim.paths import get_value, paths_of, unit_of
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-from c3sim.yaml_nodes import join
-
-__all__ = ["Row", "node_rows", "workload_rows"]
 
 _ANY_WORKLOAD: Any = {"schema": 1, "name": "any", "tasks": {"any": {"kind": "host", "time": 0.0}}}
 _IN_FILE = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
@@ -43,10 +43,13 @@ def node_rows(loaded: LoadedNode) -> list[Row]:
     """All values of a node, its GPU's included, in the order of the files."""
     workload = Workload.model_validate(_ANY_WORKLOAD)
     paths = [
-        path for path in paths_of(loaded.node, workload) if path.split(".")[0] not in (*_IN_FILE, "workload")
+        path
+        for path in paths_of(loaded.node, workload)
+        if path.split(".")[0] not in (*_IN_FILE, "workload")
     ]
     return [
-        _node_row(path, get_value(loaded.node, workload, path), loaded.provenance.get(path)) for path in paths
+        _node_row(path, get_value(loaded.node, workload, path), loaded.provenance.get(path))
+        for path in paths
     ]
 
 
@@ -55,10 +58,17 @@ def _node_row(path: str, value: Any, leaf: Leaf | None) -> Row:
         return Row(path=path, value=_plain(value), text=_written(value, ""), source="")
     ends = leaf.interval
     return Row(
-        path=path, value=_plain(value), text=leaf.text, unit=leaf.unit, source=leaf.source, interval=ends,
+        path=path,
+        value=_plain(value),
+        text=leaf.text,
+        unit=leaf.unit,
+        source=leaf.source,
+        interval=ends,
         interval_text=" to ".join(_like(end, leaf) for end in ends) if ends else "",
-        fitted=leaf.fitted, estimate=leaf.estimate, note=leaf.note,
-    )  # fmt: skip
+        fitted=leaf.fitted,
+        estimate=leaf.estimate,
+        note=leaf.note,
+    )
 
 
 def workload_rows(loaded: LoadedWorkload, node: Node) -> list[Row]:
@@ -74,7 +84,11 @@ def workload_rows(loaded: LoadedWorkload, node: Node) -> list[Row]:
             where = join(where, step)
         line = loaded.places.get(where)
         source = f"line {line}" if line else "default"
-        rows.append(Row(path=path, value=_plain(value), text=_written(value, unit), unit=unit, source=source))
+        rows.append(
+            Row(
+                path=path, value=_plain(value), text=_written(value, unit), unit=unit, source=source
+            )
+        )
     return rows
 
 

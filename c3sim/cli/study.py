@@ -14,8 +14,6 @@ from c3sim.cli.options import Json, NodeName, Plot, settings
 if TYPE_CHECKING:
     from c3sim.specs.study import Study
 
-__all__ = ["study"]
-
 DRAWN = {"c3", "c3_variants", "dma_variants", "kv_fetch"}  # outputs that have a picture
 
 
@@ -41,18 +39,23 @@ def study(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", metavar="DIR", help="Write table (.txt), data (.json) and picture (.png) to this folder."
+            "--out",
+            metavar="DIR",
+            help="Write table (.txt), data (.json) and picture (.png) to this folder.",
         ),
     ] = None,
     band: Annotated[
         bool,
         typer.Option(
-            "--band/--no-band", help="How much the means owe to the choice of scenarios; takes longer."
+            "--band/--no-band",
+            help="How much the means owe to the choice of scenarios; takes longer.",
         ),
     ] = True,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."),
+        typer.Option(
+            "--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -68,7 +71,7 @@ def study(
       c3sim study c3-latte --out results
       c3sim study my-sweep.yaml --jobs 2
     """
-    from c3sim.loading import load_study
+    from c3sim.input.loading import load_study
 
     values = settings(set_)
     loaded = load_study(name)

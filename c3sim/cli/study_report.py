@@ -1,4 +1,6 @@
-"""What a study prints: scenarios, isolated behaviour, strategies beside published figures; or plain rows."""
+"""What a study prints: scenarios, isolated behaviour, strategies beside published figures; or plain
+rows.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,6 @@ from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.study_tables import scenario_table, study_table
 from c3sim.output.text import MISSING, figures, percent, times
 from c3sim.output.variant_tables import variant_parts
-
-__all__ = ["report", "report_text"]
 
 _FLAGS = {"Q": "quoted", "S": "second-hand"}
 _UNITS = {"1": ("%", 100.0), "x": ("x", 1.0)}  # how figures of that unit are shown
@@ -64,7 +64,9 @@ def _characterisation(study: Mapping[str, Any]) -> Any:
 
 
 def _remarks(study: Mapping[str, Any]) -> Any:
-    """Lines under the strategies: published speedups, the heuristics' loss, what the study is checked against."""
+    """Lines under the strategies: published speedups, the heuristics' loss, what the study is
+    checked against.
+    """
     lines, published = [], study.get("published") or {}
     for key, words in (("mean_speedup", "mean speedup"), ("max_speedup", "largest speedup")):
         for name, theirs in (published.get(key) or {}).items():

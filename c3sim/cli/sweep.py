@@ -1,4 +1,6 @@
-"""``c3sim sweep``: every point of a study, over processes, into a folder that a later start can go on with."""
+"""``c3sim sweep``: every point of a study, over processes, into a folder that a later start can go
+on with.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +16,28 @@ from c3sim.cli.options import Json, NodeName
 if TYPE_CHECKING:
     from c3sim.sweeps.sweep import Swept
 
-__all__ = ["StudyName", "register", "sweep"]
-
 FAILED = 1
 StudyName = Annotated[
     str,
     typer.Argument(
-        metavar="STUDY", help="Name of a study, or path of its YAML file.", autocompletion=complete.studies
+        metavar="STUDY",
+        help="Name of a study, or path of its YAML file.",
+        autocompletion=complete.studies,
     ),
 ]
 Out = Annotated[
     str | None,
     typer.Option(
-        "--out", metavar="DIR", help="Folder of the results. Left out: sweep-NAME, NAME being the study's."
+        "--out",
+        metavar="DIR",
+        help="Folder of the results. Left out: sweep-NAME, NAME being the study's.",
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."),
+    typer.Option(
+        "--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."
+    ),
 ]
 Backend = Annotated[
     Literal["loky", "dask"],
@@ -50,7 +56,9 @@ Resume = Annotated[
 ]
 Report = Annotated[
     str | None,
-    typer.Option("--report", metavar="FILE.html", help="Write a page to look at, interactive and offline."),
+    typer.Option(
+        "--report", metavar="FILE.html", help="Write a page to look at, interactive and offline."
+    ),
 ]
 
 
@@ -72,8 +80,8 @@ def sweep(
 ) -> None:
     """Run every point of STUDY: scenarios, crossed with its axes, under each of its strategies.
 
-    Results are kept as they come; when the command is interrupted or killed, the same command goes on from there.
-    A point that fails is recorded with its error, and the others go on.
+    Results are kept as they come; when the command is interrupted or killed, the same command goes
+    on from there. A point that fails is recorded with its error, and the others go on.
 
     \b
     Examples:
@@ -95,7 +103,9 @@ def sweep(
     workers = Workers(jobs=jobs, backend=backend, scheduler=scheduler)
     try:
         with sweep_progress("points") as tell:
-            swept = run_sweep(study, out, node=_node(node), workers=workers, fresh=not resume, watcher=tell)
+            swept = run_sweep(
+                study, out, node=_node(node), workers=workers, fresh=not resume, watcher=tell
+            )
     except Interrupted as stopped:
         say(f"c3sim: {stopped}")
         raise typer.Exit(INTERRUPTED) from None
@@ -107,7 +117,7 @@ def sweep(
 
 
 def _node(name: str | None) -> Any:
-    from c3sim.loading import load_hardware
+    from c3sim.input.loading import load_hardware
 
     return None if name is None else load_hardware(name).node
 
@@ -115,7 +125,7 @@ def _node(name: str | None) -> Any:
 def _write_page(swept: Swept, path: str, jobs: int | None) -> None:
     from c3sim.cli.command_line import command_line
     from c3sim.cli.progress import progress
-    from c3sim.report import write_report
+    from c3sim.output.page import write_report
 
     with progress() as tell:
         write_report(swept.folder, path, command=command_line(), jobs=jobs, tell=tell)

@@ -1,4 +1,6 @@
-"""The bar of long work over many points: how many, how fast, how long still; on standard error, where somebody looks."""
+"""The bar of long work over many points: how many, how fast, how long still; on standard error,
+where somebody looks.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ if TYPE_CHECKING:
     from rich.progress import Task
     from rich.text import Text
 
-__all__ = ["Stages", "sweep_progress"]
-
 TRUSTED = 1.0  # seconds from the start of a stage; a rate over less says nothing
 
 
 class Stages:
-    """Adds up the stages of a study: each begins with none done, and its points come on top of those before."""
+    """Adds up the stages of a study: each begins with none done, and its points come on top of
+    those before.
+    """
 
     def __init__(self) -> None:
         self.before = [0, 0, 0]  # done, total, failed of the stages that are over
@@ -62,14 +64,22 @@ def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
         """Time left at that rate."""
 
         def render(self, task: Task) -> Text:
-            return Text("-:--:--", style="progress.remaining") if early(task) else super().render(task)
+            return (
+                Text("-:--:--", style="progress.remaining") if early(task) else super().render(task)
+            )
 
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), Remaining(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        Remaining(),
         TextColumn("{task.fields[failed]}"),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
         bar = bars.add_task(what, total=None, failed="")
 
         def tell(done: int, total: int, failed: int = 0) -> None:
@@ -78,7 +88,11 @@ def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
             if begins:
                 began[0] = bars.get_time()
             if first:
-                bars.reset(bar, total=total, completed=done)  # what was found there is no part of the rate
-            bars.update(bar, total=total, completed=done, failed=f"{failed} failed" if failed else "")
+                bars.reset(
+                    bar, total=total, completed=done
+                )  # what was found there is no part of the rate
+            bars.update(
+                bar, total=total, completed=done, failed=f"{failed} failed" if failed else ""
+            )
 
         yield tell

@@ -10,23 +10,27 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json, NodeName, Settings, settings
 
 if TYPE_CHECKING:
-    from c3sim.validation.verdict import Verdict
-
-__all__ = ["register", "validate"]
+    from c3sim.validation.compare.verdict import Verdict
 
 BOUND_MISSED = 1
 
 Files = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[FILE|DIR]...", help="Record files, or folders of them. Left out: the packaged records."
+        metavar="[FILE|DIR]...",
+        help="Record files, or folders of them. Left out: the packaged records.",
     ),
 ]
-Report = Annotated[str | None, typer.Option("--report", metavar="FILE.html", help="Write a page to look at.")]
-BoundsFile = Annotated[
-    str | None, typer.Option("--bounds", metavar="FILE", help="Bounds other than the packaged ones.")
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="FILE.html", help="Write a page to look at.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=0, help="Processes; 0 for as many as there are cores.")]
+BoundsFile = Annotated[
+    str | None,
+    typer.Option("--bounds", metavar="FILE", help="Bounds other than the packaged ones."),
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=0, help="Processes; 0 for as many as there are cores.")
+]
 Worst = Annotated[
     int, typer.Option("--worst", min=0, help="Worst cases to explain, of each suite and metric.")
 ]
@@ -49,8 +53,9 @@ def validate(
 ) -> None:
     """Predict every measurement record and compare; exit code 1 when a bound is missed.
 
-    A record is one JSON line ('c3sim schema record'); suites without a bound are reported and pass. Lines with one id
-    are repeats of one measurement: compared once, by their mean, with the spread between them beside the error.
+    A record is one JSON line ('c3sim schema record'); suites without a bound are reported and pass.
+    Lines with one id are repeats of one measurement: compared once, by their mean, with the spread
+    between them beside the error.
 
     \b
     Examples:
@@ -72,15 +77,15 @@ def validate(
 
 def _show(verdict: Verdict, report: str | None, worst: int, as_json: bool) -> None:
     if report is not None:
-        from c3sim.validation.report import write_report
+        from c3sim.validation.pages import write_report
 
         write_report(verdict, report)
     if as_json:
-        from c3sim.validation.explain_case import worst_explained
+        from c3sim.validation.compare.explain_case import worst_explained
 
         emit_json(verdict.to_dict(worst_explained(verdict, worst)))
     else:
-        from c3sim.validation.verdict_table import print_verdict
+        from c3sim.validation.pages.verdict_table import print_verdict
 
         print_verdict(verdict, worst)
 
@@ -89,11 +94,11 @@ def _judge(
     files: list[str], node: str | None, changes: dict[str, str], bounds: str | None, jobs: int
 ) -> Verdict:
     from c3sim.cli.progress import progress
-    from c3sim.validation.bounds import FILE, load_bounds
-    from c3sim.validation.nodes import nodes_for
-    from c3sim.validation.record_files import load
-    from c3sim.validation.repeats import merge
-    from c3sim.validation.verdict import validate as judge
+    from c3sim.validation.compare.bounds import FILE, load_bounds
+    from c3sim.validation.compare.nodes import nodes_for
+    from c3sim.validation.compare.record_files import load
+    from c3sim.validation.compare.repeats import merge
+    from c3sim.validation.compare.verdict import validate as judge
 
     limits = load_bounds(bounds or FILE)
     records = load(files)

@@ -1,4 +1,5 @@
-"""SimPy's clock, which also knows what proceeds between its events: flows that end, and rates that must be solved first.
+"""SimPy's clock, which also knows what proceeds between its events: flows that end, and rates that
+must be solved first.
 
 A flow's end moves whenever another comes or goes. As an event of SimPy it would be scheduled anew each time, and what was
 scheduled before would stay in the queue, to be popped in vain. So the clock asks instead: what comes next is the earlier of
@@ -6,7 +7,8 @@ the first event in the queue and the earliest end of a flow.
 
 Order of what happens at one instant:
 
-1. the events in the queue, in SimPy's order (priority, then who was scheduled first), with all that they schedule for now;
+1. the events in the queue, in SimPy's order (priority, then who was scheduled first), with all that
+they schedule for now;
 2. the ends of flows that are due, all at once, whatever they schedule for now coming next (1);
 3. when nothing of either is left, rates are solved, once for all that came and went.
 
@@ -21,8 +23,6 @@ import math
 from typing import Protocol
 
 import simpy
-
-__all__ = ["Clock", "Proceeding"]
 
 
 class Proceeding(Protocol):
@@ -48,7 +48,9 @@ class Nothing:
 
 
 class Clock(simpy.Environment):
-    """A `simpy.Environment` with flows: everything that SimPy does with an environment it does with this."""
+    """A `simpy.Environment` with flows: everything that SimPy does with an environment it does with
+    this.
+    """
 
     def __init__(self, initial_time: float = 0.0):
         super().__init__(initial_time)
@@ -57,7 +59,9 @@ class Clock(simpy.Environment):
     def attach(self, proceeding: Proceeding) -> None:
         """Ask *proceeding* from now on. Raises ValueError where somebody is asked already."""
         if not isinstance(self.proceeding, Nothing):
-            raise ValueError("this clock has flows already; each fluid layer needs a clock of its own")
+            raise ValueError(
+                "this clock has flows already; each fluid layer needs a clock of its own"
+            )
         self.proceeding = proceeding
 
     def peek(self) -> float:
@@ -66,13 +70,17 @@ class Clock(simpy.Environment):
         return self._now if proceeding.changed else min(super().peek(), proceeding.due)
 
     def step(self) -> None:
-        """Process the next event, or the next ends of flows. Raises `simpy.core.EmptySchedule` if nothing is left."""
+        """Process the next event, or the next ends of flows. Raises `simpy.core.EmptySchedule` if
+        nothing is left.
+        """
         queue, proceeding = self._queue, self.proceeding
         scheduled = queue[0][0] if queue else math.inf
         over = proceeding.changed and scheduled > self._now and proceeding.due > self._now
         if over:  # nothing else is left to happen now
             proceeding.solve()
-            scheduled = queue[0][0] if queue else math.inf  # whoever is asked for a state may schedule more
+            scheduled = (
+                queue[0][0] if queue else math.inf
+            )  # whoever is asked for a state may schedule more
         if proceeding.due < scheduled:
             self._now = proceeding.due
             proceeding.end()

@@ -1,4 +1,6 @@
-"""What proceeds: a flow, the rules its surroundings follow, and who may look on. This module knows no GPU word."""
+"""What proceeds: a flow, the rules its surroundings follow, and who may look on. This module knows
+no GPU word.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +10,41 @@ from typing import Any, Protocol
 
 from c3sim.engine.sharing import Demand
 
-__all__ = ["CapacityRule", "DomainRule", "Flow", "Observer"]
-
 
 class Flow:
     """Work in progress. *cap* is the rate bound, a number or a function of the domain's state.
 
-    *rate*, *remaining*, *settled* (when *remaining* was last true) and *finish* belong to whoever advances the flow;
-    observers may read them.
+    *rate*, *remaining*, *settled* (when *remaining* was last true) and *finish* belong to whoever
+    advances the flow; observers may read them.
     """
 
     demand: Demand  # what the solver is told
-    places: tuple[int | str, ...]  # what it shares with others: capacities by index, the domain by name
+    places: tuple[
+        int | str, ...
+    ]  # what it shares with others: capacities by index, the domain by name
     settled: float
     serial: int  # place in the order of starts
     slot: int  # row in the table of a compiled run
     done: Callable[[Flow], None]
 
     __slots__ = (
-        "amounts", "cap", "demand", "domain", "done", "finish", "name", "places", "rate", "remaining", "serial",
-        "settled", "slot", "tags", "weight", "work",
-    )  # fmt: skip
+        "amounts",
+        "cap",
+        "demand",
+        "domain",
+        "done",
+        "finish",
+        "name",
+        "places",
+        "rate",
+        "remaining",
+        "serial",
+        "settled",
+        "slot",
+        "tags",
+        "weight",
+        "work",
+    )
 
     def __init__(
         self,

@@ -25,19 +25,15 @@ from c3sim.engine.clock import Clock
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow, Observer
 from c3sim.engine.progress import SAME_INSTANT, Progress
 
-__all__ = ["Flow", "Fluid", "Observer"]
-
 
 class Fluid:
     """Flows, capacities and domains on one clock."""
 
     def __init__(
-        self,
-        env: Clock,
-        observers: Iterable[Observer] = (),
-        progress: Progress | None = None,
+        self, env: Clock, observers: Iterable[Observer] = (), progress: Progress | None = None
     ):
-        """*progress*: who reckons the rates; :class:`c3sim.engine.compiled.CompiledProgress` for thousands of flows.
+        """*progress*: who reckons the rates;
+        :class:`c3sim.engine.compiled.progress.CompiledProgress` for thousands of flows.
 
         Raises ValueError if *env* has a fluid layer already.
         """
@@ -106,7 +102,8 @@ class Fluid:
         """State of every domain."""
         return self._progress.states
 
-    # -- what the clock calls -------------------------------------------------------------------------------------
+    # -- what the clock calls
+    # -------------------------------------------------------------------------------------
 
     def solve(self) -> None:
         """New rates, for whatever came and went at this instant."""

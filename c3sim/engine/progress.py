@@ -15,8 +15,6 @@ from typing import Any
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
 from c3sim.engine.sharing import Demand, solve
 
-__all__ = ["SAME_INSTANT", "Progress"]
-
 SAME_INSTANT = 1e-12  # relative
 
 in_order = attrgetter("serial")
@@ -34,7 +32,9 @@ class Progress:
         self._given: list[float] = []  # the values, after their rules
         self._rules: dict[int, CapacityRule] = {}
         self._domains: dict[str, DomainRule] = {}
-        self._sharing: dict[int | str, dict[Flow, None]] = {}  # users of a capacity, members of a domain
+        self._sharing: dict[
+            int | str, dict[Flow, None]
+        ] = {}  # users of a capacity, members of a domain
         self._started = 0
         self._finishes: list[tuple[float, int, Flow]] = []
         self._touched: dict[Flow, None] = {}  # started or changed since the last solve
@@ -94,7 +94,8 @@ class Progress:
         self._left[domain] = None
 
     def solve(self, now: float, report: bool = True) -> list[Flow]:
-        """New rates for whoever is connected to what changed: these flows, in order of their starts.
+        """New rates for whoever is connected to what changed: these flows, in order of their
+        starts.
 
         Without *report* nobody is going to look at them, and the list may be left empty.
         """
@@ -133,14 +134,17 @@ class Progress:
             self.remove(flow)
         return flows
 
-    # -- private ------------------------------------------------------------------------------------------------
+    # -- private -----------------------------------------------------------------------------------
+    # -------------
 
     def _uses(self, amounts: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
         """What flows with these *amounts* use: index of each capacity, and how much."""
         return tuple([(self.index[name], amount) for name, amount in amounts])
 
     def _connected(self) -> tuple[list[Flow], set[int | str]]:
-        """Flows connected to anything that changed, in order of their starts, and the places where they share."""
+        """Flows connected to anything that changed, in order of their starts, and the places where
+        they share.
+        """
         found = set(self._touched)
         places: set[int | str] = set(self._left)
         for flow in self._touched:
@@ -187,6 +191,10 @@ class Progress:
             self._forget_moved()
 
     def _forget_moved(self) -> None:
-        """Keep one entry per flow: the heap stays as long as there are flows, whatever the number of solves."""
-        self._finishes = [(flow.finish, flow.serial, flow) for flow in self.flows if flow.finish < math.inf]
+        """Keep one entry per flow: the heap stays as long as there are flows, whatever the number
+        of solves.
+        """
+        self._finishes = [
+            (flow.finish, flow.serial, flow) for flow in self.flows if flow.finish < math.inf
+        ]
         heapify(self._finishes)

@@ -1,4 +1,5 @@
-"""How fast flows proceed that share several capacities: weighted max-min fairness with a cap per flow.
+"""How fast flows proceed that share several capacities: weighted max-min fairness with a cap per
+flow.
 
 A *capacity* is a number that its users may not exceed together. A *demand* says what one flow wants: its weight,
 the rate it can never exceed, and how much of each capacity one unit of its rate draws. The rates x_i satisfy
@@ -30,18 +31,20 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
-__all__ = ["Demand", "solve"]
-
 _RISING = -1.0  # stands for the rate of a flow that is not frozen yet
 _SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
 
 
 class Demand(NamedTuple):
-    """What one flow wants. Its share at a bottleneck is proportional to its weight: rate = weight * level."""
+    """What one flow wants. Its share at a bottleneck is proportional to its weight: rate = weight *
+    level.
+    """
 
     weight: float  # > 0
     cap: float  # >= 0, the rate it never exceeds; may be math.inf
-    uses: tuple[tuple[int, float], ...]  # (index of a capacity, amount > 0 drawn from it per unit of rate)
+    uses: tuple[
+        tuple[int, float], ...
+    ]  # (index of a capacity, amount > 0 drawn from it per unit of rate)
 
 
 def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]:
@@ -54,7 +57,9 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
     full = slope.copy()
     heap = [(left[c] / slope[c], c) for c in users if left[c] < math.inf]
     heapify(heap)
-    capped = sorted([(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf])
+    capped = sorted(
+        [(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf]
+    )
     capped.reverse()
 
     rates = [_RISING] * len(demands)
@@ -63,7 +68,9 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
         if capped and (not heap or capped[-1][0] <= heap[0][0]):  # next, a flow meets its cap
             freezing = [capped.pop()[1]]
             level = math.inf  # nothing but the cap limits it
-        elif heap:  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
+        elif (
+            heap
+        ):  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
             level, c = heap[0]
             if slope[c] < _SHRUNK * full[c]:
                 users[c] = [(i, draw) for i, draw in users[c] if rates[i] == _RISING]
@@ -74,7 +81,9 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
             heappop(heap)
             freezing = [i for i, _ in users[c]]
         else:
-            raise ValueError(f"flow {rates.index(_RISING)}: nothing limits it, neither a cap nor a capacity")
+            raise ValueError(
+                f"flow {rates.index(_RISING)}: nothing limits it, neither a cap nor a capacity"
+            )
 
         for flow in freezing:
             if rates[flow] == _RISING:
@@ -91,16 +100,22 @@ Users = dict[int, list[tuple[int, float]]]
 
 
 def _book(capacities: Sequence[float], demands: Sequence[Demand]) -> tuple[Users, dict[int, float]]:
-    """The users of each capacity that has any, with what each draws per unit of level, and the sums. Checks every number."""
+    """The users of each capacity that has any, with what each draws per unit of level, and the
+    sums. Checks every number.
+    """
     users: Users = defaultdict(list)
     slope: dict[int, float] = defaultdict(float)
     infinite = math.inf
     for flow, (weight, cap, uses) in enumerate(demands):
         if not (0.0 < weight < infinite and cap >= 0.0):
-            raise ValueError(f"flow {flow}: weight {weight}, cap {cap}; weight > 0 and finite, cap >= 0")
+            raise ValueError(
+                f"flow {flow}: weight {weight}, cap {cap}; weight > 0 and finite, cap >= 0"
+            )
         for c, amount in uses:
             if not 0.0 < amount < infinite:
-                raise ValueError(f"flow {flow}: amount {amount} of capacity {c}; amount > 0 and finite")
+                raise ValueError(
+                    f"flow {flow}: amount {amount} of capacity {c}; amount > 0 and finite"
+                )
             draw = amount * weight
             users[c].append((flow, draw))
             slope[c] += draw

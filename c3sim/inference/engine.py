@@ -1,4 +1,5 @@
-"""The queue of an inference engine over time: fetches, and steps of prefill and decode, batched continuously.
+"""The queue of an inference engine over time: fetches, and steps of prefill and decode, batched
+continuously.
 
 Between two steps the engine admits requests (as many as its limits and the memory for KV allow, in order of arrival),
 submits their fetches and puts the next step together: a token for every request that generates, then prompts in order,
@@ -21,18 +22,15 @@ from c3sim.inference.requests import Request, requests_of
 from c3sim.inference.steps import Batch, Steps
 from c3sim.specs.serving import Serving
 
-__all__ = ["Engine", "serve"]
-
 
 def serve(serving: Serving, steps: Steps, fetch: Fetch) -> list[Request]:
     """The requests of *serving*, all of them served, their KV brought by *fetch*.
 
-    Raises InputError: a request that does not fit into memory; layers that arrive one by one out of blocks of all layers.
+    Raises InputError: a request that does not fit into memory; layers that arrive one by one out of
+    blocks of all layers.
     """
     if serving.load == "layerwise" and serving.layout == "contiguous":
-        message = (
-            "'layerwise' with layout 'contiguous': a block of all layers arrives whole; allowed: per_layer"
-        )
+        message = "'layerwise' with layout 'contiguous': a block of all layers arrives whole; allowed: per_layer"
         raise InputError(message, "serving.load")
     engine = Engine(serving, steps, fetch)
     engine.run()
@@ -67,7 +65,8 @@ class Engine:
             elif self.arriving:
                 self.now = max(self.now, self.arriving[0].arrival)
 
-    # -- admission and fetch ------------------------------------------------------------------------------------
+    # -- admission and fetch
+    # ------------------------------------------------------------------------------------
 
     def _admit(self) -> None:
         """Take in who has arrived, as far as there is room, and submit the fetches."""
@@ -113,7 +112,8 @@ class Engine:
             self.left -= until - self.now
         self.now = until
 
-    # -- steps --------------------------------------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------------------
+    # -------------
 
     def _batch(self) -> tuple[list[tuple[Request, int]], Batch]:
         """Which prompts the next step takes in, with how many tokens each, and what it runs in all."""
@@ -176,8 +176,9 @@ class Engine:
     def _layerwise(self, batch: Batch, copies: int) -> float:
         """Seconds of a step whose fetch of *copies* blocks arrives layer by layer.
 
-        Its layers run no earlier than their blocks are there: it is bound by the first layer's blocks and all layers, the
-        fetch beside them in the way, or by the whole fetch and the last layer. The thread that submits launches it then.
+        Its layers run no earlier than their blocks are there: it is bound by the first layer's
+        blocks and all layers, the fetch beside them in the way, or by the whole fetch and the last
+        layer. The thread that submits launches it then.
         """
         layers = self.steps.model.layers
         alone, layer = self.steps.alone(batch), self.steps.layer(batch)
@@ -186,5 +187,7 @@ class Engine:
         meeting = min((whole - first) * fetch, alone * step)
         by_layers = first + alone + meeting * (1 - 1 / step)
         by_fetch = first + (whole - first) * fetch + layer + alone - layers * layer
-        by_host = self.fetch.host_time(copies) + alone if self.serving.submitter == "worker" else 0.0
+        by_host = (
+            self.fetch.host_time(copies) + alone if self.serving.submitter == "worker" else 0.0
+        )
         return max(by_layers, by_fetch, by_host)

@@ -1,4 +1,5 @@
-"""How KV blocks come from host memory: four methods as tasks, and what a fetch takes when it is alone.
+"""How KV blocks come from host memory: four methods as tasks, and what a fetch takes when it is
+alone.
 
 per_block    a copy command per block, submitted one by one in a stream, each waiting for the one before
 gather       one kernel on compute units that reads all blocks over the host link
@@ -10,12 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from c3sim.loading import parse_workload
-from c3sim.runs import run_once
+from c3sim.input.loading import parse_workload
+from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-
-__all__ = ["METHODS", "Fetch", "workload_of"]
 
 METHODS = ("per_block", "gather", "batched", "batched_pl")
 SAMPLES = (32, 96)  # copies simulated one by one; the time of more is on the line through both
@@ -29,7 +28,9 @@ HOSTS: dict[str, dict[str, Any]] = {
 
 def workload_of(tasks: dict[str, dict[str, Any]], host: dict[str, Any]) -> Workload:
     """*tasks* as a workload; sizes are plain bytes."""
-    return parse_workload({"schema": 1, "name": "inference", "tasks": tasks, "host": host}, plain_si=True)
+    return parse_workload(
+        {"schema": 1, "name": "inference", "tasks": tasks, "host": host}, plain_si=True
+    )
 
 
 class Fetch:
@@ -71,7 +72,9 @@ class Fetch:
         return (self._simulated(many) - self._simulated(few)) / (many - few)
 
     def host_time(self, copies: int) -> float:
-        """Seconds that the thread which submits is busy before it can do anything else; prelaunched: done before."""
+        """Seconds that the thread which submits is busy before it can do anything else;
+        prelaunched: done before.
+        """
         host = self.node.host
         if not copies or self.prelaunched:
             return 0.0

@@ -1,4 +1,6 @@
-"""Functions that cost a simulation, evaluated on a grid of powers and interpolated between, each point once."""
+"""Functions that cost a simulation, evaluated on a grid of powers and interpolated between, each
+point once.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,13 @@ from collections.abc import Callable
 from itertools import product
 from math import floor, log
 
-__all__ = ["Grid", "snap"]
-
 
 class Grid:
-    """*function* of positive arguments, linear between the points *ratio*^i (whole numbers if *whole*) of each.
+    """*function* of positive arguments, linear between the points *ratio*^i (whole numbers if
+    *whole*) of each.
 
-    Times of kernels are nearly linear in bytes, FLOP and, between the steps of a staircase, tokens, so that linear
-    interpolation is exact where it matters. An argument 0 is a point of its own.
+    Times of kernels are nearly linear in bytes, FLOP and, between the steps of a staircase, tokens,
+    so that linear interpolation is exact where it matters. An argument 0 is a point of its own.
     """
 
     def __init__(self, function: Callable[..., float], ratio: float = 2.0, *, whole: bool = False):

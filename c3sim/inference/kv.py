@@ -1,4 +1,6 @@
-"""Sizes of the key and value cache (KV): blocks of a request, bytes of one copy, tokens that fit into memory."""
+"""Sizes of the key and value cache (KV): blocks of a request, bytes of one copy, tokens that fit
+into memory.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.serving import Serving
 from c3sim.specs.transformer import Transformer
 
-__all__ = ["block_bytes", "copies_of", "hit_tokens", "kv_bytes_per_gpu", "node_of", "token_room"]
-
 
 def node_of(node: Node, serving: Serving) -> Node:
-    """*node* cut to the GPUs that share a model. Raises InputError: more than there are, or heads that do not divide."""
+    """*node* cut to the GPUs that share a model. Raises InputError: more than there are, or heads
+    that do not divide.
+    """
     if serving.tensor_parallel > node.gpus:
         raise InputError(
             f"got {serving.tensor_parallel}; must be at most {node.gpus}, the GPUs of {node.name}",
@@ -23,18 +25,24 @@ def node_of(node: Node, serving: Serving) -> Node:
 
 
 def kv_bytes_per_gpu(model: Transformer, tensor_parallel: int) -> int:
-    """Bytes of one token in one layer on one GPU: the kv heads are dealt out, and copied when there are too few."""
+    """Bytes of one token in one layer on one GPU: the kv heads are dealt out, and copied when there
+    are too few.
+    """
     return model.kv_bytes // model.kv_heads * max(1, model.kv_heads // tensor_parallel)
 
 
 def block_bytes(model: Transformer, serving: Serving) -> int:
-    """Bytes that one copy moves on each GPU: a block of one layer, or of all of them where they lie together."""
+    """Bytes that one copy moves on each GPU: a block of one layer, or of all of them where they lie
+    together.
+    """
     layers = model.layers if serving.layout == "contiguous" else 1
     return serving.block_tokens * kv_bytes_per_gpu(model, serving.tensor_parallel) * layers
 
 
 def hit_tokens(serving: Serving) -> int:
-    """Tokens of a prompt that are fetched: whole blocks, and never the whole prompt, whose last token must be run."""
+    """Tokens of a prompt that are fetched: whole blocks, and never the whole prompt, whose last
+    token must be run.
+    """
     block = serving.block_tokens
     wanted = int(serving.prompt_tokens * serving.hit_rate + 1e-9) // block * block
     return min(wanted, (serving.prompt_tokens - 1) // block * block)

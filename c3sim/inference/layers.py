@@ -1,4 +1,5 @@
-"""One layer of a model as tasks: what *tokens* tokens of a step take on each of the GPUs that share it.
+"""One layer of a model as tasks: what *tokens* tokens of a step take on each of the GPUs that share
+it.
 
 With t GPUs (tensor parallel), h heads and g kv heads of width d, hidden width H, inner width F and M tokens:
 
@@ -19,8 +20,6 @@ from c3sim.errors import InputError
 from c3sim.specs.hardware import Node
 from c3sim.specs.transformer import Transformer
 
-__all__ = ["active_experts", "attention_task", "head_task", "layer_tasks"]
-
 Task = dict[str, Any]
 STREAM = "compute"
 
@@ -32,7 +31,9 @@ def active_experts(model: Transformer, tokens: int) -> int:
 
 
 def layer_tasks(model: Transformer, tensor_parallel: int, tokens: int) -> dict[str, Task]:
-    """GEMMs and all-reduces of one layer for *tokens* tokens, in order; attention is not among them."""
+    """GEMMs and all-reduces of one layer for *tokens* tokens, in order; attention is not among
+    them.
+    """
     share = tensor_parallel
     heads, groups = _heads(model, share)
     queries = heads * model.head_dim
@@ -60,11 +61,15 @@ def head_task(model: Transformer, tensor_parallel: int, sequences: int) -> Task:
     return _gemm(model, sequences, ceil(model.vocab / tensor_parallel), model.hidden)
 
 
-def attention_task(node: Node, model: Transformer, read: float, flops: float, efficiency: float) -> Task:
-    """Attention that reads *read* bytes of keys and values and works *flops*, per GPU: a kernel that streams.
+def attention_task(
+    node: Node, model: Transformer, read: float, flops: float, efficiency: float
+) -> Task:
+    """Attention that reads *read* bytes of keys and values and works *flops*, per GPU: a kernel
+    that streams.
 
-    The work is done by the matrix units at *efficiency* of their peak. A stream kernel's FLOP are those of the vector
-    units, so it is given as many of these as take equally long. Raises InputError: no vector rate is known.
+    The work is done by the matrix units at *efficiency* of their peak. A stream kernel's FLOP are
+    those of the vector units, so it is given as many of these as take equally long. Raises
+    InputError: no vector rate is known.
     """
     rates = node.gpu.compute_units.flops_per_cycle
     if "fp32" not in rates or model.dtype not in rates:
@@ -73,9 +78,12 @@ def attention_task(node: Node, model: Transformer, read: float, flops: float, ef
         )
     alike = flops * rates["fp32"] / (efficiency * rates[model.dtype])
     return {
-        "kind": "stream", "stream": STREAM, "pattern": "read", "bytes": max(1.0, read),
+        "kind": "stream",
+        "stream": STREAM,
+        "pattern": "read",
+        "bytes": max(1.0, read),
         "flops_per_byte": alike / max(1.0, read),
-    }  # fmt: skip
+    }
 
 
 def _heads(model: Transformer, share: int) -> tuple[int, int]:
@@ -87,17 +95,29 @@ def _heads(model: Transformer, share: int) -> tuple[int, int]:
 def _part(count: int, share: int, what: str, model: Transformer) -> int:
     if count % share:
         raise InputError(
-            f"{count} {what} of {model.name} do not divide by {share} GPUs", "serving.tensor_parallel"
+            f"{count} {what} of {model.name} do not divide by {share} GPUs",
+            "serving.tensor_parallel",
         )
     return count // share
 
 
 def _gemm(model: Transformer, m: int, n: int, k: int, batch: int = 1) -> Task:
-    return {"kind": "gemm", "stream": STREAM, "m": m, "n": n, "k": k, "batch": batch, "dtype": model.dtype}
+    return {
+        "kind": "gemm",
+        "stream": STREAM,
+        "m": m,
+        "n": n,
+        "k": k,
+        "batch": batch,
+        "dtype": model.dtype,
+    }
 
 
 def _reduce(model: Transformer, tokens: int) -> Task:
     return {
-        "kind": "collective", "stream": STREAM, "op": "all_reduce", "dtype": model.dtype,
+        "kind": "collective",
+        "stream": STREAM,
+        "op": "all_reduce",
+        "dtype": model.dtype,
         "size": float(tokens * model.hidden * model.element),
-    }  # fmt: skip
+    }

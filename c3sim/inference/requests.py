@@ -11,12 +11,12 @@ from typing import Any
 from c3sim.inference.kv import hit_tokens
 from c3sim.specs.serving import Serving
 
-__all__ = ["Request", "measures", "requests_of"]
-
 
 @dataclass(slots=True, eq=False)  # two that ask for the same are still two
 class Request:
-    """*hit* of its *prompt* tokens are fetched, *output* are generated. Times [s] are set as they happen."""
+    """*hit* of its *prompt* tokens are fetched, *output* are generated. Times [s] are set as they
+    happen.
+    """
 
     arrival: float
     prompt: int
@@ -37,14 +37,18 @@ def requests_of(serving: Serving) -> list[Request]:
     """The requests of *serving*, by arrival; exponential gaps from its seed, or all at 0."""
     random, now, found = Random(serving.seed), 0.0, []
     for _ in range(serving.requests):
-        found.append(Request(now, serving.prompt_tokens, hit_tokens(serving), serving.output_tokens))
+        found.append(
+            Request(now, serving.prompt_tokens, hit_tokens(serving), serving.output_tokens)
+        )
         if serving.arrivals_per_second is not None:
             now += random.expovariate(serving.arrivals_per_second)
     return found
 
 
 def measures(requests: Sequence[Request]) -> dict[str, Any]:
-    """Time to first token and between tokens [s], and what was served per second from the first arrival to the last end."""
+    """Time to first token and between tokens [s], and what was served per second from the first
+    arrival to the last end.
+    """
     firsts, gaps = [], []
     for request in requests:
         assert request.first is not None and request.end is not None  # all were served

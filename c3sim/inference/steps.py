@@ -17,21 +17,20 @@ from c3sim.inference.fetch import HOSTS, Fetch, workload_of
 from c3sim.inference.grids import Grid, snap
 from c3sim.inference.kv import kv_bytes_per_gpu
 from c3sim.inference.layers import attention_task, head_task, layer_tasks
-from c3sim.runs import run_once
+from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.transformer import Transformer
-
-__all__ = ["Batch", "Steps"]
 
 MOST_COPIES = 64  # of a fetch that are simulated beside a layer
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one step runs: *prompt* tokens of prompts, with (token, visible token) *pairs*; *sequences* that generate.
+    """What one step runs: *prompt* tokens of prompts, with (token, visible token) *pairs*;
+    *sequences* that generate.
 
-    *context* counts the tokens whose KV is read for prompts, *history* for the sequences; *heads*: last tokens whose
-    successor is wanted.
+    *context* counts the tokens whose KV is read for prompts, *history* for the sequences; *heads*:
+    last tokens whose successor is wanted.
     """
 
     prompt: int = 0
@@ -72,8 +71,12 @@ class Steps:
         return time
 
     def beside(self, batch: Batch, fetch: Fetch) -> tuple[float, float]:
-        """Factors by which a step that runs *batch*, and *fetch*, take longer when they run at the same time."""
-        attentions = tuple((snap(read, 4.0), snap(flops, 4.0)) for read, flops in self._attentions(batch))
+        """Factors by which a step that runs *batch*, and *fetch*, take longer when they run at the
+        same time.
+        """
+        attentions = tuple(
+            (snap(read, 4.0), snap(flops, 4.0)) for read, flops in self._attentions(batch)
+        )
         tokens = int(snap(batch.tokens, 2.0))
         way = fetch.method.removesuffix("_pl")
         key = (tokens, attentions, way, fetch.block, fetch.workgroups)
@@ -81,10 +84,12 @@ class Steps:
             self._beside[key] = self._slowdowns(tokens, attentions, fetch)
         return self._beside[key]
 
-    # -- private ------------------------------------------------------------------------------------------------
+    # -- private -----------------------------------------------------------------------------------
+    # -------------
 
     def _attentions(self, batch: Batch) -> list[tuple[float, float]]:
-        """Bytes and FLOP per GPU of the attention of prompts, and of sequences that generate, as far as there are any.
+        """Bytes and FLOP per GPU of the attention of prompts, and of sequences that generate, as
+        far as there are any.
 
         A pair of tokens takes 2 FLOP of q k and 2 of p v per element of a query head.
         """
@@ -125,7 +130,10 @@ class Steps:
         if not fetch.on_compute_units:
             copies = min(MOST_COPIES, copies)
         alone = fetch.alone(copies)
-        host = {**HOSTS[fetch.method], "launch": "queued"}  # the kernel runs on from the layer before
+        host = {
+            **HOSTS[fetch.method],
+            "launch": "queued",
+        }  # the kernel runs on from the layer before
         run = run_once(self.node, workload_of({"fetch": fetch.task(copies), **whole}, host))
         fetched = run.tasks["fetch"].end
         computed = max(task.end for name, task in run.tasks.items() if name != "fetch")
@@ -134,6 +142,8 @@ class Steps:
 
 
 def _factor(together: float, alone: float, taken: float) -> float:
-    """How much slower something goes in the time *together*: what is left of it then goes at its own pace."""
+    """How much slower something goes in the time *together*: what is left of it then goes at its
+    own pace.
+    """
     done = alone - (taken - together)
     return max(1.0, together / done) if done > 0 else 1.0

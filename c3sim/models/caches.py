@@ -15,22 +15,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf
 
-__all__ = [
-    "SLICE_BYTES",
-    "GemmTraffic",
-    "cache_share",
-    "gemm_traffic",
-    "resident_fraction",
-    "serving_level",
-]
-
-
-SLICE_BYTES = 128  # of K per row or column that a tile stages at a time: depthU 64 in 16 bit, 128 in 8 bit
+SLICE_BYTES = (
+    128  # of K per row or column that a tile stages at a time: depthU 64 in 16 bit, 128 in 8 bit
+)
 
 
 @dataclass(frozen=True, slots=True)
 class GemmTraffic:
-    """Bytes per tile: requested from L2, past L2, and of those: first touches and re-reads of operands; output."""
+    """Bytes per tile: requested from L2, past L2, and of those: first touches and re-reads of
+    operands; output.
+    """
 
     l2: float
     past_l2: float
@@ -51,7 +45,9 @@ class _Block:
 
 
 def _blocks(flying: float, rows: int, columns: int, dies: int) -> Iterator[_Block]:
-    """Orders to run tiles in: down groups of g row-tiles (g = all: column by column); every die gets each D-th tile."""
+    """Orders to run tiles in: down groups of g row-tiles (g = all: column by column); every die
+    gets each D-th tile.
+    """
     for group in sorted({rows, *(g for g in (1, 2, 4, 8, 16, 32) if g < rows)}):
         width = min(float(columns), max(1.0, flying / group))
         height = max(min(float(group), flying), min(float(rows), flying / width))
@@ -74,12 +70,14 @@ def gemm_traffic(
     l2_capacity: float = inf,
     cluster: tuple[int, int] = (1, 1),
 ) -> GemmTraffic:
-    """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round robin over *dies*.
+    """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round
+    robin over *dies*.
 
-    Tuned libraries order tiles for their L2s: the order with the least traffic past them, then the least past all dies.
-    Tiles of a die walk K in step; they share as far as one of its L2s, *l2_capacity* bytes, holds two slices of all
-    their rows and columns, the one in use and the one that arrives. The tiles of a *cluster* (rows x columns of tiles)
-    read what they have in common from L2 once.
+    Tuned libraries order tiles for their L2s: the order with the least traffic past them, then the
+    least past all dies. Tiles of a die walk K in step; they share as far as one of its L2s,
+    *l2_capacity* bytes, holds two slices of all their rows and columns, the one in use and the one
+    that arrives. The tiles of a *cluster* (rows x columns of tiles) read what they have in common
+    from L2 once.
     """
     tile_m, tile_n = min(tile[0], m), min(tile[1], n)
     rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
@@ -116,9 +114,9 @@ def gemm_traffic(
 
 
 def serving_level(footprint: float, dies: int, l2_capacity: float, share: float) -> str:
-    """Which level serves a sweep over *footprint* bytes that repeats: ``l2`` if the part of each of *dies* fits in its
-    L2, ``cache`` if all of it fits in a *share* of the memory-side cache, else ``hbm``: a sweep over more than fits
-    evicts each line before it is needed again.
+    """Which level serves a sweep over *footprint* bytes that repeats: ``l2`` if the part of each of
+    *dies* fits in its L2, ``cache`` if all of it fits in a *share* of the memory-side cache, else
+    ``hbm``: a sweep over more than fits evicts each line before it is needed again.
     """
     if footprint <= dies * l2_capacity:
         return "l2"

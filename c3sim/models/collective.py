@@ -39,8 +39,6 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import Channels
 from c3sim.specs.workload import Collective
 
-__all__ = ["ALGORITHMS", "COUNTS", "CollectivePlan", "local_paths", "plan_collective", "receiving_share"]
-
 Counts = tuple[int, int, int, int]  # sent, steps, reads, writes in units of S/n
 COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
     ("all_reduce", "ring"): lambda n: (2 * n - 2, 2 * n - 2, 3 * n - 2, 3 * n - 2),
@@ -62,13 +60,18 @@ _CALLS: dict[tuple[str, str], Callable[[int], tuple[Call, ...]]] = {
     ("all_gather", "ring"): lambda n: (_SEND, *[(1, 2, 1)] * (n - 2), (1, 1, 0)),
     ("reduce_scatter", "ring"): lambda n: (_SEND, *[(2, 1, 1)] * (n - 2), (2, 1, 0)),
     ("all_reduce", "ring"): lambda n: (
-        _SEND, *[(2, 1, 1)] * (n - 2), (2, 2, 1), *[(1, 2, 1)] * (n - 2), (1, 1, 0),
+        _SEND,
+        *[(2, 1, 1)] * (n - 2),
+        (2, 2, 1),
+        *[(1, 2, 1)] * (n - 2),
+        (1, 1, 0),
     ),
     ("all_to_all", "direct"): lambda n: ((2, 2, 1),) * (n - 1),  # sends and receives at once
-}  # fmt: skip
+}
 _SEND: Call = (1, 1, 1)
 
-#: Steps that follow one another, where they are more than those a byte goes through: rounds of a send and a receive.
+#: Steps that follow one another, where they are more than those a byte goes through: rounds of a
+#: send and a receive.
 _ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {("all_to_all", "direct"): lambda n: n - 1}
 
 ALGORITHMS = {op: tuple(name for of, name in COUNTS if of == op) for op, _ in COUNTS}
@@ -87,10 +90,14 @@ class CollectivePlan:
     flight: float  # s on the links in that time, whatever the clock
     reads: float  # memory bytes per payload byte sent
     writes: float
-    paths: tuple[tuple[tuple[int, str], float], ...]  # ((GPU offset, port), wire bytes per payload byte sent)
+    paths: tuple[
+        tuple[tuple[int, str], float], ...
+    ]  # ((GPU offset, port), wire bytes per payload byte sent)
     per_link: int  # channels on the fullest link
     lanes: int  # links (rings or peers) the channels are spread over
-    channel_rate: float  # B/s payload of one channel at the maximum clock, had it no link to wait for
+    channel_rate: (
+        float  # B/s payload of one channel at the maximum clock, had it no link to wait for
+    )
     link_rate: float  # B/s payload of one lane
     softness: float
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
@@ -107,7 +114,8 @@ class CollectivePlan:
     ] = ()  # (s of a channel, payload bytes sent) per payload byte in all calls
 
     def rate(self, channels: float, speed: float) -> float:
-        """Payload rate [B/s] of *channels* resident channels that run at *speed* (clock times memory's share).
+        """Payload rate [B/s] of *channels* resident channels that run at *speed* (clock times
+        memory's share).
 
         The data are dealt evenly to the channels, so the fullest lane decides.
         """
@@ -116,7 +124,9 @@ class CollectivePlan:
     def _lane_rate(self, speed: float) -> float:
         """Payload rate [B/s] of the channels of the fullest lane."""
         if not self.calls:
-            return soft_minimum(self.per_link * self.channel_rate * speed, self.link_rate, self.softness)
+            return soft_minimum(
+                self.per_link * self.channel_rate * speed, self.link_rate, self.softness
+            )
         if speed <= 0.0:
             return 0.0
         working = self.per_link * speed
@@ -128,7 +138,9 @@ class CollectivePlan:
         )
 
 
-def local_paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tuple[int, str], float], int]:
+def local_paths(
+    node: Node, algorithm: str, efficiency: float
+) -> tuple[dict[tuple[int, str], float], int]:
     """Wire bytes on each port per payload byte sent, and the number of lanes."""
     topology, gpus = node.links.topology, node.gpus
     draw: dict[tuple[int, str], float] = {}
@@ -145,17 +157,20 @@ def local_paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[tup
 
 
 def receiving_share(algorithm: str, gpus: int, op: str) -> float:
-    """Share of a channel's calls in a ring in which it only receives: one of n, of an all-reduce's one of 2n - 1."""
+    """Share of a channel's calls in a ring in which it only receives: one of n, of an all-reduce's
+    one of 2n - 1.
+    """
     if algorithm != "ring":
         return 0.0
     return 1.0 / (2 * gpus - 1 if op == "all_reduce" else gpus)
 
 
 def _deal(channels: int, gpus: int, size: float, part: float) -> tuple[int, float]:
-    """Channels that get something of the *size* for each peer, and the mean over the most that one of them gets.
+    """Channels that get something of the *size* for each peer, and the mean over the most that one
+    of them gets.
 
-    There is a power of two of them; each peer has its share, or twice as many as long as a channel's part is larger
-    than *part*. The parts of all peers are dealt to the channels in turn.
+    There is a power of two of them; each peer has its share, or twice as many as long as a
+    channel's part is larger than *part*. The parts of all peers are dealt to the channels in turn.
     """
     total = 2 ** ceil(log2(channels))
     each = max(1, total // gpus)
@@ -196,11 +211,23 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
         idle = 0.0 if calls else receiving_share(algorithm, node.gpus, task.op)
         softness = 1.0 / (1.0 / library.channels.link_softness + idle)
     plan = CollectivePlan(
-        op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=0.0,
-        flight=rounds * node.links.latency, reads=reads / sent, writes=writes / sent, paths=tuple(draw.items()),
-        per_link=per_link, lanes=lanes, channel_rate=1.0 / sum(time for time, _ in calls) if calls else channel,
-        link_rate=link, softness=softness, calls=calls,
-    )  # fmt: skip
+        op=task.op,
+        algorithm=algorithm,
+        protocol=protocol,
+        channels=channels,
+        sent=sent * unit,
+        work=0.0,
+        flight=rounds * node.links.latency,
+        reads=reads / sent,
+        writes=writes / sent,
+        paths=tuple(draw.items()),
+        per_link=per_link,
+        lanes=lanes,
+        channel_rate=1.0 / sum(time for time, _ in calls) if calls else channel,
+        link_rate=link,
+        softness=softness,
+        calls=calls,
+    )
     piece = min(library.slice_bytes, sent * unit / (steps * channels * library.slices))
     slices = 1 if calls and algorithm != "tree" else steps + 1
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
@@ -211,7 +238,9 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
 def _calls(
     node: Node, channels: Channels, op: str, algorithm: str, efficiency: float
 ) -> tuple[tuple[float, float], ...]:
-    """(s of one channel at the maximum clock, payload bytes sent) of each call, per payload byte sent in all of them."""
+    """(s of one channel at the maximum clock, payload bytes sent) of each call, per payload byte
+    sent in all of them.
+    """
     load, store = channels.load_bytes_per_cycle, channels.store_bytes_per_cycle
     if load is None or store is None:
         return ()
@@ -221,13 +250,17 @@ def _calls(
     cycle = 1.0 / (node.gpu.clock.maximum * efficiency)
     payload = 1.0 if known else float(sent)
     return tuple(
-        ((payload / channels.bytes_per_cycle + loads / load + stores / store) * cycle / sent, parts / sent)
+        (
+            (payload / channels.bytes_per_cycle + loads / load + stores / store) * cycle / sent,
+            parts / sent,
+        )
         for loads, stores, parts in each
     )
 
 
 def plan_collective(node: Node, task: Collective) -> CollectivePlan:
-    """Algorithm, protocol and channels for *task* on one *node* (across nodes: models/hierarchy.py); the task's own choices override the library's.
+    """Algorithm, protocol and channels for *task* on one *node* (across nodes:
+    models/hierarchy.py); the task's own choices override the library's.
 
     Raises KeyError for an algorithm that the operation does not have (checked on input).
     """
@@ -236,4 +269,6 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
     allowed = [name for name in names if task.size <= library.protocols[name].maximum_size] or names
     algorithms = [task.algorithm] if task.algorithm else library.algorithms[task.op]
     plans = [_plan(node, task, algorithm, name) for algorithm in algorithms for name in allowed]
-    return min(plans, key=lambda plan: plan.work + plan.flight + plan.sent / plan.rate(plan.channels, 1.0))
+    return min(
+        plans, key=lambda plan: plan.work + plan.flight + plan.sent / plan.rate(plan.channels, 1.0)
+    )

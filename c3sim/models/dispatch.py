@@ -26,13 +26,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["RULES", "Rotation", "Rule", "die_shares", "mask_by_engine", "rotation"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """*weighted*: turns by size; *in_order*: head-of-line stall; *merged*: the die is one engine, whose
-    real ones get workgroups in equal *turns*, or where most room is.
+    """*weighted*: turns by size; *in_order*: head-of-line stall; *merged*: the die is one engine,
+    whose real ones get workgroups in equal *turns*, or where most room is.
     """
 
     weighted: bool
@@ -55,7 +53,9 @@ class Rotation:
     """The periodic order in which the SEs of one die take workgroups."""
 
     period: int
-    turns: tuple[tuple[int, ...], ...]  # per SE: the places in the period at which it is its turn, in order
+    turns: tuple[
+        tuple[int, ...], ...
+    ]  # per SE: the places in the period at which it is its turn, in order
 
     def count(self, engine: int, places: int) -> int:
         """Workgroups of *engine* among the die's first *places*."""
@@ -72,9 +72,11 @@ class Rotation:
 
 @lru_cache(maxsize=256)
 def rotation(weights: tuple[int, ...]) -> Rotation:
-    """Smooth weighted round robin: in each place the SE furthest behind its share takes its turn; ties to the first.
+    """Smooth weighted round robin: in each place the SE furthest behind its share takes its turn;
+    ties to the first.
 
-    Equal weights give 0, 1, 2, 3, 0, 1, ...; (10, 10, 9, 9) gives nearly that, with the small SEs skipped once.
+    Equal weights give 0, 1, 2, 3, 0, 1, ...; (10, 10, 9, 9) gives nearly that, with the small SEs
+    skipped once.
     """
     period = sum(weights)
     if period == 0:
@@ -97,16 +99,21 @@ def die_shares(workgroups: int, dies: int) -> list[int]:
 
 def turn_weights(rule: Rule, sizes: Sequence[int], enabled: Sequence[int]) -> tuple[int, ...]:
     """Turns per period of each SE: by size or equal, none where no compute unit is enabled."""
-    return tuple((size if rule.weighted else 1) if on else 0 for size, on in zip(sizes, enabled, strict=True))
+    return tuple(
+        (size if rule.weighted else 1) if on else 0 for size, on in zip(sizes, enabled, strict=True)
+    )
 
 
 @lru_cache(maxsize=256)
-def mask_by_engine(mask: tuple[int, ...], dies: int, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+def mask_by_engine(
+    mask: tuple[int, ...], dies: int, sizes: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
     """Enabled CUs per die and SE for the CU-mask bits in *mask*.
 
-    Bit *b* belongs to die ``b mod dies``; within the die, consecutive bits go over the SEs in turn, skipping an SE
-    whose CUs are used up (the Linux driver's order for multi-die GPUs; that user-supplied masks are read so is
-    inferred from the staircases of masked GEMMs, see docs/design.md).
+    Bit *b* belongs to die ``b mod dies``; within the die, consecutive bits go over the SEs in turn,
+    skipping an SE whose CUs are used up (the Linux driver's order for multi-die GPUs; that
+    user-supplied masks are read so is inferred from the staircases of masked GEMMs, see
+    docs/design.md).
     """
     order = [engine for row in range(max(sizes)) for engine, size in enumerate(sizes) if row < size]
     counts = [[0] * len(sizes) for _ in range(dies)]

@@ -21,13 +21,12 @@ from __future__ import annotations
 from c3sim.specs.dma_engines import DmaEngines, Operation
 from c3sim.specs.hardware import Node
 
-__all__ = ["engine_rate", "engine_work"]
-
 
 def engine_rate(
     node: Node, load: float, *, linked: bool, pull: bool = False, work: float = 1.0, ways: int = 1
 ) -> float:
-    """Rate [B/s] of one engine under memory *load*; *linked*: the copy crosses a link; *pull*: it reads from a peer.
+    """Rate [B/s] of one engine under memory *load*; *linked*: the copy crosses a link; *pull*: it
+    reads from a peer.
 
     *work*: of :func:`engine_work`; *ways*: 2 where as many bytes go the other way.
     """
@@ -39,10 +38,13 @@ def engine_rate(
     return min(engine.bandwidth / work, open_bytes / trip / ways)
 
 
-def engine_work(engine: DmaEngines, op: Operation = "copy", *, ways: int = 1, linked: bool = True) -> float:
+def engine_work(
+    engine: DmaEngines, op: Operation = "copy", *, ways: int = 1, linked: bool = True
+) -> float:
     """Bytes of the engine's data path that one byte of progress takes: 1 of a copy over a link.
 
-    *ways*: destinations of a broadcast; *linked*: not within the GPU, where several data paths may share a copy.
+    *ways*: destinations of a broadcast; *linked*: not within the GPU, where several data paths may
+    share a copy.
 
     Raises ValueError for a reduction by engines that cannot (checked on input).
     """

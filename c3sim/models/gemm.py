@@ -1,4 +1,5 @@
-"""A GEMM on compute units: which macro-tile a library picks, what a tile costs, what a workgroup claims.
+"""A GEMM on compute units: which macro-tile a library picks, what a tile costs, what a workgroup
+claims.
 
 The time of a tile on one CU is
 
@@ -20,10 +21,9 @@ from itertools import count
 from math import ceil, hypot
 
 from c3sim.models.caches import SLICE_BYTES
-from c3sim.specs.hardware import GemmLibrary, Gpu
+from c3sim.specs.hardware import Gpu
+from c3sim.specs.libraries import GemmLibrary
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
-
-__all__ = ["GemmPlan", "plan_gemm"]
 
 THREADS = 256
 
@@ -63,9 +63,17 @@ def _residents(gpu: Gpu, lds: float, registers: int, waves: int) -> int:
 
 @lru_cache(maxsize=65536)
 def _tile_plan(
-    gpu_key: int, library: str, m: int, n: int, k: int, batch: int, dtype: str, tile: tuple[int, int], split: int,
+    gpu_key: int,
+    library: str,
+    m: int,
+    n: int,
+    k: int,
+    batch: int,
+    dtype: str,
+    tile: tuple[int, int],
+    split: int,
     schedule: str,
-) -> GemmPlan:  # fmt: skip
+) -> GemmPlan:
     gpu = _GPUS[gpu_key]
     lib, cu, clock = gpu.gemm_libraries[library], gpu.compute_units, gpu.clock.maximum
     element = DTYPE_BYTES[dtype]
@@ -95,11 +103,15 @@ def _tile_plan(
     )
 
 
-def _cluster(rows: int, columns: int, tile: tuple[int, int], size: int) -> tuple[tuple[int, int], int]:
-    """The cluster of *size* tiles, down or across, that pads the grid of tiles less, and how many tiles that makes.
+def _cluster(
+    rows: int, columns: int, tile: tuple[int, int], size: int
+) -> tuple[tuple[int, int], int]:
+    """The cluster of *size* tiles, down or across, that pads the grid of tiles less, and how many
+    tiles that makes.
 
-    Grids come in whole clusters, so a tile beyond the edge costs what any other does. On a tie the operand that is the
-    longer side of a *tile* is shared. Fewer tiles than a cluster has make no cluster.
+    Grids come in whole clusters, so a tile beyond the edge costs what any other does. On a tie the
+    operand that is the longer side of a *tile* is shared. Fewer tiles than a cluster has make no
+    cluster.
     """
     if size == 1 or rows * columns < size:
         return (1, 1), rows * columns
@@ -116,7 +128,9 @@ _numbers = count()
 
 
 def _key(gpu: Gpu) -> int:
-    """A key of *gpu* for the caches below; the oldest specs are forgotten, so that sweeps do not pile them up."""
+    """A key of *gpu* for the caches below; the oldest specs are forgotten, so that sweeps do not
+    pile them up.
+    """
     key = _KEYS.get(id(gpu))
     if key is None:
         if len(_GPUS) >= _REMEMBERED:
@@ -128,8 +142,9 @@ def _key(gpu: Gpu) -> int:
 
 
 def _estimate(gpu: Gpu, plan: GemmPlan, stages: int, memory_time: float, missing: float) -> float:
-    """What the library's tuning would have measured: rounds on all CUs and memory, which overlap as far as several
-    workgroups share a CU or several *stages* of operands are on their way. *missing*: share of the operand bytes that come from memory, not through the caches.
+    """What the library's tuning would have measured: rounds on all CUs and memory, which overlap as
+    far as several workgroups share a CU or several *stages* of operands are on their way.
+    *missing*: share of the operand bytes that come from memory, not through the caches.
     """
     slots = gpu.compute_unit_count * plan.residents
     rounds, rest = divmod(plan.tiles, slots)
@@ -142,9 +157,11 @@ def _estimate(gpu: Gpu, plan: GemmPlan, stages: int, memory_time: float, missing
 
 
 def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
-    """The library's macro-tile and split for *task*: the fastest by its own estimate, ties to the larger tile.
+    """The library's macro-tile and split for *task*: the fastest by its own estimate, ties to the
+    larger tile.
 
-    Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule* override.
+    Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule*
+    override.
     """
     return _plan(
         _key(gpu),
@@ -161,9 +178,16 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
 
 @lru_cache(maxsize=65536)
 def _plan(
-    gpu_key: int, library: str, m: int, n: int, k: int, batch: int, dtype: str,
-    macro_tile: tuple[int, int] | None, schedule: str | None,
-) -> GemmPlan:  # fmt: skip
+    gpu_key: int,
+    library: str,
+    m: int,
+    n: int,
+    k: int,
+    batch: int,
+    dtype: str,
+    macro_tile: tuple[int, int] | None,
+    schedule: str | None,
+) -> GemmPlan:
     gpu = _GPUS[gpu_key]
     lib: GemmLibrary = gpu.gemm_libraries[library]
     style = schedule or lib.schedule
@@ -181,7 +205,9 @@ def _plan(
             plan = _tile_plan(gpu_key, library, m, n, k, batch, dtype, tile, split, style)
             traffic = operands + (2.0 * m * n * 4 * split * batch if split > 1 else 0.0)
             readers = (
-                min(plan.tiles, gpu.compute_unit_count) * gpu.compute_units.read_bandwidth * gpu.clock.maximum
+                min(plan.tiles, gpu.compute_unit_count)
+                * gpu.compute_units.read_bandwidth
+                * gpu.clock.maximum
             )
             requested = plan.feed * lib.operand_feed * plan.tiles
             missing = min(1.0, (m * k + k * n) * element * batch / requested)

@@ -1,4 +1,5 @@
-"""Collectives across nodes: flat over all GPUs, or hierarchical, in phases inside and between nodes.
+"""Collectives across nodes: flat over all GPUs, or hierarchical, in phases inside and between
+nodes.
 
 N nodes of g GPUs, n = N g, message of S bytes (nccl-tests size). Payload each GPU sends, and where (bandwidth terms of
 Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005, per level):
@@ -49,8 +50,6 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import CollectiveLibrary
 from c3sim.specs.workload import Collective
 
-__all__ = ["PHASES", "HierarchicalPlan", "Phase", "cluster_algorithms", "plan_task"]
-
 PHASES: dict[str, tuple[tuple[str, str], ...]] = {
     "all_reduce": (("node", "reduce_scatter"), ("rail", "all_reduce"), ("node", "all_gather")),
     "all_gather": (("rail", "all_gather"), ("node", "all_gather")),
@@ -68,7 +67,11 @@ class Phase:
 
     @property
     def name(self) -> str:
-        return f"{self.plan.op} in the node" if self.where == "node" else f"{self.plan.op} on the rails"
+        return (
+            f"{self.plan.op} in the node"
+            if self.where == "node"
+            else f"{self.plan.op} on the rails"
+        )
 
     @property
     def moving(self) -> float:
@@ -83,7 +86,9 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class HierarchicalPlan:
-    """What a library decided for one collective in phases; *parts* in all, those of one chunk together."""
+    """What a library decided for one collective in phases; *parts* in all, those of one chunk
+    together.
+    """
 
     op: str
     protocol: str
@@ -108,15 +113,20 @@ class HierarchicalPlan:
     def estimate(self) -> float:
         """Seconds alone, at full speed."""
         first = sum(phase.plan.flight + phase.plan.work + phase.moving for phase in self.phases)
-        levels = [sum(p.on_links for p in self.phases if p.where == where) for where in ("node", "rail")]
-        return self.launch + first + (self.parts - 1) * max(*levels, *(p.moving for p in self.phases))
+        levels = [
+            sum(p.on_links for p in self.phases if p.where == where) for where in ("node", "rail")
+        ]
+        return (
+            self.launch + first + (self.parts - 1) * max(*levels, *(p.moving for p in self.phases))
+        )
 
 
 AnyPlan = CollectivePlan | HierarchicalPlan
 
 
 def plan_task(node: Node, task: Collective) -> AnyPlan:
-    """What the library decides for *task*: :func:`plan_collective` on one node, else the best across nodes.
+    """What the library decides for *task*: :func:`plan_collective` on one node, else the best
+    across nodes.
 
     Raises KeyError for an algorithm that the operation does not have (checked on input).
     """
@@ -128,7 +138,9 @@ def plan_task(node: Node, task: Collective) -> AnyPlan:
     allowed = [name for name in names if task.size <= library.protocols[name].maximum_size] or names
     asked = task.algorithm or ("hierarchical" if task.pipeline else None)  # only that has parts
     algorithms = (asked,) if asked else network(node).algorithms[task.op]
-    found = [plan for name in algorithms for wire in allowed for plan in _plans(node, task, name, wire)]
+    found = [
+        plan for name in algorithms for wire in allowed for plan in _plans(node, task, name, wire)
+    ]
     return min(found, key=_estimate)
 
 
@@ -155,7 +167,9 @@ def _plans(node: Node, task: Collective, algorithm: str, protocol: str) -> Itera
     yield from (_hierarchical(node, task, name, protocol, most) for name in between)
 
 
-def _hierarchical(node: Node, task: Collective, between: str, protocol: str, parts: int) -> HierarchicalPlan:
+def _hierarchical(
+    node: Node, task: Collective, between: str, protocol: str, parts: int
+) -> HierarchicalPlan:
     library, plans = node.collective_library(task.backend), []
     parts = task.chunks * ceil(parts / task.chunks)
     for where, op in PHASES[task.op]:
@@ -163,7 +177,9 @@ def _hierarchical(node: Node, task: Collective, between: str, protocol: str, par
             continue
         share = node.gpus if where == "rail" and op != "all_to_all" else 1
         size = task.size / parts / share
-        part = task.model_copy(update={"op": op, "size": size, "algorithm": None, "protocol": protocol})
+        part = task.model_copy(
+            update={"op": op, "size": size, "algorithm": None, "protocol": protocol}
+        )
         if where == "rail":
             plans.append(Phase(where, _on_rails(node, part, between, protocol)))
         else:
@@ -176,7 +192,9 @@ def _hierarchical(node: Node, task: Collective, between: str, protocol: str, par
             for p in plans
         ]
     channels = _channels(library, task)
-    return HierarchicalPlan(task.op, protocol, channels, library.launch_latency, parts, tuple(plans))
+    return HierarchicalPlan(
+        task.op, protocol, channels, library.launch_latency, parts, tuple(plans)
+    )
 
 
 def _channels(library: CollectiveLibrary, task: Collective) -> int:
@@ -186,7 +204,9 @@ def _channels(library: CollectiveLibrary, task: Collective) -> int:
 def _on_rails(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
     """One phase between nodes: N GPUs, one of each node, all bytes over NICs."""
     peers: Peers = "next" if algorithm == "ring" else "rail"
-    return _plan(node, task, algorithm, protocol, ranks=node.nodes, over_nics=1.0, peers=peers, launch=0.0)
+    return _plan(
+        node, task, algorithm, protocol, ranks=node.nodes, over_nics=1.0, peers=peers, launch=0.0
+    )
 
 
 def _flat(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
@@ -194,17 +214,31 @@ def _flat(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
     gpus, ranks = node.gpus, node.ranks
     ring = algorithm == "ring"
     return _plan(
-        node, task, algorithm, protocol, ranks=ranks, peers="next" if ring else "all",
+        node,
+        task,
+        algorithm,
+        protocol,
+        ranks=ranks,
+        peers="next" if ring else "all",
         over_nics=1.0 / gpus if ring else (ranks - gpus) / (ranks - 1),
         launch=node.collective_library(task.backend).launch_latency,
-    )  # fmt: skip
+    )
 
 
 def _plan(
-    node: Node, task: Collective, algorithm: str, protocol: str, *, ranks: int, over_nics: float, peers: Peers,
+    node: Node,
+    task: Collective,
+    algorithm: str,
+    protocol: str,
+    *,
+    ranks: int,
+    over_nics: float,
+    peers: Peers,
     launch: float,
-) -> CollectivePlan:  # fmt: skip
-    """A plan of *ranks* GPUs that send *over_nics* of their bytes to other nodes. *launch*: s of work before the first."""
+) -> CollectivePlan:
+    """A plan of *ranks* GPUs that send *over_nics* of their bytes to other nodes. *launch*: s of
+    work before the first.
+    """
     library, wide = node.collective_library(task.backend), network(node)
     wire = library.protocols[protocol]
     sent, steps, reads, writes = COUNTS[task.op, algorithm](ranks)
@@ -226,15 +260,35 @@ def _plan(
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
     softness = library.channels.direct_link_softness
     if algorithm == "ring":
-        softness = 1.0 / (1.0 / library.channels.link_softness + receiving_share(algorithm, ranks, task.op))
+        softness = 1.0 / (
+            1.0 / library.channels.link_softness + receiving_share(algorithm, ranks, task.op)
+        )
     loaded = soft_minimum(per_link * channel, limit / lanes, softness) / per_link
     piece = min(library.slice_bytes, sent * unit / (steps * channels * library.slices))
     far = over_nics if algorithm == "ring" else 1.0  # share of the steps that go between nodes
     flight = steps * (far * hop_latency(node, peers) + (1.0 - far) * node.links.latency)
-    work = launch + steps * (wire.step_latency + far * wide.step_latency) + (steps + 1) * piece / loaded
+    work = (
+        launch
+        + steps * (wire.step_latency + far * wide.step_latency)
+        + (steps + 1) * piece / loaded
+    )
     return CollectivePlan(
-        op=task.op, algorithm=algorithm, protocol=protocol, channels=channels, sent=sent * unit, work=work, flight=flight,
-        reads=reads / sent + over_nics, writes=writes / sent + over_nics, paths=tuple(draw.items()), per_link=per_link,
-        lanes=lanes, channel_rate=channel, link_rate=limit / lanes, softness=softness,
-        network=over_nics / wire.efficiency, peers=peers, by_nic=over_nics,
-    )  # fmt: skip
+        op=task.op,
+        algorithm=algorithm,
+        protocol=protocol,
+        channels=channels,
+        sent=sent * unit,
+        work=work,
+        flight=flight,
+        reads=reads / sent + over_nics,
+        writes=writes / sent + over_nics,
+        paths=tuple(draw.items()),
+        per_link=per_link,
+        lanes=lanes,
+        channel_rate=channel,
+        link_rate=limit / lanes,
+        softness=softness,
+        network=over_nics / wire.efficiency,
+        peers=peers,
+        by_nic=over_nics,
+    )

@@ -12,20 +12,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["ports", "ring_ports", "route", "soft_minimum"]
-
 
 @lru_cache(maxsize=65536)
 def route(topology: str, gpus: int, source: int, destination: int) -> tuple[tuple[int, str], ...]:
-    """Hops (GPU, port) from *source* to *destination*, two GPUs of one node. With several nodes of *gpus* GPUs each,
-    GPU g is number g mod gpus of node g // gpus. Raises ValueError for a GPU itself and for GPUs of two nodes.
+    """Hops (GPU, port) from *source* to *destination*, two GPUs of one node. With several nodes of
+    *gpus* GPUs each, GPU g is number g mod gpus of node g // gpus. Raises ValueError for a GPU
+    itself and for GPUs of two nodes.
     """
     offset = (destination - source) % gpus
     first = source - source % gpus  # of the node
     if offset == 0:
         raise ValueError(f"no route from GPU {source} to itself")
     if not first <= destination < first + gpus:
-        raise ValueError(f"no links from GPU {source} to GPU {destination}, which is in another node")
+        raise ValueError(
+            f"no links from GPU {source} to GPU {destination}, which is in another node"
+        )
     if topology == "full_mesh":
         return ((source, f"link[{offset}].out"),)
     if topology == "switch":
@@ -47,8 +48,9 @@ def ports(topology: str, gpus: int) -> tuple[str, ...]:
 def ring_ports(topology: str, gpus: int) -> tuple[tuple[str, ...], ...]:
     """Ports that each of the disjoint rings of a ring algorithm uses at every GPU.
 
-    A full mesh of n GPUs holds n-1 rings (n = 8: seven directed Hamiltonian cycles that use every link once); which
-    cycle takes which link does not matter here, each uses one outgoing link per GPU. A ring has two, a switch one.
+    A full mesh of n GPUs holds n-1 rings (n = 8: seven directed Hamiltonian cycles that use every
+    link once); which cycle takes which link does not matter here, each uses one outgoing link per
+    GPU. A ring has two, a switch one.
     """
     if topology == "switch":
         return (("port.out", "port.in"),)
@@ -58,8 +60,9 @@ def ring_ports(topology: str, gpus: int) -> tuple[tuple[str, ...], ...]:
 def soft_minimum(senders: float, link: float, exponent: float) -> float:
     """Rate [B/s] of several step-synchronous senders on one link: (senders^-p + link^-p)^(-1/p).
 
-    Senders that pause between slices (flags, fences) fill a link only gradually; p -> infinity is the hard minimum
-    of a continuous stream. p is fitted to the isolated all-reduce against channels (suite rccl_channels).
+    Senders that pause between slices (flags, fences) fill a link only gradually; p -> infinity is
+    the hard minimum of a continuous stream. p is fitted to the isolated all-reduce against channels
+    (suite rccl_channels).
     """
     if senders <= 0.0 or link <= 0.0:
         return 0.0

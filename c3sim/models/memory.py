@@ -13,18 +13,23 @@ from __future__ import annotations
 
 from c3sim.specs.hardware import Gpu
 
-__all__ = ["ARRAYS", "memory_given", "served_share"]
-
-ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}  # pattern -> arrays read, written
+ARRAYS = {
+    "read": (1, 0),
+    "write": (0, 1),
+    "copy": (1, 1),
+    "triad": (2, 1),
+}  # pattern -> arrays read, written
 
 
 def memory_given(gpu: Gpu, write_share: float) -> float:
-    """What the stacks give [B/s] when *write_share* of the bytes are writes: the data sheet peak times an efficiency
-    between that of pure reads (or writes) and that of an even mix.
+    """What the stacks give [B/s] when *write_share* of the bytes are writes: the data sheet peak
+    times an efficiency between that of pure reads (or writes) and that of an even mix.
     """
     mixed = 2 * min(write_share, 1 - write_share)
     hbm = gpu.hbm
-    return hbm.bandwidth * (hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed)
+    return hbm.bandwidth * (
+        hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed
+    )
 
 
 def served_share(asked: float, softness: float) -> float:

@@ -1,4 +1,5 @@
-"""The network between nodes: who shares which NIC and leaf switch, what they carry, and what crosses the spine.
+"""The network between nodes: who shares which NIC and leaf switch, what they carry, and what
+crosses the spine.
 
 GPUs that share a NIC draw on a port named after the first of them; a GPU with several NICs has one port with their sum.
 ``rails``: NIC r of every node is on the leaf of rail r. ``racks``: all NICs of a node are on one leaf. A leaf has ports for
@@ -19,15 +20,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from c3sim.specs.hardware import Node, ScaleOut
-
-__all__ = [
-    "Draw", "Peers", "crossing_share", "gpus_per_leaf", "gpus_per_nic", "hop_latency", "leaf_of", "leaf_rate",
-    "mirrored", "network", "network_parts", "network_rate", "nic_of", "nic_rate", "point_to_point", "same_leaf", "shared_rate",
-]  # fmt: skip
+from c3sim.specs.hardware import Node
+from c3sim.specs.scale_out import ScaleOut
 
 Peers = Literal["next", "rail", "all"]
-Draw = tuple[tuple[int, str], float]  # ((GPU, "nic.out" | "nic.in" | "leaf.up" | "leaf.down"), bytes)
+Draw = tuple[
+    tuple[int, str], float
+]  # ((GPU, "nic.out" | "nic.in" | "leaf.up" | "leaf.down"), bytes)
 
 
 def network(node: Node) -> ScaleOut:
@@ -101,7 +100,9 @@ def crossing_share(node: Node, gpu: int, peers: Peers) -> float:
 
 
 def hop_latency(node: Node, peers: Peers) -> float:
-    """Seconds of one step between nodes: of a ring the mean over its hops, else that of the longest."""
+    """Seconds of one step between nodes: of a ring the mean over its hops, else that of the
+    longest.
+    """
     wide = network(node)
     if peers == "next":
         leaves = -(-node.nodes // wide.nodes_per_leaf)
@@ -112,10 +113,14 @@ def hop_latency(node: Node, peers: Peers) -> float:
 
 
 def mirrored(node: Node, gpu: int, peers: Peers, size: float) -> tuple[Draw, ...]:
-    """Draws of *gpu* per *size* bytes that every GPU sends to *peers* at once; as much arrives here as is sent."""
+    """Draws of *gpu* per *size* bytes that every GPU sends to *peers* at once; as much arrives here
+    as is sent.
+    """
     across = crossing_share(node, gpu, peers) * size
     draws = [((gpu, "nic.out"), size), ((gpu, "nic.in"), size)]
-    return tuple(draws + ([((gpu, "leaf.up"), across), ((gpu, "leaf.down"), across)] if across else []))
+    return tuple(
+        draws + ([((gpu, "leaf.up"), across), ((gpu, "leaf.down"), across)] if across else [])
+    )
 
 
 def point_to_point(node: Node, source: int, destination: int, size: float) -> tuple[Draw, ...]:
@@ -127,7 +132,9 @@ def point_to_point(node: Node, source: int, destination: int, size: float) -> tu
 
 
 def network_parts(node: Node, gpu: int, port: str) -> tuple[tuple[str, str, int], ...]:
-    """What *gpu* draws on with *port*: (owner, part, GPUs that share it). Its way to its NIC may be its host link."""
+    """What *gpu* draws on with *port*: (owner, part, GPUs that share it). Its way to its NIC may be
+    its host link.
+    """
     owner, _, direction = port.partition(".")
     if owner == "leaf":
         return ((f"leaf{leaf_of(node, gpu)}", direction, gpus_per_leaf(node, gpu)),)
@@ -137,7 +144,9 @@ def network_parts(node: Node, gpu: int, port: str) -> tuple[tuple[str, str, int]
 
 
 def network_rate(node: Node, name: str) -> float:
-    """Payload [B/s] of the capacity *name*: a NIC's (``gpu3.nic.out``) or the uplinks of a leaf (``leaf2.up``)."""
+    """Payload [B/s] of the capacity *name*: a NIC's (``gpu3.nic.out``) or the uplinks of a leaf
+    (``leaf2.up``).
+    """
     owner = name.partition(".")[0]
     if not owner.startswith("leaf"):
         return nic_rate(node)

@@ -17,12 +17,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Load", "clock_factor", "pace", "power", "together"]
-
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Power [W] of one flow at full clock, and how much of (the square of) its time follows the clock."""
+    """Power [W] of one flow at full clock, and how much of (the square of) its time follows the
+    clock.
+    """
 
     core: float = 0.0
     held: float = 0.0

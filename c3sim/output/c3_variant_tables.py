@@ -1,4 +1,5 @@
-"""Tables of a study of DMA variants beside a GEMM: which wins, what each costs, and the regret of ways to choose.
+"""Tables of a study of DMA variants beside a GEMM: which wins, what each costs, and the regret of
+ways to choose.
 
 A *study* is ``{"rows": [{"label", "host", "collective", "size_bytes", "gemm_isolated_s", "comm_isolated_s", "strategies":
 {NAME: {"wall_s", "gemm_slowdown", "collective_s", "fraction_of_ideal"}}, "variants": {NAME: the same and "alone_s"}, "best",
@@ -19,17 +20,16 @@ from c3sim.output.text import MISSING, figures, percent, size, time_unit
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = [
-    "c3_variant_parts", "chooser_table", "over_ideal", "pcpy_loss", "settings", "wall_table", "winner_table",
-]  # fmt: skip
-
 Study = Mapping[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
 _WORDS = {
-    "conccl_latte": "the strategy: times alone and memory traffic", "alone": "the quickest alone, same host",
-    "one_thread": "the quickest alone, one thread for all GPUs", "pcpy_pl": "always", "pcpy": "always",
-}  # fmt: skip
+    "conccl_latte": "the strategy: times alone and memory traffic",
+    "alone": "the quickest alone, same host",
+    "one_thread": "the quickest alone, one thread for all GPUs",
+    "pcpy_pl": "always",
+    "pcpy": "always",
+}
 
 
 def c3_variant_parts(study: Study) -> list[Any]:
@@ -47,8 +47,8 @@ def settings(study: Study) -> list[tuple[str, str]]:
 
 
 def winner_table(study: Study, host: str, operation: str, which: str = "good") -> Group:
-    """A row per size, a column per GEMM: the first variant that is as good as the best, and what pcpy loses by it; of all
-    variants (*which* = ``good``) or of those ``good_not_prelaunched``.
+    """A row per size, a column per GEMM: the first variant that is as good as the best, and what
+    pcpy loses by it; of all variants (*which* = ``good``) or of those ``good_not_prelaunched``.
     """
     rows = _of(study, host, operation)
     gemms = {row["label"]: row["gemm_isolated_s"] for row in rows}
@@ -58,29 +58,37 @@ def winner_table(study: Study, host: str, operation: str, which: str = "good") -
         add_row(table, size(bytes_), *(cells.get(label, MISSING) for label in gemms))
     among = "best variant" if which == "good" else "best variant without prelaunch"
     return stack(
-        f"{_where(study, host, operation)}: {among} beside each GEMM (its time alone)", table,
+        f"{_where(study, host, operation)}: {among} beside each GEMM (its time alone)",
+        table,
         "the first one within 0.2 % of the best wall time; behind it, how much longer pcpy makes the wall time (%)",
-    )  # fmt: skip
+    )
 
 
 def wall_table(study: Study, host: str, operation: str) -> Group:
-    """A row per size: wall time over the ideal one under each strategy and with each variant, and slowdowns of the GEMM."""
+    """A row per size: wall time over the ideal one under each strategy and with each variant, and
+    slowdowns of the GEMM.
+    """
     rows = _of(study, host, operation)
     strategies, variants = list(rows[0]["strategies"]), list(rows[0]["variants"])
     same = "conccl" in strategies and "pcpy" in variants
     heads = [*strategies, *(name for name in variants if name != "pcpy" or not same)]
     slow = [f"GEMM\n{_broken(name)}\n(x)" for name in strategies]
-    table = make_table(["size", "ends\nsoonest"], [f"{_broken(name)}\n(x)" for name in heads] + slow)
+    table = make_table(
+        ["size", "ends\nsoonest"], [f"{_broken(name)}\n(x)" for name in heads] + slow
+    )
     for bytes_, found in _by_size(rows):
         soonest = ",\n".join(dict.fromkeys(row["soonest"] for row in found))
         walls = (f"{geometric_mean(over_ideal(row, name) for row in found):.2f}" for name in heads)
-        lost = (fmean(row["strategies"][name]["gemm_slowdown"] for row in found) for name in strategies)
+        lost = (
+            fmean(row["strategies"][name]["gemm_slowdown"] for row in found) for name in strategies
+        )
         add_row(table, size(bytes_), soonest, *walls, *(f"{slowdown:.3f}" for slowdown in lost))
     return stack(
-        f"{_where(study, host, operation)}: wall time over the ideal one (x), slowdown of the GEMM (x)", table,
+        f"{_where(study, host, operation)}: wall time over the ideal one (x), slowdown of the GEMM (x)",
+        table,
         "ideal: the longer one of the GEMM and of the collective on compute units, alone; means over the GEMMs; ends soonest:"
         f" the collective, beside any of them{'; conccl: pcpy' * same}",
-    )  # fmt: skip
+    )
 
 
 def chooser_table(study: Study) -> Group:
@@ -96,9 +104,10 @@ def chooser_table(study: Study) -> Group:
         add_row(table, host, row["chooser"], words, *shares, f"{row['good_in']} of {row['of']}")
     node = f" on {study['node']}" if study.get("node") else ""
     return stack(
-        f"{study.get('name', 'study')}{node}: regret of ways to choose a variant (%)", table,
+        f"{study.get('name', 'study')}{node}: regret of ways to choose a variant (%)",
+        table,
         "regret: wall time with the variant chosen over that with the best one, less 1",
-    )  # fmt: skip
+    )
 
 
 def over_ideal(row: Mapping[str, Any], name: str) -> float:
@@ -108,7 +117,9 @@ def over_ideal(row: Mapping[str, Any], name: str) -> float:
 
 
 def pcpy_loss(row: Mapping[str, Any], which: str) -> float:
-    """How much longer pcpy makes the wall time than the best variant does, of all or of those not prelaunched."""
+    """How much longer pcpy makes the wall time than the best variant does, of all or of those not
+    prelaunched.
+    """
     walls = {name: entry["wall_s"] for name, entry in row["variants"].items()}
     least = min(wall for name, wall in walls.items() if which == "good" or not name.endswith("_pl"))
     return float(walls["pcpy"] / least - 1)
@@ -146,7 +157,9 @@ def _remarks(study: Study) -> list[Any]:
     from rich.text import Text
 
     published = study.get("published") or {}
-    lines = [" ".join(str(published[key]).split()) for key in ("source", "note") if published.get(key)]
+    lines = [
+        " ".join(str(published[key]).split()) for key in ("source", "note") if published.get(key)
+    ]
     lines += [
         f"largest regret of conccl_latte, {row['host']}: {percent(row['max'], 2)} %, {row['worst']}: {row['worst_chosen']}"
         f" instead of {row['worst_best']}"

@@ -1,4 +1,6 @@
-"""Where the energy of one run went: a row per component, a column per task, and what a byte moved costs."""
+"""Where the energy of one run went: a row per component, a column per task, and what a byte moved
+costs.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from c3sim.result import Result
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["energy_table", "standing"]
-
-UNVALIDATED = "energies are not validated: no power was measured, most energies per action are estimates"
+UNVALIDATED = (
+    "energies are not validated: no power was measured, most energies per action are estimates"
+)
 TASKS = 6  # columns; with more tasks only the whole is shown
 
 
@@ -23,7 +25,8 @@ def standing(measured: str) -> str:
 
 
 def energy_table(result: Result) -> Table:
-    """Energy [J] of all GPUs by component: the whole, its share and mean power, and each task's part.
+    """Energy [J] of all GPUs by component: the whole, its share and mean power, and each task's
+    part.
 
     Components that nothing was spent on are left out; idle power belongs to no task.
     """
@@ -42,6 +45,8 @@ def energy_table(result: Result) -> Table:
     add_row(table, "in all", *whole, *(figures(result.tasks[name].energy_j) for name in names))
     per_byte = [result.tasks[name].energy_per_byte for name in names]
     if any(per_byte):
-        cells = (MISSING if value is None else f"{figures(1e12 * value)} pJ/B" for value in per_byte)
+        cells = (
+            MISSING if value is None else f"{figures(1e12 * value)} pJ/B" for value in per_byte
+        )
         add_row(table, "per byte moved", *[""] * 3, *cells)
     return table

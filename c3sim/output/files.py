@@ -10,16 +10,19 @@ from secrets import token_hex
 
 from c3sim.errors import InputError
 
-__all__ = ["check_writable", "write_bytes", "write_text"]
-
-UNUSABLE = (OSError, RuntimeError, ValueError)  # the latter two: a loop of links, a zero byte in the name
+UNUSABLE = (
+    OSError,
+    RuntimeError,
+    ValueError,
+)  # the latter two: a loop of links, a zero byte in the name
 
 
 def check_writable(path: str | os.PathLike[str], suffixes: Collection[str] = ()) -> Path:
-    """Return *path* if a file can be written there, without touching it; for a check before long work.
+    """Return *path* if a file can be written there, without touching it; for a check before long
+    work.
 
-    *suffixes* are the allowed ones, none for any. Raises InputError: a folder that is missing or not writable, a path
-    that is something other than a plain file, a suffix that is not allowed.
+    *suffixes* are the allowed ones, none for any. Raises InputError: a folder that is missing or
+    not writable, a path that is something other than a plain file, a suffix that is not allowed.
     """
     target = Path(path)
     if suffixes and target.suffix.lower() not in suffixes:
@@ -34,7 +37,9 @@ def check_writable(path: str | os.PathLike[str], suffixes: Collection[str] = ())
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write *data* to *path*, replacing what was there. Raises InputError, and leaves nothing behind, if it cannot."""
+    """Write *data* to *path*, replacing what was there. Raises InputError, and leaves nothing
+    behind, if it cannot.
+    """
     target = Path(path)
     temporary: Path | None = None
     try:
@@ -55,7 +60,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _create_beside(target: Path) -> Path:
-    """An empty new file in the folder of *target*, with the permissions that a plain ``open`` would give it."""
+    """An empty new file in the folder of *target*, with the permissions that a plain ``open`` would
+    give it.
+    """
     real = target.resolve()  # through links
     if real.is_dir():
         raise IsADirectoryError("is a folder")

@@ -1,4 +1,5 @@
-"""Tables of a study of KV fetched from host memory: cost of one copy, one request, many requests, published claims.
+"""Tables of a study of KV fetched from host memory: cost of one copy, one request, many requests,
+published claims.
 
 A *study* is ``{"rows": [{"label", "block_bytes", "prompt_tokens", "hit_rate", "requests", "fetch_share", "methods": {NAME:
 {"fetch_s", "ttft_s": {"mean", "p50", "p90"}, "itl_s", "requests_per_s", ...}}, "speedups": {"latency", "throughput"}}],
@@ -15,8 +16,6 @@ from c3sim.output.text import MISSING, figures, percent, size, times
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-__all__ = ["copy_table", "kv_parts", "queue_table", "request_table"]
 
 Row = Mapping[str, Any]
 BASE, BEST = "per_block", "batched"
@@ -51,22 +50,36 @@ def copy_table(study: Mapping[str, Any]) -> Group:
 
 
 def request_table(rows: Sequence[Row], where: str) -> Group:
-    """A row per case of one request: its time to first token by copies one by one, and speedups over that."""
+    """A row per case of one request: its time to first token by copies one by one, and speedups
+    over that.
+    """
     names = [name for name in rows[0]["methods"] if name != BASE]
     headers = ["prompt\n(tokens)", "hit\n(%)", "fetch\n(%)", f"TTFT\n{BASE}\n(ms)"]
     table = make_table(["model", "block", "load"], [*headers, *(f"{name}\n(x)" for name in names)])
     for row in rows:
         first = row["methods"][BASE]["ttft_s"]["mean"]
         gains = (f"{row['speedups']['latency'][name]:.2f}" for name in names)
-        cells = (str(row["prompt_tokens"]), percent(row["hit_rate"], 0), percent(row["fetch_share"], 0))
+        cells = (
+            str(row["prompt_tokens"]),
+            percent(row["hit_rate"], 0),
+            percent(row["fetch_share"], 0),
+        )
         add_row(
-            table, row["label"], size(row["block_bytes"]), row["load"], *cells, figures(1e3 * first), *gains
+            table,
+            row["label"],
+            size(row["block_bytes"]),
+            row["load"],
+            *cells,
+            figures(1e3 * first),
+            *gains,
         )
     return stack(f"one request{where}: time to first token", table, NOTE)
 
 
 def queue_table(rows: Sequence[Row], where: str) -> Group:
-    """A row per case of many requests: throughput, times to first and between tokens, and speedups of the throughput."""
+    """A row per case of many requests: throughput, times to first and between tokens, and speedups
+    of the throughput.
+    """
     names = [name for name in rows[0]["methods"] if name != BASE]
     headers = ["arrivals\n(1/s)", "prompt\n(tokens)", "hit\n(%)", f"served\n{BASE}\n(1/s)"]
     headers += [f"{name}\n(x)" for name in names]

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.table import Table
 
-__all__ = ["add_row", "make_table", "show", "stack"]
-
 WIDE = 160  # characters; nothing is looked up of a file or a pipe
 
 
 def show(renderable: Any, console: Console | None = None) -> None:
-    """Print *renderable* to *console*; without one to standard output, where a file or pipe gets wide lines, unfolded."""
+    """Print *renderable* to *console*; without one to standard output, where a file or pipe gets
+    wide lines, unfolded.
+    """
     from rich.console import Console
 
     fits = console is not None or sys.stdout.isatty() or "COLUMNS" in os.environ

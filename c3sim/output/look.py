@@ -1,4 +1,5 @@
-"""The common look of the pictures: colours that colour-blind readers can tell apart, legible type, one way of saving.
+"""The common look of the pictures: colours that colour-blind readers can tell apart, legible type,
+one way of saving.
 
 matplotlib is imported when a function needs it, without its global state: no pyplot, no display.
 """
@@ -16,19 +17,6 @@ from c3sim.output.files import check_writable, write_bytes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = [
-    "GREY",
-    "INK",
-    "PALETTE",
-    "SUFFIXES",
-    "check_picture",
-    "colours",
-    "panel",
-    "picture",
-    "save",
-    "style",
-]
 
 # Okabe and Ito, "Color Universal Design" (2008); yellow last, it is faint on white.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -54,7 +42,9 @@ RC: dict[Any, Any] = {
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """For a check before long work. Raises InputError: an unknown suffix, or a place that cannot be written."""
+    """For a check before long work. Raises InputError: an unknown suffix, or a place that cannot be
+    written.
+    """
     check_writable(path, SUFFIXES)
 
 
@@ -73,7 +63,9 @@ def style() -> Iterator[None]:
 
 
 def picture(draw: Callable[[], Figure], path: str | os.PathLike[str] | None) -> Figure:
-    """The figure of *draw*, in the common look, written to *path* if given, which is checked before. Raises as :func:`save`."""
+    """The figure of *draw*, in the common look, written to *path* if given, which is checked
+    before. Raises as :func:`save`.
+    """
     if path is not None:
         check_picture(path)
     with style():
@@ -94,10 +86,14 @@ def panel(axes: Axes, title: str, unit: str) -> None:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write *figure* whole or not at all, in the format of the suffix. Raises InputError as `check_picture` does."""
+    """Write *figure* whole or not at all, in the format of the suffix. Raises InputError as
+    `check_picture` does.
+    """
     target = check_writable(path, SUFFIXES)
     suffix = target.suffix.lower()
     buffer = io.BytesIO()
     with style():
-        figure.savefig(buffer, format=suffix[1:], dpi=150, facecolor="white", metadata=UNDATED[suffix])
+        figure.savefig(
+            buffer, format=suffix[1:], dpi=150, facecolor="white", metadata=UNDATED[suffix]
+        )
     write_bytes(target, buffer.getvalue())

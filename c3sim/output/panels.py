@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from c3sim.energy import COMPONENTS
+from c3sim.machine.energy import COMPONENTS
 from c3sim.output import look
 from c3sim.output.steps import average, extended, mean
 from c3sim.output.text import figures, percent, times
@@ -15,8 +15,6 @@ from c3sim.result import Counter, TaskResult, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["PANELS", "Panel", "Scale", "counter_of", "draw_lanes", "draw_panel"]
 
 
 class Scale(NamedTuple):
@@ -59,25 +57,43 @@ SHADES = dict(zip(COMPONENTS, TONES, strict=True))
 def counter_of(timeline: Timeline, gpu: str, name: str) -> Counter | None:
     """The counter *name* of *gpu*; for "link" the mean over its outgoing links."""
     if name != "link":
-        return next((counter for counter in timeline.counters if counter.name == f"{gpu}.{name}"), None)
+        return next(
+            (counter for counter in timeline.counters if counter.name == f"{gpu}.{name}"), None
+        )
     pattern = re.compile(re.escape(gpu) + r"\.link\[\d+\]\.out")
     links = [counter for counter in timeline.counters if pattern.fullmatch(counter.name)]
-    return mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link") if links else None
+    return (
+        mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link")
+        if links
+        else None
+    )
 
 
-def draw_lanes(axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str, str], scale: Scale) -> None:
-    """One lane per task: a sentence, a bar hatched while it waits and solid while it runs, a thin bar of it alone."""
+def draw_lanes(
+    axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str, str], scale: Scale
+) -> None:
+    """One lane per task: a sentence, a bar hatched while it waits and solid while it runs, a thin
+    bar of it alone.
+    """
     unit, length, _ = scale
     for lane, (name, task) in enumerate(tasks.items()):
         colour = colours[name]
         start, end, alone = (t / length for t in (task.start_s, task.end_s, task.isolated_s))
         waited = f"waited {start:.3f} {unit}, " if start >= 0.0005 else ""
         text = f"{waited}ran {end - start:.3f} {unit}: in all {times(task.slowdown)} its {alone:.3f} {unit} alone"
-        label = axes.annotate(name, (0, lane + 0.25), (3, 0), textcoords="offset points", fontweight="bold")
+        label = axes.annotate(
+            name, (0, lane + 0.25), (3, 0), textcoords="offset points", fontweight="bold"
+        )
         axes.annotate(text, (1, 0), (8, 0), xycoords=label, textcoords="offset points", va="bottom")
         if start > 0:
             axes.barh(
-                lane + 0.51, start, 0.34, facecolor="white", edgecolor=colour, hatch="////", linewidth=0.8
+                lane + 0.51,
+                start,
+                0.34,
+                facecolor="white",
+                edgecolor=colour,
+                hatch="////",
+                linewidth=0.8,
             )
         axes.barh(lane + 0.51, end - start, 0.34, left=start, color=colour)
         axes.barh(lane + 0.78, alone, 0.11, color=colour, alpha=0.4)
@@ -94,10 +110,14 @@ def draw_panel(
     scale: Scale,
     names: Mapping[str, str],
 ) -> None:
-    """One counter over time, its capacity as a dashed line, its mean in the title. *names*: of components, for display."""
+    """One counter over time, its capacity as a dashed line, its mean in the title. *names*: of
+    components, for display.
+    """
     named = "" if panel.counter != "link" else f", {counter.name}"
     look.panel(axes, panel.title + named, panel.unit)
-    start = min(counter.times, default=0.0) if panel.line else 0.0  # there is no clock before anything runs
+    start = (
+        min(counter.times, default=0.0) if panel.line else 0.0
+    )  # there is no clock before anything runs
     since, totals = extended(counter.times, counter.values, scale.end, min(start, scale.end))
     instants = [time / scale.length for time in since]
     values = [value / panel.size for value in totals]
@@ -134,11 +154,21 @@ def _component_keys(axes: Axes, components: list[str], names: Mapping[str, str])
     from matplotlib.patches import Patch
 
     patches = [Patch(facecolor=SHADES[key], label=names.get(key, key)) for key in components]
-    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.19, 0.985), "borderaxespad": 0.0}
+    where: dict[str, Any] = {
+        "loc": "lower left",
+        "bbox_to_anchor": (0.19, 0.985),
+        "borderaxespad": 0.0,
+    }
     axes.legend(
-        handles=patches, ncols=len(patches), fontsize=8, frameon=False, handlelength=1.0, handletextpad=0.4,
-        columnspacing=0.9, **where,
-    )  # fmt: skip
+        handles=patches,
+        ncols=len(patches),
+        fontsize=8,
+        frameon=False,
+        handlelength=1.0,
+        handletextpad=0.4,
+        columnspacing=0.9,
+        **where,
+    )
 
 
 def _areas(
@@ -150,14 +180,22 @@ def _areas(
     colours: Mapping[str, str],
     scale: Scale,
 ) -> None:
-    """The parts of the tasks stacked on each other in their order; what no task accounts for is grey."""
+    """The parts of the tasks stacked on each other in their order; what no task accounts for is
+    grey.
+    """
     floor = [0.0] * len(instants)
     order = {name: number for number, name in enumerate(colours)}
     for name in sorted(counter.by_task, key=lambda name: order.get(name, len(order))):
         part = extended(counter.times, counter.by_task[name], scale.end)[1]
         top = [low + value / panel.size for low, value in zip(floor, part, strict=True)]
         axes.fill_between(
-            instants, floor, top, step="post", color=colours.get(name, look.GREY), linewidth=0, alpha=0.9
+            instants,
+            floor,
+            top,
+            step="post",
+            color=colours.get(name, look.GREY),
+            linewidth=0,
+            alpha=0.9,
         )
         floor = top
     axes.fill_between(instants, floor, values, step="post", color="#bbbbbb", linewidth=0)

@@ -1,4 +1,6 @@
-"""The phases of collectives across nodes as a table: when each began and ended, and for how long it sent."""
+"""The phases of collectives across nodes as a table: when each began and ended, and for how long it
+sent.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,6 @@ from c3sim.result import Result
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-__all__ = ["phase_tables"]
 
 
 def phase_tables(result: Result) -> list[Table]:

@@ -1,4 +1,6 @@
-"""The timeline of one run as a picture: what ran when, and under it what each resource of one GPU was used for."""
+"""The timeline of one run as a picture: what ran when, and under it what each resource of one GPU
+was used for.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +17,26 @@ from c3sim.result import Result, Timeline
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_timeline"]
-
 LANES = 16  # tasks shown; a picture with more is not read
 WIDTH, HEADER, FOOTER, GAP = 11.0, 0.9, 0.6, 0.42  # inches
 LANE, PANEL, KEYS = 0.62, 1.05, 0.24  # KEYS: a row of the legend
 
 
-def plot_timeline(result: Result, path: str | os.PathLike[str] | None = None, gpu: str = "gpu0") -> Figure:
-    """Draw *result*, which must hold its timeline, and write it to *path* (PNG, SVG or PDF, by suffix) if given.
+def plot_timeline(
+    result: Result, path: str | os.PathLike[str] | None = None, gpu: str = "gpu0"
+) -> Figure:
+    """Draw *result*, which must hold its timeline, and write it to *path* (PNG, SVG or PDF, by
+    suffix) if given.
 
-    Counters that are absent, or zero throughout, get no panel. Returns the figure. Raises InputError: no timeline, an
-    unknown suffix, a place that cannot be written.
+    Counters that are absent, or zero throughout, get no panel. Returns the figure. Raises
+    InputError: no timeline, an unknown suffix, a place that cannot be written.
     """
 
     def draw() -> Figure:
         if result.timeline is None:
-            raise InputError("this result holds no timeline to draw; allowed: a run that recorded one")
+            raise InputError(
+                "this result holds no timeline to draw; allowed: a run that recorded one"
+            )
         return _draw(result, result.timeline, gpu)
 
     return look.picture(draw, path)
@@ -44,7 +49,9 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     panels = [
         (panel, counter)
         for panel, counter in found
-        if counter is not None and any(counter.values) and (counter.by_component or not panel.by_component)
+        if counter is not None
+        and any(counter.values)
+        and (counter.by_component or not panel.by_component)
     ]
     tasks = dict(list(result.tasks.items())[:LANES])
     heights = [LANE * len(tasks), *([PANEL] * len(panels))]
@@ -73,7 +80,9 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
         "bbox_to_anchor": (0.012, 1 - 0.64 / height),
         "borderaxespad": 0.0,
     }
-    figure.legend(handles=keys, ncols=columns, frameon=False, fontsize=9.5, columnspacing=1.4, **where)
+    figure.legend(
+        handles=keys, ncols=columns, frameon=False, fontsize=9.5, columnspacing=1.4, **where
+    )
     return figure
 
 
@@ -99,7 +108,10 @@ def _keys(colours: Mapping[str, str]) -> list[Any]:
     from matplotlib.patches import Patch
 
     return [
-        *(Patch(facecolor=colours[name], label=name) for name in list(colours)[: len(look.PALETTE)]),
+        *(
+            Patch(facecolor=colours[name], label=name)
+            for name in list(colours)[: len(look.PALETTE)]
+        ),
         Patch(facecolor="white", edgecolor=look.GREY, hatch="////", label="waiting to start"),
         Patch(facecolor="#cccccc", label="thin bar: the task alone"),
         Line2D([], [], color=look.INK, linestyle="--", linewidth=1.2, label="capacity or limit"),

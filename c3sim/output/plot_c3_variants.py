@@ -1,4 +1,6 @@
-"""A study of DMA variants beside a GEMM at a glance: which wins by size and GEMM, and what each costs by size."""
+"""A study of DMA variants beside a GEMM at a glance: which wins by size and GEMM, and what each
+costs by size.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_c3_variants"]
-
 Study = Mapping[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 LOWEST, HIGHEST = 0.5, 8.0  # of what is drawn of wall / ideal
-DARK, FAINT = 0.75, 0.3  # how much of its colour a variant has that is prelaunched, and one that is not
+DARK, FAINT = (
+    0.75,
+    0.3,
+)  # how much of its colour a variant has that is prelaunched, and one that is not
 
 
 def plot_c3_variants(study: Study, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw *study* (data as in c3_variant_tables.py) and write it to *path* (PNG, SVG or PDF, by suffix) if given.
+    """Draw *study* (data as in c3_variant_tables.py) and write it to *path* (PNG, SVG or PDF, by
+    suffix) if given.
 
     Returns the figure. Raises InputError: an unknown suffix, a place that cannot be written.
     """
@@ -41,7 +45,9 @@ def _draw(study: Study) -> Figure:
     panels = figure.subplots(len(places), 3, squeeze=False, width_ratios=(1.0, 1.0, 0.7))
     colours = look.colours(_program(name) for row in study["rows"] for name in row["variants"])
     for axes, (host, operation) in zip(panels, places, strict=True):
-        rows = [row for row in study["rows"] if (row["host"], row["collective"]) == (host, operation)]
+        rows = [
+            row for row in study["rows"] if (row["host"], row["collective"]) == (host, operation)
+        ]
         sizes = sorted({row["size_bytes"] for row in rows})
         what = operation if len(hosts) == 1 else f"{operation}, {host}"
         _winners(axes[0], rows, sizes, colours, what, "good")
@@ -54,7 +60,9 @@ def _draw(study: Study) -> Figure:
             "good_not_prelaunched",
         )
         if len(what) > 40:  # the title on the left needs the room
-            axes[1].set_title("without prelaunch", loc="right", fontsize=10.5, fontweight="bold", pad=22)
+            axes[1].set_title(
+                "without prelaunch", loc="right", fontsize=10.5, fontweight="bold", pad=22
+            )
         axes[1].set_yticklabels([])
         _walls(axes[2], rows, sizes, colours)
         if host == hosts[0]:
@@ -70,7 +78,9 @@ def _draw(study: Study) -> Figure:
 def _winners(
     axes: Axes, rows: Rows, sizes: Sequence[int], colours: Mapping[str, str], title: str, which: str
 ) -> None:
-    """A cell per GEMM and size: the colour of the first variant that is as good as the best, and what pcpy loses."""
+    """A cell per GEMM and size: the colour of the first variant that is as good as the best, and
+    what pcpy loses.
+    """
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
 
@@ -90,7 +100,9 @@ def _winners(
             text = percent(lost, 0 if lost >= 0.1 else 1)
             axes.text(x, y, text, ha="center", va="center", fontsize=7.5, color=look.INK)
     axes.imshow(image, aspect="auto", interpolation="nearest")
-    axes.set_yticks(range(len(labels)), [f"{label}\n{_time(alone[label])}" for label in labels], fontsize=8)
+    axes.set_yticks(
+        range(len(labels)), [f"{label}\n{_time(alone[label])}" for label in labels], fontsize=8
+    )
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", pad=22)
@@ -101,7 +113,11 @@ def _winners(
         for name in rows[0]["variants"]
         if name in seen
     ]
-    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    where: dict[str, Any] = {
+        "loc": "lower left",
+        "bbox_to_anchor": (0.0, 1.0),
+        "borderaxespad": 0.2,
+    }
     axes.legend(handles=handles, frameon=False, fontsize=9, ncols=8, **where)
 
 
@@ -110,12 +126,26 @@ def _walls(axes: Axes, rows: Rows, sizes: Sequence[int], colours: Mapping[str, s
     look.panel(axes, "wall time over ideal, mean of GEMMs", "x")
 
     def line(name: str, style: str, **how: Any) -> None:
-        found = [[over_ideal(row, name) for row in rows if row["size_bytes"] == bytes_] for bytes_ in sizes]
-        axes.plot(range(len(sizes)), [geometric_mean(values) for values in found], style, label=name, **how)
+        found = [
+            [over_ideal(row, name) for row in rows if row["size_bytes"] == bytes_]
+            for bytes_ in sizes
+        ]
+        axes.plot(
+            range(len(sizes)),
+            [geometric_mean(values) for values in found],
+            style,
+            label=name,
+            **how,
+        )
 
     for name in rows[0]["variants"]:
         width = 0.9 if ":" in name else 1.5
-        line(name, "--" if name.endswith("_pl") else "-", color=colours[_program(name)], linewidth=width)
+        line(
+            name,
+            "--" if name.endswith("_pl") else "-",
+            color=colours[_program(name)],
+            linewidth=width,
+        )
     for name in rows[0]["strategies"]:
         if name == "base":
             line(name, ":", color=look.INK, linewidth=1.8)

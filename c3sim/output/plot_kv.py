@@ -1,4 +1,6 @@
-"""A study of KV fetch at a glance: what one copy costs, and the speedups by hit rate beside the published ones."""
+"""A study of KV fetch at a glance: what one copy costs, and the speedups by hit rate beside the
+published ones.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_kv"]
-
 Study = Mapping[str, Any]
 METHOD = "batched_pl"  # whose speedups are drawn; the other batched ones lie on top of them
 
 
 def plot_kv(study: Study, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw *study* (data as in kv_tables.py) and write it to *path* (PNG, SVG or PDF, by suffix) if given.
+    """Draw *study* (data as in kv_tables.py) and write it to *path* (PNG, SVG or PDF, by suffix) if
+    given.
 
     Returns the figure. Raises InputError: an unknown suffix, a place that cannot be written.
     """
@@ -47,23 +48,36 @@ def _draw(study: Study) -> Figure:
         handles, names = axes.get_legend_handles_labels()
         shown |= dict(zip(names, handles, strict=True))
     figure.legend(
-        list(shown.values()), list(shown), loc="outside lower center", ncols=3, frameon=False, fontsize=9.5
+        list(shown.values()),
+        list(shown),
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        fontsize=9.5,
     )
     where = f" on {study['node']}" if study.get("node") else ""
-    figure.suptitle(f"{study.get('name', 'study')}{where}", x=0.01, ha="left", fontsize=14, fontweight="bold")
+    figure.suptitle(
+        f"{study.get('name', 'study')}{where}", x=0.01, ha="left", fontsize=14, fontweight="bold"
+    )
     return figure
 
 
 def _copies(axes: Axes, study: Study) -> None:
     """A line per method over block sizes; reported costs as points of the same colour."""
-    look.panel(axes, "One copy from host memory, in a row of many (lines simulated, points reported)", "us")
+    look.panel(
+        axes, "One copy from host memory, in a row of many (lines simulated, points reported)", "us"
+    )
     rows = study["copies"]
     for name, colour in look.colours(rows[0]["per_copy_s"]).items():
         kibs = [row["bytes"] / 1024 for row in rows]
         style = "--" if name.endswith("_pl") else "-"
-        axes.plot(kibs, [1e6 * row["per_copy_s"][name] for row in rows], style, color=colour, label=name)
+        axes.plot(
+            kibs, [1e6 * row["per_copy_s"][name] for row in rows], style, color=colour, label=name
+        )
         known = [
-            (row["bytes"] / 1024, 1e6 * row["reported_s"][name]) for row in rows if name in row["reported_s"]
+            (row["bytes"] / 1024, 1e6 * row["reported_s"][name])
+            for row in rows
+            if name in row["reported_s"]
         ]
         axes.plot([x for x, _ in known], [y for _, y in known], "o", color=colour)
     axes.set_xscale("log", base=2)
@@ -82,7 +96,9 @@ def _speedups(
     study: Study,
     colours: Mapping[str, str],
 ) -> None:
-    """Speedups of prelaunched batches over copies one by one by hit rate: a line per model, block and prompt."""
+    """Speedups of prelaunched batches over copies one by one by hit rate: a line per model, block
+    and prompt.
+    """
     look.panel(axes, f"{title}, {METHOD} over per_block", "x")
     lines: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
     for row in rows:
@@ -100,8 +116,11 @@ def _speedups(
             axes.axhspan(claim["low"], claim["high"], color=look.GREY, alpha=0.3, linewidth=0)
             axes.axhline(claim["high"], color=look.GREY, linewidth=1.0)
             axes.annotate(
-                f"published: up to {claim['high']:g}x", (0.01, claim["high"]), fontsize=9, va="bottom",
+                f"published: up to {claim['high']:g}x",
+                (0.01, claim["high"]),
+                fontsize=9,
+                va="bottom",
                 xycoords=("axes fraction", "data"),
-            )  # fmt: skip
+            )
     axes.axhline(1.0, color=look.INK, linewidth=0.8)
     axes.set_xlabel("hit rate (%); thick: longest prompt")

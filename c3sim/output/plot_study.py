@@ -1,4 +1,6 @@
-"""A study at a glance: each strategy's mean fraction of ideal beside the published one, and every scenario under it."""
+"""A study at a glance: each strategy's mean fraction of ideal beside the published one, and every
+scenario under it.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_study"]
-
 WIDTH, MEANS, ROW, HEADER, FOOTER, GAP = 13.0, 3.3, 0.3, 0.95, 1.45, 0.85  # inches
 BAR = 0.6
 Study = Mapping[str, Any]
 
 
 def plot_study(study: Study, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw *study* (data as in study_tables.py) and write it to *path* (PNG, SVG or PDF, by suffix) if given.
+    """Draw *study* (data as in study_tables.py) and write it to *path* (PNG, SVG or PDF, by suffix)
+    if given.
 
-    Returns the figure. Raises InputError: no strategies to draw, an unknown suffix, a place that cannot be written.
+    Returns the figure. Raises InputError: no strategies to draw, an unknown suffix, a place that
+    cannot be written.
     """
     return look.picture(lambda: _draw(study), path)
 
@@ -34,7 +36,9 @@ def _draw(study: Study) -> Figure:
     from matplotlib.figure import Figure
 
     if not (study.get("strategies") and study.get("scenarios")):
-        raise InputError("this study holds no strategies to draw; allowed: a study with the output 'c3'")
+        raise InputError(
+            "this study holds no strategies to draw; allowed: a study with the output 'c3'"
+        )
     names = list(study["strategies"])
     cells = ROW * len(names)
     height = HEADER + MEANS + GAP + cells + FOOTER
@@ -57,7 +61,9 @@ def _draw(study: Study) -> Figure:
 
 
 def _means(axes: Axes, study: Study, names: Sequence[str]) -> None:
-    """A bar per strategy with its band, the published mean as a diamond, and how many points lie between."""
+    """A bar per strategy with its band, the published mean as a diamond, and how many points lie
+    between.
+    """
     look.panel(axes, "Mean fraction of ideal", "%")
     published, top = published_fractions(study), 0.0
     for place, name in enumerate(names):
@@ -65,13 +71,20 @@ def _means(axes: Axes, study: Study, names: Sequence[str]) -> None:
         mean, theirs = row["mean_fraction_of_ideal"], published.get(name)
         label = "simulated" if place == 0 else None
         axes.bar(place, 100 * (mean or 0.0), BAR, color=look.PALETTE[0], label=label)
-        ends = [100 * value for value in (mean, theirs, *(row.get("band") or ())) if value is not None]
+        ends = [
+            100 * value for value in (mean, theirs, *(row.get("band") or ())) if value is not None
+        ]
         if row.get("band") and mean is not None:
             _band(axes, place, row["band"], first=place == 0)
         if theirs is not None:
             label = "published" if place == 0 else None
             axes.plot(
-                place + 0.38, 100 * theirs, "D", color=look.PALETTE[1], markeredgecolor=look.INK, label=label
+                place + 0.38,
+                100 * theirs,
+                "D",
+                color=look.PALETTE[1],
+                markeredgecolor=look.INK,
+                label=label,
             )
         text = (
             percent(mean)
@@ -79,13 +92,23 @@ def _means(axes: Axes, study: Study, names: Sequence[str]) -> None:
             else f"{percent(mean)}  ({100 * (mean - theirs):+.1f})"
         )
         axes.annotate(
-            text, (place, max([0.0, *ends])), (0, 5), textcoords="offset points", ha="center", fontsize=9.5
+            text,
+            (place, max([0.0, *ends])),
+            (0, 5),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9.5,
         )
         top = max([top, *ends])
     for place, name in enumerate(names):
         fastest = f"best {times(study['strategies'][name].get('max_speedup'))}"
-        below: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-        axes.annotate(fastest, (place, 0), (0, -30), ha="center", fontsize=9, color="#555555", **below)
+        below: dict[str, Any] = {
+            "xycoords": ("data", "axes fraction"),
+            "textcoords": "offset points",
+        }
+        axes.annotate(
+            fastest, (place, 0), (0, -30), ha="center", fontsize=9, color="#555555", **below
+        )
     axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.18 * top or 1.0)
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.set_xticks(range(len(names)), names)
@@ -108,13 +131,17 @@ def _band(axes: Axes, place: int, band: Sequence[float], *, first: bool) -> None
 
 
 def _scenarios(axes: Axes, study: Study, names: Sequence[str]) -> None:
-    """A cell per scenario and strategy with its fraction of ideal in per cent; the best of a scenario in bold."""
+    """A cell per scenario and strategy with its fraction of ideal in per cent; the best of a
+    scenario in bold.
+    """
     scenarios = study["scenarios"]
     shares = [
         [scenario["strategies"].get(name, {}).get("fraction_of_ideal") for scenario in scenarios]
         for name in names
     ]
-    image: Any = [[float("nan") if share is None else 100 * share for share in row] for row in shares]
+    image: Any = [
+        [float("nan") if share is None else 100 * share for share in row] for row in shares
+    ]
     axes.imshow(image, cmap="cividis", vmin=0, vmax=100, aspect="auto")
     best = [
         max((share for share in column if share is not None), default=None)

@@ -1,4 +1,6 @@
-"""Power saved by each DMA variant over compute units, by size: a panel of the picture of a study of variants."""
+"""Power saved by each DMA variant over compute units, by size: a panel of the picture of a study of
+variants.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from c3sim.output import look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_savings"]
-
 
 def draw_savings(axes: Axes, energy: Mapping[str, Any], operation: str) -> None:
-    """A line per variant (prelaunch changes power little and is left out), pcpy's band shaded, the published saving dashed."""
+    """A line per variant (prelaunch changes power little and is left out), pcpy's band shaded, the
+    published saving dashed.
+    """
     rows = [row for row in energy["rows"] if row["collective"] == operation]
     look.panel(axes, f"{operation}: power saved over compute units, mean over the collective", "%")
     names = [name for name in rows[0]["variants"] if not name.endswith("_pl")]
@@ -31,6 +33,10 @@ def draw_savings(axes: Axes, energy: Mapping[str, Any], operation: str) -> None:
         since = [i for i in places if rows[i]["size_bytes"] >= published["large_bytes"]]
         saving = 100 * published["saving_over_rccl"]
         axes.plot(
-            since, [saving] * len(since), "--", color=look.INK, label=f"published, pcpy: {saving:.0f} %"
+            since,
+            [saving] * len(since),
+            "--",
+            color=look.INK,
+            label=f"published, pcpy: {saving:.0f} %",
         )
     axes.legend(frameon=False, fontsize=9.5, ncols=3, loc="upper left")

@@ -1,4 +1,6 @@
-"""A study of DMA variants at a glance: time of each variant over that of compute units by size, and the phases of a copy."""
+"""A study of DMA variants at a glance: time of each variant over that of compute units by size, and
+the phases of a copy.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_variants"]
-
 Study = Mapping[str, Any]
 
 
 def plot_variants(study: Study, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw *study* (data as in variant_tables.py) and write it to *path* (PNG, SVG or PDF, by suffix) if given.
+    """Draw *study* (data as in variant_tables.py) and write it to *path* (PNG, SVG or PDF, by
+    suffix) if given.
 
     Returns the figure. Raises InputError: an unknown suffix, a place that cannot be written.
     """
@@ -44,19 +45,24 @@ def _draw(study: Study) -> Figure:
         _sizes(axes, [row for row in study["rows"] if row["collective"] == operation])
     where = f" on {study['node']}" if study.get("node") else ""
     source = (study.get("published") or {}).get("source")
-    figure.suptitle(f"{study.get('name', 'study')}{where}", x=0.01, ha="left", fontsize=14, fontweight="bold")
+    figure.suptitle(
+        f"{study.get('name', 'study')}{where}", x=0.01, ha="left", fontsize=14, fontweight="bold"
+    )
     if source:
         figure.supxlabel(f"published: {source}", x=0.01, ha="left", fontsize=9, color=look.GREY)
     return figure
 
 
 def _speedups(axes: Axes, study: Study, operation: str) -> None:
-    """A line per variant, dashed where prelaunched; published speedups as points of the same colour."""
+    """A line per variant, dashed where prelaunched; published speedups as points of the same
+    colour.
+    """
     rows = [row for row in study["rows"] if row["collective"] == operation]
     known = any(row["published"] for row in rows)
     look.panel(
         axes,
-        f"{operation}: speedup over pcpy" + (" (lines simulated, points published)" if known else ""),
+        f"{operation}: speedup over pcpy"
+        + (" (lines simulated, points published)" if known else ""),
         "x",
     )
     variants = list(rows[0]["variants"])
@@ -65,9 +71,17 @@ def _speedups(axes: Axes, study: Study, operation: str) -> None:
     for name in variants:
         colour, dashed = colours[name.removesuffix("_pl")], "--" if name.endswith("_pl") else "-"
         axes.plot(places, [row["speedups"][name] for row in rows], dashed, color=colour, label=name)
-        points = [(i, row["published"][name]) for i, row in enumerate(rows) if name in row["published"]]
+        points = [
+            (i, row["published"][name]) for i, row in enumerate(rows) if name in row["published"]
+        ]
         filled = "none" if name.endswith("_pl") else colour
-        axes.plot([i for i, _ in points], [x for _, x in points], "o", color=colour, markerfacecolor=filled)
+        axes.plot(
+            [i for i, _ in points],
+            [x for _, x in points],
+            "o",
+            color=colour,
+            markerfacecolor=filled,
+        )
     against = [row["variants"]["pcpy"]["time_us"] / row["rccl"]["time_us"] for row in rows]
     axes.plot(places, against, ":", color=look.INK, label="rccl")
     axes.set_yscale("log", base=2)
@@ -86,9 +100,16 @@ def _phases(axes: Axes, study: Study) -> None:
         below = [low + share for low, share in zip(below, shares, strict=True)]
     _sizes(axes, rows)
     axes.legend(
-        frameon=False, fontsize=9.5, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2
+        frameon=False,
+        fontsize=9.5,
+        ncols=4,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        borderaxespad=0.2,
     )
 
 
 def _sizes(axes: Axes, rows: list[Mapping[str, Any]]) -> None:
-    axes.set_xticks(range(len(rows)), [size(row["size_bytes"]) for row in rows], fontsize=8, rotation=45)
+    axes.set_xticks(
+        range(len(rows)), [size(row["size_bytes"]) for row in rows], fontsize=8, rotation=45
+    )

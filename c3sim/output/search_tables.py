@@ -4,38 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from c3sim.input.units import format_si
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.sweep_tables import shown
-from c3sim.units import format_si
 
 if TYPE_CHECKING:
     from c3sim.sweeps.search import Found
-
-__all__ = ["search_table", "to_dict"]
 
 
 def to_dict(found: Found) -> dict[str, Any]:
     """Plain data for ``--json``: the front, and how much was tried."""
     return {
-        "study": found.loaded.study.name, "node": found.setup.node.name, "tried": len(found.rows),
-        "broken": found.broken, "failed": found.failed,
-        "objectives": {name: "maximise" if more else "minimise" for name, more in found.objectives.items()},
+        "study": found.loaded.study.name,
+        "node": found.setup.node.name,
+        "tried": len(found.rows),
+        "broken": found.broken,
+        "failed": found.failed,
+        "objectives": {
+            name: "maximise" if more else "minimise" for name, more in found.objectives.items()
+        },
         "front": [
-            {"design": number, "knobs": dict(found.settings[number]), **found.rows[number]} for number in found.front
+            {"design": number, "knobs": dict(found.settings[number]), **found.rows[number]}
+            for number in found.front
         ],
-    }  # fmt: skip
+    }
 
 
 def search_table(found: Found) -> Any:
     """The front."""
     objectives = [
-        f"{name}\n({'more' if more else 'less'} is better)" for name, more in found.objectives.items()
+        f"{name}\n({'more' if more else 'less'} is better)"
+        for name, more in found.objectives.items()
     ]
     knobs = [knob for knob in found.knobs if len(knob.choices) != 1]
     table = make_table(["design"], [*objectives, *(_words(knob.path) for knob in knobs)])
     for number in found.front:
         row, settings = found.rows[number], dict(found.settings[number])
-        values = (row["strategy"] if knob.path == "strategy" else settings[knob.path] for knob in knobs)
+        values = (
+            row["strategy"] if knob.path == "strategy" else settings[knob.path] for knob in knobs
+        )
         cells = [shown(name, row[name]) for name in found.objectives]
         cells += [_written(value, knob.unit) for knob, value in zip(knobs, values, strict=True)]
         add_row(table, str(number), *cells)
@@ -46,7 +53,9 @@ def search_table(found: Found) -> Any:
         lines.append(f"{found.broken} broke a constraint")
     if found.failed:
         first = next(
-            row["error"] for row in found.rows if row["error"] and not row["error"].startswith("constraint ")
+            row["error"]
+            for row in found.rows
+            if row["error"] and not row["error"].startswith("constraint ")
         )
         lines.append(f"{found.failed} could not be run; the first: {first}")
     return stack(f"{found.loaded.study.name} on {found.setup.node.name}", table, *lines)

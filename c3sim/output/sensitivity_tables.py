@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from c3sim.input.units import format_si
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.sweep_tables import shown
 from c3sim.output.text import MISSING
-from c3sim.units import format_si
 
 if TYPE_CHECKING:
     from c3sim.sweeps.sensitivity import Effect, Sensitivity
     from c3sim.sweeps.uncertainty import Band
-
-__all__ = ["band_table", "sensitivity_table", "to_dict"]
 
 SHOWN = 16  # parameters
 CLOSE = 1e-3  # relative: less than is shown
@@ -24,19 +22,30 @@ CLOSE = 1e-3  # relative: less than is shown
 def to_dict(found: Sensitivity) -> dict[str, Any]:
     """Plain data for ``--json``."""
     return {
-        "output": found.output, "strategy": found.strategy,
+        "output": found.output,
+        "strategy": found.strategy,
         "base": {name: value for name, value in found.base.items() if name != "error"},
-        "band": found.band.to_dict(), "samples": found.samples, "dropped": found.dropped, "idle": found.idle,
+        "band": found.band.to_dict(),
+        "samples": found.samples,
+        "dropped": found.dropped,
+        "idle": found.idle,
         "parameters": [
             {
-                "path": e.parameter.path, "value": e.parameter.value, "low": e.parameter.low, "high": e.parameter.high,
-                "unit": e.parameter.unit, "fitted": e.parameter.fitted, "logarithmic": e.parameter.log,
-                "at_low": e.low.get(found.output), "at_high": e.high.get(found.output), "swing": e.swing(found.output),
+                "path": e.parameter.path,
+                "value": e.parameter.value,
+                "low": e.parameter.low,
+                "high": e.parameter.high,
+                "unit": e.parameter.unit,
+                "fitted": e.parameter.fitted,
+                "logarithmic": e.parameter.log,
+                "at_low": e.low.get(found.output),
+                "at_high": e.high.get(found.output),
+                "swing": e.swing(found.output),
                 "sobol": None if e.index is None else asdict(e.index),
             }
             for e in found.effects
         ],
-    }  # fmt: skip
+    }
 
 
 def sensitivity_table(found: Sensitivity, what: str) -> Any:
@@ -69,9 +78,12 @@ def sensitivity_table(found: Sensitivity, what: str) -> Any:
 
 def _row(effect: Effect, name: str) -> tuple[str, ...]:
     parameter, index = effect.parameter, effect.index
-    interval = f"{format_si(parameter.low, parameter.unit)} to {format_si(parameter.high, parameter.unit)}"
+    interval = (
+        f"{format_si(parameter.low, parameter.unit)} to {format_si(parameter.high, parameter.unit)}"
+    )
     low, high = (
-        MISSING if end is None else shown(name, end) for end in (effect.low[name], effect.high[name])
+        MISSING if end is None else shown(name, end)
+        for end in (effect.low[name], effect.high[name])
     )
     shares = (
         (MISSING, MISSING)
@@ -82,9 +94,14 @@ def _row(effect: Effect, name: str) -> tuple[str, ...]:
         )
     )
     return (
-        parameter.path, interval + (", log" if parameter.log else ""), "fit" if parameter.fitted else "file", low, high,
-        shown(name, effect.swing(name)), *shares,
-    )  # fmt: skip
+        parameter.path,
+        interval + (", log" if parameter.log else ""),
+        "fit" if parameter.fitted else "file",
+        low,
+        high,
+        shown(name, effect.swing(name)),
+        *shares,
+    )
 
 
 def _answer(found: Sensitivity) -> str:
@@ -106,7 +123,9 @@ def _from_to(name: str, ends: Mapping[str, float]) -> str:
 
 
 def band_table(band: Band, predicted: Mapping[str, float | None]) -> Any:
-    """A row for each output: what is predicted with every parameter at its value, and the band around it."""
+    """A row for each output: what is predicted with every parameter at its value, and the band
+    around it.
+    """
     table = make_table(["uncertainty"], ["predicted", "5 %", "median", "95 %"])
     for name, ends in band.outputs.items():
         value = predicted.get(name)

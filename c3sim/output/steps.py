@@ -9,8 +9,6 @@ from itertools import pairwise
 
 from c3sim.result import Counter
 
-__all__ = ["at", "average", "extended", "mean"]
-
 
 def at(times: Sequence[float], values: Sequence[float], when: Sequence[float]) -> list[float]:
     """The values of a step function at the instants *when*; zero before its first step."""
@@ -19,13 +17,17 @@ def at(times: Sequence[float], values: Sequence[float], when: Sequence[float]) -
 
 
 def mean(counters: Sequence[Counter], name: str) -> Counter:
-    """The mean of *counters* as one counter: of the totals, of each task's part, and of the capacities if all have one."""
+    """The mean of *counters* as one counter: of the totals, of each task's part, and of the
+    capacities if all have one.
+    """
     times = sorted({time for counter in counters for time in counter.times})
     tasks = dict.fromkeys(task for counter in counters for task in counter.by_task)
 
     def average(task: str | None) -> list[float]:
         none = [0.0]
-        parts = [c.values if task is None else c.by_task.get(task, none * len(c.times)) for c in counters]
+        parts = [
+            c.values if task is None else c.by_task.get(task, none * len(c.times)) for c in counters
+        ]
         sampled = [at(c.times, values, times) for c, values in zip(counters, parts, strict=True)]
         return [sum(column) / len(counters) for column in zip(*sampled, strict=True)]
 
@@ -43,12 +45,17 @@ def mean(counters: Sequence[Counter], name: str) -> Counter:
 def extended(
     times: Sequence[float], values: Sequence[float], end: float, start: float = 0.0
 ) -> tuple[list[float], list[float]]:
-    """A step function from *start* to *end* for drawing: zero before its first step, its last value held to *end*."""
+    """A step function from *start* to *end* for drawing: zero before its first step, its last value
+    held to *end*.
+    """
     instants = sorted({start, end, *(time for time in times if start <= time <= end)})
     return instants, at(times, values, instants)
 
 
 def average(times: Sequence[float], values: Sequence[float]) -> float:
     """The mean of a step function over the time from its first to its last instant."""
-    pieces = (value * (until - since) for value, (since, until) in zip(values, pairwise(times), strict=False))
+    pieces = (
+        value * (until - since)
+        for value, (since, until) in zip(values, pairwise(times), strict=False)
+    )
     return sum(pieces) / (times[-1] - times[0]) if times[-1] > times[0] else float(values[0])

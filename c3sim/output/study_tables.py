@@ -1,4 +1,5 @@
-"""Tables of a study of C3: its strategies beside the published figures, and its scenarios one by one.
+"""Tables of a study of C3: its strategies beside the published figures, and its scenarios one by
+one.
 
 A *study* is ``{"strategies": {NAME: {"mean_fraction_of_ideal", "ratio_of_means", "mean_own_fraction", "mean_speedup",
 "max_speedup", "band": [low, high]}}, "scenarios": [{"name", "class", "collective", "bytes", "gemm": {"m", "n", "k",
@@ -18,19 +19,26 @@ from c3sim.output.text import MISSING, percent, size, time_unit, times
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["published_fractions", "scenario_table", "study_table"]
-
 
 def study_table(study: Mapping[str, Any]) -> Group:
-    """A row per strategy: means over the scenarios, the band around the mean, the published mean and the difference."""
-    headers = ["fraction\nof ideal\n(%)", "ratio of\nmeans\n(%)", "own\nfraction\n(%)", "mean\nspeedup\n(x)"]
+    """A row per strategy: means over the scenarios, the band around the mean, the published mean
+    and the difference.
+    """
+    headers = [
+        "fraction\nof ideal\n(%)",
+        "ratio of\nmeans\n(%)",
+        "own\nfraction\n(%)",
+        "mean\nspeedup\n(x)",
+    ]
     headers += ["max\nspeedup\n(x)", "band\n(%)", "published\n(%)", "diff.\n(points)"]
     table = make_table(["strategy"], headers)
     published = published_fractions(study)
     for name, row in study["strategies"].items():
         mean, theirs = row["mean_fraction_of_ideal"], published.get(name)
         low_high = " to ".join(percent(edge, 0) for edge in row.get("band") or ()) or MISSING
-        shares = (percent(value) for value in (mean, row["ratio_of_means"], row["mean_own_fraction"]))
+        shares = (
+            percent(value) for value in (mean, row["ratio_of_means"], row["mean_own_fraction"])
+        )
         speedups = (f"{row[key]:.2f}" for key in ("mean_speedup", "max_speedup"))
         off = MISSING if mean is None or theirs is None else f"{100 * (mean - theirs):+.1f}"
         add_row(table, name, *shares, *speedups, low_high, percent(theirs), off)
@@ -44,13 +52,20 @@ def study_table(study: Mapping[str, Any]) -> Group:
 
 
 def scenario_table(study: Mapping[str, Any]) -> Group:
-    """A row per scenario: its sizes, isolated times and class, and the fraction of ideal under each strategy."""
+    """A row per scenario: its sizes, isolated times and class, and the fraction of ideal under each
+    strategy.
+    """
     scenarios, names = study["scenarios"], list(study["strategies"])
     longest = max((max(s["gemm_isolated_s"], s["comm_isolated_s"]) for s in scenarios), default=0.0)
     unit, length = time_unit(longest)
-    headers = [f"Tg\n({unit})", f"Tc\n({unit})", *(name.replace("_", "_\n") + "\n(%)" for name in names)]
+    headers = [
+        f"Tg\n({unit})",
+        f"Tc\n({unit})",
+        *(name.replace("_", "_\n") + "\n(%)" for name in names),
+    ]
     table = make_table(
-        ["scenario", "class", "GEMM\n(M, N, K)", "collective\n(per GPU)"], [*headers, "best\n(speedup)"]
+        ["scenario", "class", "GEMM\n(M, N, K)", "collective\n(per GPU)"],
+        [*headers, "best\n(speedup)"],
     )
     for scenario in scenarios:
         gemm, runs = scenario["gemm"], scenario["strategies"]

@@ -1,27 +1,32 @@
-"""What a sweep prints: how many points, and of each output the lowest, middle and highest value and where they are."""
+"""What a sweep prints: how many points, and of each output the lowest, middle and highest value and
+where they are.
+"""
 
 from __future__ import annotations
 
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from c3sim.input.units import format_si
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.text import MISSING, figures
-from c3sim.units import format_si
 
 if TYPE_CHECKING:
     from c3sim.sweeps.sweep import Swept
-
-__all__ = ["place_of", "shown", "sweep_summary", "sweep_table"]
 
 
 def sweep_summary(swept: Swept) -> dict[str, Any]:
     """The sweep in a few numbers, as plain data."""
     return {
-        "study": swept.plan.study.name, "node": swept.plan.setup.node.name, "results": str(swept.folder / "results.parquet"),
-        "points": swept.table.num_rows, "failed": swept.failed, "left_out": swept.plan.left_out,
-        "found_there": swept.found, "seconds": swept.seconds,
-    }  # fmt: skip
+        "study": swept.plan.study.name,
+        "node": swept.plan.setup.node.name,
+        "results": str(swept.folder / "results.parquet"),
+        "points": swept.table.num_rows,
+        "failed": swept.failed,
+        "left_out": swept.plan.left_out,
+        "found_there": swept.found,
+        "seconds": swept.seconds,
+    }
 
 
 def sweep_table(swept: Swept) -> Any:
@@ -38,12 +43,18 @@ def sweep_table(swept: Swept) -> Any:
         low, high = min(known, key=lambda row: row[name]), max(known, key=lambda row: row[name])
         values = low[name], median(row[name] for row in known), high[name]
         add_row(
-            table, name, *(shown(name, value) for value in values), place_of(plan, low), place_of(plan, high)
+            table,
+            name,
+            *(shown(name, value) for value in values),
+            place_of(plan, low),
+            place_of(plan, high),
         )
     lines = [_count(swept)]
     failed = [row for row in rows if row["error"] is not None]
     if failed:
-        lines.append(f"{len(failed)} failed; the first, {place_of(plan, failed[0])}: {failed[0]['error']}")
+        lines.append(
+            f"{len(failed)} failed; the first, {place_of(plan, failed[0])}: {failed[0]['error']}"
+        )
     lines.append(f"results: {swept.folder / 'results.parquet'}")
     return stack(f"{plan.study.name} on {plan.setup.node.name}", table, *lines)
 

@@ -22,15 +22,6 @@ from c3sim.result import Result
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-__all__ = [
-    "compare_table",
-    "explain_table",
-    "print_compare",
-    "print_explain",
-    "print_run",
-    "run_table",
-]
-
 FELT = 0.0005  # a share that is not written as 0.0 %
 
 
@@ -47,7 +38,9 @@ def run_table(result: Result) -> Group:
     clocks = [f"{name}\n({unit})" for name in ("isolated", "start", "end", "time")]
     table = make_table(["task", "kind"], [*clocks, "slowdown\n(x)", "energy\n(J)"])
     for name, task in result.tasks.items():
-        spans = (f"{t / length:.3f}" for t in (task.isolated_s, task.start_s, task.end_s, task.time_s))
+        spans = (
+            f"{t / length:.3f}" for t in (task.isolated_s, task.start_s, task.end_s, task.time_s)
+        )
         add_row(table, name, task.kind, *spans, times(task.slowdown), figures(task.energy_j))
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(
@@ -72,7 +65,9 @@ def compare_table(results: Sequence[Result]) -> Group:
         "own\nfraction\n(%)",
         "energy\n(J)",
     ]
-    table = make_table(["strategy"], [*columns, *(f"{name}\n({unit},\nslowdown)" for name in tasks)])
+    table = make_table(
+        ["strategy"], [*columns, *(f"{name}\n({unit},\nslowdown)" for name in tasks)]
+    )
     for result in results:
         shares = percent(result.fraction_of_ideal), percent(result.own_fraction)
         per_task = (
@@ -86,18 +81,23 @@ def compare_table(results: Sequence[Result]) -> Group:
     best = min(results, key=lambda result: result.wall_s)
     title = f"{best.workload} on {best.node}: ideal speedup {times(best.ideal_speedup)}"
     return stack(
-        title, table, f"fastest: {best.strategy}, {times(best.speedup)} as fast as one after the other"
+        title,
+        table,
+        f"fastest: {best.strategy}, {times(best.speedup)} as fast as one after the other",
     )
 
 
 def explain_table(explanation: Mapping[str, Any]) -> Group:
-    """Per task, an account from the isolated to the concurrent time: each cause adds its share, the rest is left over.
+    """Per task, an account from the isolated to the concurrent time: each cause adds its share, the
+    rest is left over.
 
     Causes whose share would be written as 0.0 % are not listed.
     """
     tasks: Mapping[str, Mapping[str, Any]] = explanation["tasks"]
     unit, length = time_unit(max((task["time_s"] for task in tasks.values()), default=0.0))
-    table = make_table(["task", "where the time went"], ["share of\nisolated time\n(%)", f"time\n({unit})"])
+    table = make_table(
+        ["task", "where the time went"], ["share of\nisolated time\n(%)", f"time\n({unit})"]
+    )
     for name, task in tasks.items():
         account = {"alone (isolated time)": 1.0}
         felt = {cause: share for cause, share in task["causes"].items() if abs(share) >= FELT}
@@ -109,7 +109,9 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
         total = f"= together with the others ({times(task['slowdown'])})"
         add_row(table, "", total, percent(task["slowdown"]), f"{task['time_s'] / length:.3f}")
         table.add_section()
-    title = f"{explanation['workload']} on {explanation['node']}, strategy {explanation['strategy']}"
+    title = (
+        f"{explanation['workload']} on {explanation['node']}, strategy {explanation['strategy']}"
+    )
     return stack(title, table, f"causes below {percent(FELT, 2)} % are not listed")
 
 

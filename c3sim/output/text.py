@@ -1,17 +1,19 @@
-"""How numbers are written: times in a unit that suits the longest, shares in per cent, sizes in binary units. Pure."""
+"""How numbers are written: times in a unit that suits the longest, shares in per cent, sizes in
+binary units. Pure.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 
-__all__ = ["figures", "natural", "percent", "size", "time_unit", "times"]
-
 MISSING = "-"  # what does not apply, such as the fraction of ideal of a single task
 
 
 def time_unit(longest: float) -> tuple[str, float]:
-    """The unit in which times up to *longest* [s] read well, and its length in seconds: ("ms", 1e-3) from 0.5 ms on."""
+    """The unit in which times up to *longest* [s] read well, and its length in seconds: ("ms",
+    1e-3) from 0.5 ms on.
+    """
     if longest >= 2.0:
         return "s", 1.0
     return ("ms", 1e-3) if longest >= 0.5e-3 else ("us", 1e-6)
@@ -28,7 +30,9 @@ def times(ratio: float | None) -> str:
 
 
 def figures(value: float, count: int = 3) -> str:
-    """*value* with at least *count* significant figures and no exponent: 0.01234 as "0.0123", 5300.0 as "5300"."""
+    """*value* with at least *count* significant figures and no exponent: 0.01234 as "0.0123",
+    5300.0 as "5300".
+    """
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     return f"{value:.{max(0, count - 1 - math.floor(math.log10(abs(value))))}f}"
@@ -45,4 +49,6 @@ def size(count: float) -> str:
 
 def natural(name: str) -> list[tuple[int, str]]:
     """A sort key that puts ``dma[2]`` before ``dma[10]``."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return [
+        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
+    ]

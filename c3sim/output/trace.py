@@ -1,4 +1,5 @@
-"""The timeline as a Perfetto trace: open it at ui.perfetto.dev, or query it with Perfetto's trace processor.
+"""The timeline as a Perfetto trace: open it at ui.perfetto.dev, or query it with Perfetto's trace
+processor.
 
 Each GPU, and the host, is a group (a "process"); under it one track per queue, engine and link, then one counter track
 per resource, in total and split by task (power by component, too). Timestamps are in ns. On one track slices follow each other, or nest when both
@@ -15,8 +16,6 @@ from c3sim.output.files import write_bytes
 from c3sim.output.text import natural
 from c3sim.result import Counter, Span, Timeline
 
-__all__ = ["lanes", "perfetto_trace", "write_perfetto"]
-
 UNITS = {"B/s": ("GB/s", 1e9), "Hz": ("MHz", 1e6), "W": ("W", 1.0), "1": ("count", 1.0)}
 WRITER = 1  # all packets form one sequence
 
@@ -24,12 +23,16 @@ Event = tuple[int, dict[str, Any]]  # time in ns, fields of the TrackEvent
 
 
 def write_perfetto(timeline: Timeline, path: str | os.PathLike[str]) -> None:
-    """Write *timeline* to *path* in Perfetto's binary format. Raises InputError if the file cannot be written."""
+    """Write *timeline* to *path* in Perfetto's binary format. Raises InputError if the file cannot
+    be written.
+    """
     write_bytes(path, perfetto_trace(timeline))
 
 
 def perfetto_trace(timeline: Timeline) -> bytes:
-    """The serialised trace: descriptors of all tracks, then events in order of time. The same input, the same bytes."""
+    """The serialised trace: descriptors of all tracks, then events in order of time. The same
+    input, the same bytes.
+    """
     from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
     builder = TraceProtoBuilder()
@@ -45,17 +48,23 @@ def perfetto_trace(timeline: Timeline) -> bytes:
         events += _points(tracks, counter, timeline.component_names)
     events.sort(key=lambda event: event[0])  # stable: on a track an end stays before a begin
     for time_ns, fields in events:
-        builder.trace.packet.add(trusted_packet_sequence_id=WRITER, timestamp=time_ns, track_event=fields)
+        builder.trace.packet.add(
+            trusted_packet_sequence_id=WRITER, timestamp=time_ns, track_event=fields
+        )
     return bytes(builder.serialize())
 
 
 def lanes(spans: Sequence[Span]) -> list[list[Span]]:
-    """Deal *spans* of one track to as few lanes as first fit finds, so that on each they follow each other or nest.
+    """Deal *spans* of one track to as few lanes as first fit finds, so that on each they follow
+    each other or nest.
 
-    A span nests only in one of its own task: two commands that overlap by chance are not each other's parts.
+    A span nests only in one of its own task: two commands that overlap by chance are not each
+    other's parts.
     """
     dealt: list[list[Span]] = []
-    open_spans: list[list[Span]] = []  # per lane, those that later ones may nest in, outermost first
+    open_spans: list[
+        list[Span]
+    ] = []  # per lane, those that later ones may nest in, outermost first
     for span in sorted(spans, key=lambda s: (_ns(s.start), -_ns(s.end))):
         for stack in open_spans:
             while stack and _ns(stack[-1].end) <= _ns(span.start):
@@ -76,7 +85,9 @@ def _contains(outer: Span, inner: Span) -> bool:
 
 
 class _Tracks:
-    """Hands out track ids in order of first use and writes each track's descriptor, its group's before it."""
+    """Hands out track ids in order of first use and writes each track's descriptor, its group's
+    before it.
+    """
 
     def __init__(self, builder: Any):
         self._builder = builder
@@ -89,7 +100,9 @@ class _Tracks:
         if group not in self._groups:
             pid = len(self._groups) + 1
             order = {"child_ordering": "EXPLICIT", "description": f"c3sim {group}"}
-            self._groups[group] = self._describe(process={"pid": pid, "process_name": group}, **order)
+            self._groups[group] = self._describe(
+                process={"pid": pid, "process_name": group}, **order
+            )
         extra = {"counter": counter} if counter is not None else {"child_ordering": "CHRONOLOGICAL"}
         where = {"parent_uuid": self._groups[group], "sibling_order_rank": self._count}
         return self._describe(name=rest or group, description=description or name, **where, **extra)
@@ -97,7 +110,9 @@ class _Tracks:
     def _describe(self, **fields: Any) -> int:
         self._count += 1
         descriptor = {"uuid": self._count, **fields}
-        self._builder.trace.packet.add(trusted_packet_sequence_id=WRITER, track_descriptor=descriptor)
+        self._builder.trace.packet.add(
+            trusted_packet_sequence_id=WRITER, track_descriptor=descriptor
+        )
         return self._count
 
 
@@ -107,7 +122,9 @@ def _slices(track: int, lane: Sequence[Span]) -> Iterator[Event]:
     for span in lane:
         while open_spans and _ns(open_spans[-1].end) <= _ns(span.start):
             yield _end(track, open_spans.pop())
-        detail = [_annotation(key, value) for key, value in {"task": span.task, **span.detail}.items()]
+        detail = [
+            _annotation(key, value) for key, value in {"task": span.task, **span.detail}.items()
+        ]
         begin = {"type": "TYPE_SLICE_BEGIN", "track_uuid": track, "name": span.name}
         yield _ns(span.start), {**begin, "categories": [span.task], "debug_annotations": detail}
         open_spans.append(span)
@@ -120,7 +137,9 @@ def _end(track: int, span: Span) -> Event:
 
 
 def _points(tracks: _Tracks, counter: Counter, names: Mapping[str, str]) -> Iterator[Event]:
-    """Counter events of the total, of each task's part and each component's, in the unit a person reads."""
+    """Counter events of the total, of each task's part and each component's, in the unit a person
+    reads.
+    """
     unit, scale = UNITS.get(counter.unit, (counter.unit, 1.0))
     limit = "" if counter.maximum is None else f", at most {counter.maximum / scale:g} {unit}"
     parts = {f" ({task})": values for task, values in counter.by_task.items()}
@@ -133,7 +152,9 @@ def _points(tracks: _Tracks, counter: Counter, names: Mapping[str, str]) -> Iter
 
 
 def _annotation(name: str, value: Any) -> dict[str, Any]:
-    """One debug annotation; folders of values become dictionaries and lists, anything unknown its text."""
+    """One debug annotation; folders of values become dictionaries and lists, anything unknown its
+    text.
+    """
     if isinstance(value, bool):
         return {"name": name, "bool_value": value}
     if isinstance(value, int) and abs(value) < 2**63:
@@ -141,7 +162,10 @@ def _annotation(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, float):
         return {"name": name, "double_value": value}
     if isinstance(value, Mapping):
-        return {"name": name, "dict_entries": [_annotation(str(key), item) for key, item in value.items()]}
+        return {
+            "name": name,
+            "dict_entries": [_annotation(str(key), item) for key, item in value.items()],
+        }
     if isinstance(value, list | tuple):
         return {"name": name, "array_values": [_annotation("", item) for item in value]}
     return {"name": name, "string_value": str(value)}

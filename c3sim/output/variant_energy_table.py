@@ -1,4 +1,5 @@
-"""Table of a study of DMA variants: power and energy per byte by size, and savings beside the published ones.
+"""Table of a study of DMA variants: power and energy per byte by size, and savings beside the
+published ones.
 
 ``study["energy"]`` is the result of ``studies/variant_energy.py``; what has none gets no table.
 """
@@ -14,8 +15,6 @@ from c3sim.output.text import figures, percent, size
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-__all__ = ["energy_parts"]
 
 
 def energy_parts(study: Mapping[str, Any]) -> list[Any]:
@@ -35,22 +34,26 @@ def _table(energy: Mapping[str, Any], operation: str, node: str | None) -> Group
     powers = [name for name in names if not name.endswith("_pl")]
     bytes_of = ["pcpy", *(name for name in names if name.endswith("_pl"))]
     columns = [
-        *(f"{name}\n(W)" for name in ("rccl", *powers)), "pcpy under\nrccl (%)",
+        *(f"{name}\n(W)" for name in ("rccl", *powers)),
+        "pcpy under\nrccl (%)",
         *(f"{name}\n(nJ/B)" for name in ("rccl", *bytes_of)),
-    ]  # fmt: skip
+    ]
     table = make_table(["size"], columns)
     for row in rows:
         runs = row["variants"]
         watts = [run["power_w_per_gpu"] for run in (row["rccl"], *(runs[name] for name in powers))]
-        joules = [run["energy_per_byte"] for run in (row["rccl"], *(runs[name] for name in bytes_of))]
+        joules = [
+            run["energy_per_byte"] for run in (row["rccl"], *(runs[name] for name in bytes_of))
+        ]
         add_row(
-            table, size(row["size_bytes"]), *(f"{value:.0f}" for value in watts),
-            _saving(runs["pcpy"]["over_rccl"]["power"]), *(figures(1e9 * value) for value in joules),
-        )  # fmt: skip
+            table,
+            size(row["size_bytes"]),
+            *(f"{value:.0f}" for value in watts),
+            _saving(runs["pcpy"]["over_rccl"]["power"]),
+            *(figures(1e9 * value) for value in joules),
+        )
     where = f" on {node}" if node else ""
-    title = (
-        f"{operation}{where}: mean power per GPU (W), and energy per byte moved (nJ/B); idle power included"
-    )
+    title = f"{operation}{where}: mean power per GPU (W), and energy per byte moved (nJ/B); idle power included"
     banded = rows[0]["variants"]["pcpy"]["over_rccl"]["power"]["low"] is not None
     brackets = "in brackets: with every energy anywhere in its interval; " if banded else ""
     return stack(title, table, f"{brackets}rccl: on compute units")
@@ -77,7 +80,9 @@ def _remarks(energy: Mapping[str, Any]) -> Any:
         for entry in energy["large"]:
             name, operation = entry["variant"], entry["collective"]
             if name == "pcpy":
-                lines.append(f"{operation}, pcpy: {_saving(entry['over_rccl']['power'])} % less than rccl")
+                lines.append(
+                    f"{operation}, pcpy: {_saving(entry['over_rccl']['power'])} % less than rccl"
+                )
             elif not name.endswith("_pl"):
                 lines.append(
                     f"{operation}, {name}: {_saving(entry['over_pcpy']['power'])} % less than pcpy, being slower;"

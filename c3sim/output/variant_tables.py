@@ -1,4 +1,5 @@
-"""Tables of a study of DMA variants: speedups by size beside the published ones, and the phases of one copy.
+"""Tables of a study of DMA variants: speedups by size beside the published ones, and the phases of
+one copy.
 
 A *study* is ``{"rows": [{"collective", "size_bytes", "variants": {NAME: {"time_us"}}, "rccl": {"time_us"}, "best",
 "speedups": {NAME: x}, "published": {NAME: x}}], "phases": [{"size_bytes", "control", "schedule", "copy", "sync"}],
@@ -17,8 +18,6 @@ from c3sim.output.variant_energy_table import energy_parts
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["claim_table", "phase_table", "variant_parts", "variant_table"]
-
 PHASES = ("control", "schedule", "copy", "sync")
 
 
@@ -35,21 +34,31 @@ def variant_parts(study: Mapping[str, Any]) -> list[Any]:
 
 
 def variant_table(study: Mapping[str, Any], operation: str) -> Group:
-    """A row per size: the time of pcpy, speedups over it, simulated and published, and the best variant."""
+    """A row per size: the time of pcpy, speedups over it, simulated and published, and the best
+    variant.
+    """
     rows = [row for row in study["rows"] if row["collective"] == operation]
     names = [name for name in rows[0]["variants"] if name != "pcpy"]
-    table = make_table(["size", "best"], ["pcpy\n(us)", *(f"{name}\n(x)" for name in names), "rccl\n(x)"])
+    table = make_table(
+        ["size", "best"], ["pcpy\n(us)", *(f"{name}\n(x)" for name in names), "rccl\n(x)"]
+    )
     for row in rows:
         first = row["variants"]["pcpy"]["time_us"]
         cells = []
         for name in names:
             theirs = row["published"].get(name)
-            cells.append(f"{row['speedups'][name]:.2f}" + (f" / {theirs:.2f}" if theirs is not None else ""))
+            cells.append(
+                f"{row['speedups'][name]:.2f}" + (f" / {theirs:.2f}" if theirs is not None else "")
+            )
         against = first / row["rccl"]["time_us"]
-        add_row(table, size(row["size_bytes"]), row["best"], figures(first, 4), *cells, f"{against:.2f}")
+        add_row(
+            table, size(row["size_bytes"]), row["best"], figures(first, 4), *cells, f"{against:.2f}"
+        )
     where = f" on {study['node']}" if study.get("node") else ""
     return stack(
-        f"{operation}{where}: speedup over pcpy (x)", table, "simulated / published; rccl: on compute units"
+        f"{operation}{where}: speedup over pcpy (x)",
+        table,
+        "simulated / published; rccl: on compute units",
     )
 
 
@@ -89,5 +98,7 @@ def _remarks(study: Mapping[str, Any]) -> Any:
             f"speedups against {errors['of']} published ones, calibration sizes left out: off by {percent(errors['median'])} % in the"
             f" median, {percent(errors['p90'])} % at the 90th percentile, {percent(errors['max'])} % at most"
         )
-    lines += [" ".join(str(published[key]).split()) for key in ("source", "note") if published.get(key)]
+    lines += [
+        " ".join(str(published[key]).split()) for key in ("source", "note") if published.get(key)
+    ]
     return Text("\n".join(lines) or MISSING)

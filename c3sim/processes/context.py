@@ -1,4 +1,6 @@
-"""What the parts of one run share: clock, fluid layer, machine, dispatchers, host threads, and the log of spans."""
+"""What the parts of one run share: clock, fluid layer, machine, dispatchers, host threads, and the
+log of spans.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,12 @@ from functools import partial
 import simpy
 
 from c3sim.engine.fluid import Fluid
-from c3sim.machine import Machine
-from c3sim.processes.dispatcher import Dispatcher, GridShape
+from c3sim.machine.machine import Machine
+from c3sim.processes.kernels.dispatcher import Dispatcher
+from c3sim.processes.kernels.residency import GridShape
 from c3sim.result import Span
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Stream, Workload
-
-__all__ = ["Context", "HostThread"]
 
 
 class HostThread:
@@ -31,7 +32,9 @@ class HostThread:
         self._waiting: deque[Callable[[], object]] = deque()
 
     def open_batch(self, task: str, time: float) -> None:
-        """Begin a batch; what the same thread submits for the same task at this instant goes into one."""
+        """Begin a batch; what the same thread submits for the same task at this instant goes into
+        one.
+        """
         if self._batch != (task, self.env.now):
             self._batch = (task, self.env.now)
             self.when_free(partial(self._reserve, time))
@@ -41,7 +44,9 @@ class HostThread:
         self.when_free(partial(self.occupy, time, call))
 
     def when_free(self, job: Callable[[], object]) -> None:
-        """Call *job* at once, or, while the thread is blocked, once it no longer is; a job occupies the thread."""
+        """Call *job* at once, or, while the thread is blocked, once it no longer is; a job occupies
+        the thread.
+        """
         if self._blocked:
             self._waiting.append(job)
         else:
@@ -70,7 +75,9 @@ class HostThread:
 
 @dataclass
 class Context:
-    """One run. Parts ask it for what they share; ``private`` kinds of sharing are one per task instead."""
+    """One run. Parts ask it for what they share; ``private`` kinds of sharing are one per task
+    instead.
+    """
 
     env: simpy.Environment
     node: Node
@@ -97,7 +104,10 @@ class Context:
     def host(self, gpu: int, task: str) -> HostThread:
         """The thread that submits for *gpu*; a single one serves all GPUs of a node."""
         single = self.workload.host.threads == "single"
-        key = (gpu - gpu % self.node.gpus if single else gpu, task if "host" in self.machine.private else "")
+        key = (
+            gpu - gpu % self.node.gpus if single else gpu,
+            task if "host" in self.machine.private else "",
+        )
         if key not in self.threads:
             self.threads[key] = HostThread(self.env)
         return self.threads[key]
@@ -106,7 +116,9 @@ class Context:
         name = self.workload.tasks[task].stream
         return self.workload.streams.get(name, Stream()) if name is not None else Stream()
 
-    def span(self, gpu: int, track: str, name: str, task: str, start: float, **detail: object) -> None:
+    def span(
+        self, gpu: int, track: str, name: str, task: str, start: float, **detail: object
+    ) -> None:
         """Log that *track* of *gpu* was occupied from *start* until now."""
         if self.spans is not None:
             self.spans.append(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-__all__ = ["Key", "Signals"]
-
 Key = tuple[str, int]  # (name, GPU)
 
 

@@ -1,4 +1,6 @@
-"""Tasks of a workload on the clock: streams keep order, ``after`` is awaited, hosts submit, each kind is started."""
+"""Tasks of a workload on the clock: streams keep order, ``after`` is awaited, hosts submit, each
+kind is started.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +8,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from c3sim.checks import parse_after, parse_cu_mask, task_order
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import plan_task
-from c3sim.processes.collectives import ChannelCollective
+from c3sim.processes.collectives.channels import ChannelCollective
+from c3sim.processes.collectives.hierarchical import channel_collective
 from c3sim.processes.context import Context
-from c3sim.processes.dispatcher import GridShape, usable_cluster
-from c3sim.processes.dma_collectives import collective_program, in_one_call
-from c3sim.processes.dma_commands import Words
-from c3sim.processes.dma_copies import stream_queue, task_copies
-from c3sim.processes.dma_host import DmaHost
-from c3sim.processes.dma_requests import transfer_step
-from c3sim.processes.engines_and_nics import AcrossNodes
-from c3sim.processes.gemms import gemm_kernel, gemm_workgroups
-from c3sim.processes.hierarchical import channel_collective
-from c3sim.processes.kernels import Kernel, KernelSpec
-from c3sim.processes.programs import program_steps
+from c3sim.processes.dma.collectives import collective_program, in_one_call
+from c3sim.processes.dma.commands import Words
+from c3sim.processes.dma.copies import stream_queue, task_copies
+from c3sim.processes.dma.host import DmaHost
+from c3sim.processes.dma.programs import program_steps
+from c3sim.processes.dma.requests import transfer_step
+from c3sim.processes.kernels.gemm import gemm_kernel, gemm_workgroups
+from c3sim.processes.kernels.kernel import Kernel, KernelSpec
+from c3sim.processes.kernels.memory_kernels import copy_kernel, hold_kernel, stream_kernel
+from c3sim.processes.kernels.residency import GridShape, usable_cluster
+from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Key, Signals
-from c3sim.processes.streaming import copy_kernel, hold_kernel, stream_kernel
 from c3sim.specs.hardware import Node
+from c3sim.specs.references import parse_after, parse_cu_mask, task_order
 from c3sim.specs.workload import (
     Collective,
     Commands,
@@ -37,8 +39,6 @@ from c3sim.specs.workload import (
     Workload,
 )
 
-__all__ = ["TaskRuns", "Times", "grid_shapes"]
-
 Call = Callable[[], None]
 
 
@@ -47,7 +47,9 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
     shapes = {}
     units = node.gpu.compute_unit_count
     for name, task in workload.tasks.items():
-        allowed = workload.streams[task.stream].compute_units if task.stream in workload.streams else None
+        allowed = (
+            workload.streams[task.stream].compute_units if task.stream in workload.streams else None
+        )
         mask = None if allowed is None else parse_cu_mask(allowed, units)
         if isinstance(task, Gemm):
             plan = plan_gemm(node.gpu, task)
@@ -55,7 +57,9 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
             shapes[name] = GridShape(
                 workgroups, mask, usable_cluster(node.gpu, mask, workgroups, plan.cluster_size)
             )
-        elif isinstance(task, StreamKernel | Hold) or (isinstance(task, Copy) and task.executor == "kernel"):
+        elif isinstance(task, StreamKernel | Hold) or (
+            isinstance(task, Copy) and task.executor == "kernel"
+        ):
             shapes[name] = GridShape(task.workgroups or units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":
             channels = plan_task(node, task).channels
@@ -90,14 +94,18 @@ class TaskRuns:
         self._ends: dict[tuple[str, int, int], tuple[Call, Call]] = {}
         self._tiles: dict[Key, float] = {}
         self._swapped: dict[str, list[Call]] = {}  # GPUs whose own swaps have ended
-        self._awaited: dict[str, list[tuple[str, float]]] = {}  # GEMM -> (signal, share of its tiles)
+        self._awaited: dict[
+            str, list[tuple[str, float]]
+        ] = {}  # GEMM -> (signal, share of its tiles)
         for task in context.workload.tasks.values():
             for entry in task.after:
                 what = parse_after(entry)
                 if what.tiles is not None:
                     self._awaited.setdefault(what.task, []).append((entry, what.tiles))
         for shares in self._awaited.values():
-            shares.sort(key=lambda item: item[1])  # those reached at one instant are released by share
+            shares.sort(
+                key=lambda item: item[1]
+            )  # those reached at one instant are released by share
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
@@ -115,7 +123,9 @@ class TaskRuns:
                 if workload.host.launch == "eager" and name in context.shapes:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
-                    context.host(gpu, name).do(self._launch_time(task), partial(self.signals.fire, launched))
+                    context.host(gpu, name).do(
+                        self._launch_time(task), partial(self.signals.fire, launched)
+                    )
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
                 self.signals.when(needs, partial(self._run, name, gpu, 1))
@@ -136,7 +146,8 @@ class TaskRuns:
                 found.setdefault(name, what)
         return found
 
-    # -- private ------------------------------------------------------------------------------------------------
+    # -- private -----------------------------------------------------------------------------------
+    # -------------
 
     def _run(self, name: str, gpu: int, turn: int) -> None:
         """Run the task for the *turn*-th time; the next repeat, or its end, follows."""
@@ -165,10 +176,14 @@ class TaskRuns:
             self.signals.fire((name, gpu))
 
         if looped:
-            self.context.host(gpu, name).do(self._launch_time(self.context.workload.tasks[name]), done)
+            self.context.host(gpu, name).do(
+                self._launch_time(self.context.workload.tasks[name]), done
+            )
         self._start(name, gpu, turn, times, started, done)
 
-    def _start(self, name: str, gpu: int, turn: int, times: Times, started: Call, done: Call) -> None:
+    def _start(
+        self, name: str, gpu: int, turn: int, times: Times, started: Call, done: Call
+    ) -> None:
         context, task = self.context, self.context.workload.tasks[name]
         if isinstance(task, Gemm | StreamKernel | Hold) or (
             isinstance(task, Copy) and task.executor == "kernel"
@@ -191,7 +206,9 @@ class TaskRuns:
                 self._submit_commands(name, gpu, task, times, finished)
 
     def _turns(self, name: str) -> int:
-        """How often the task runs as a whole. The copies of a repeated DMA copy are submitted together instead."""
+        """How often the task runs as a whole. The copies of a repeated DMA copy are submitted
+        together instead.
+        """
         task = self.context.workload.tasks[name]
         return 1 if isinstance(task, Copy) and task.executor == "dma" else task.repeat
 
@@ -218,10 +235,16 @@ class TaskRuns:
             batch = in_one_call(context.workload, task)
             program = collective_program(context.node, gpu, task, batch=batch)
             steps = program_steps(
-                context, self.words, name, gpu, program,
-                mirrored=task.variant != "swap" or context.node.gpus > 2,  # of two, one GPU submits the only swap
-                queue=stream_queue(context, name), batch=batch,
-            )  # fmt: skip
+                context,
+                self.words,
+                name,
+                gpu,
+                program,
+                mirrored=task.variant != "swap"
+                or context.node.gpus > 2,  # of two, one GPU submits the only swap
+                queue=stream_queue(context, name),
+                batch=batch,
+            )
 
         def ended() -> None:
             if isinstance(task, Collective) and task.variant == "swap":
@@ -261,14 +284,20 @@ class TaskRuns:
             return hold_kernel(self.context, task)
         return copy_kernel(self.context, name, gpu, task)
 
-    def _start_kernel(self, name: str, gpu: int, spec: KernelSpec, started: Call, done: Call) -> None:
+    def _start_kernel(
+        self, name: str, gpu: int, spec: KernelSpec, started: Call, done: Call
+    ) -> None:
         latencies = self.context.node.gpu.kernels
         self._tiles[name, gpu] = 0.0
         kernel = Kernel(
-            self.context, name, gpu, spec, started=started,
+            self.context,
+            name,
+            gpu,
+            spec,
+            started=started,
             progressed=lambda tiles: self._progress(name, gpu, tiles / spec.tiles),
             done=partial(self.context.after, latencies.completion_latency, done),
-        )  # fmt: skip
+        )
         self.context.after(spec.setup + latencies.dispatch_latency, kernel.launch)
 
     def _progress(self, name: str, gpu: int, share: float) -> None:
@@ -289,9 +318,13 @@ class TaskRuns:
                     self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
 
             self._collectives[key] = channel_collective(
-                context, name, task,
+                context,
+                name,
+                task,
                 started=lambda rank: self._ends[name, rank, turn][0](),
                 chunk_done=chunk_done,
-                done=lambda rank: context.after(kernels.completion_latency, self._ends[name, rank, turn][1]),
-            )  # fmt: skip
+                done=lambda rank: context.after(
+                    kernels.completion_latency, self._ends[name, rank, turn][1]
+                ),
+            )
         return self._collectives[key]

@@ -9,15 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.quantities import Bytes, Count
 
-__all__ = ["Command"]
-
 
 class Command(BaseModel):
     """One DMA command.
 
-    ``copy``, ``broadcast``, ``swap`` and ``reduce`` move *bytes* to (push) or from (pull) their *peer*; ``atomic`` adds *value* to
-    a word in memory, ``fence`` sets it, both once everything before them in their queue has landed; ``poll`` holds its queue until a word of its
-    GPU is at least *value*; ``timestamp`` notes the time under a name.
+    ``copy``, ``broadcast``, ``swap`` and ``reduce`` move *bytes* to (push) or from (pull) their
+    *peer*; ``atomic`` adds *value* to a word in memory, ``fence`` sets it, both once everything
+    before them in their queue has landed; ``poll`` holds its queue until a word of its GPU is at
+    least *value*; ``timestamp`` notes the time under a name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

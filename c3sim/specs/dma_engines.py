@@ -1,4 +1,6 @@
-"""DMA engines of a GPU (SDMA): what they can do, in which queues, and what each step of a command costs."""
+"""DMA engines of a GPU (SDMA): what they can do, in which queues, and what each step of a command
+costs.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,6 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from c3sim.specs.quantities import Bandwidth, Bytes, Count, Fraction, Time
-
-__all__ = ["DmaEngines", "Operation"]
 
 #: What a packet can ask for.
 Operation = Literal["copy", "broadcast", "swap", "reduce", "poll", "atomic", "fence", "timestamp"]
@@ -21,7 +21,9 @@ class Spec(BaseModel):
 class DmaEngines(Spec):
     """DMA engines (SDMA): copies without compute units."""
 
-    count: Count = Field(description="engines that can serve peers; numbered after those for the host")
+    count: Count = Field(
+        description="engines that can serve peers; numbered after those for the host"
+    )
     host_count: Annotated[int, Field(ge=0)] = Field(
         description="engines of their own for copies from and to the host, numbered from 0: one way on the even, the other"
         " on the odd ones; 0: the others do it"
@@ -34,11 +36,15 @@ class DmaEngines(Spec):
         min_length=1,
         description="what a program can ask of an engine; prelaunch needs poll; reduce: see reduce_bandwidth",
     )
-    queues: Count = Field(description="queues (rings) of one engine; it takes a command from each in turn")
+    queues: Count = Field(
+        description="queues (rings) of one engine; it takes a command from each in turn"
+    )
     stream_queues: Count = Field(
         description="queues of one engine that the runtime deals streams, and further parts of one copy, to"
     )
-    queue_switch_time: Time = Field(description="engine busy with the change from one queue to another")
+    queue_switch_time: Time = Field(
+        description="engine busy with the change from one queue to another"
+    )
     poll_switch_time: Time = Field(
         description="the same, to a queue that waited behind a poll: the engine had left it and takes it up again"
     )
@@ -46,7 +52,9 @@ class DmaEngines(Spec):
         description="how long an engine stays with a queue that has further commands; 0: a command of each in turn"
     )
     ring_bytes: Bytes = Field(description="room for packets in one ring; who finds it full waits")
-    packet_sizes: dict[Operation, Bytes] = Field(description="bytes of a packet in its ring, by operation")
+    packet_sizes: dict[Operation, Bytes] = Field(
+        description="bytes of a packet in its ring, by operation"
+    )
     bandwidth: Bandwidth = Field(description="payload one engine moves at most")
     local_bandwidth: Bandwidth | None = Field(
         description="payload of a copy within the GPU at most, by as many data paths, with as many bytes in flight, as that"
@@ -70,13 +78,16 @@ class DmaEngines(Spec):
     latency: Time = Field(
         description="doorbell to first byte plus last byte to completion signal, of one command"
     )
-    completion_share: Fraction = Field(description="part of the latency that lies after the last byte")
+    completion_share: Fraction = Field(
+        description="part of the latency that lies after the last byte"
+    )
     copy_latency: Time = Field(
         description="a byte's way through the engine, from read to written: what a copy takes beside size / rate;"
         " overlaps with the next command of the queue"
     )
     local_latency: Time | None = Field(
-        None, description="until a copy within the GPU begins, beside what every command takes; null: nothing"
+        None,
+        description="until a copy within the GPU begins, beside what every command takes; null: nothing",
     )
     packet_time: Time = Field(description="engine busy with the decoding of one packet")
     packet_bytes: Bytes = Field(

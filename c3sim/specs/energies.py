@@ -6,9 +6,15 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from c3sim.specs.quantities import Energy, EnergyPerByte, EnergyPerFlop, Factor, Frequency, Power, Time
-
-__all__ = ["Clock", "Energies"]
+from c3sim.specs.quantities import (
+    Energy,
+    EnergyPerByte,
+    EnergyPerFlop,
+    Factor,
+    Frequency,
+    Power,
+    Time,
+)
 
 
 class Spec(BaseModel):
@@ -16,12 +22,16 @@ class Spec(BaseModel):
 
 
 class Energies(Spec):
-    """Energy of each action (energy.py). Core terms scale with voltage squared, the others do not."""
+    """Energy of each action (machine/energy.py). Core terms scale with voltage squared, the others
+    do not.
+    """
 
     flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop] = Field(
         description="at the maximum clock; with the operands' way through registers and LDS"
     )
-    compute_unit: Power = Field(description="a CU that holds waves, at the maximum clock, beside its FLOPs")
+    compute_unit: Power = Field(
+        description="a CU that holds waves, at the maximum clock, beside its FLOPs"
+    )
     vector_byte: EnergyPerByte = Field(
         description="per byte that waves load or store (first-level cache, registers), at the maximum clock; in a GEMM it"
         " is part of flop"
@@ -31,10 +41,18 @@ class Energies(Spec):
     hbm_byte: EnergyPerByte
     link_byte: EnergyPerByte = Field(description="per byte and GPU that sends or receives it")
     host_link_byte: EnergyPerByte = Field(description="the GPU's end of the host link")
-    dma_byte: EnergyPerByte = Field(description="per byte that a DMA engine reads or writes, beside memory")
-    dma_engine: Power = Field(description="a DMA engine that moves bytes, beside them; waiting ones are idle")
-    dma_command: Energy = Field(description="fetch, decoding, address translation and signal of one command")
-    measured: str = Field("", description="the measured power that these were compared with; left out: none")
+    dma_byte: EnergyPerByte = Field(
+        description="per byte that a DMA engine reads or writes, beside memory"
+    )
+    dma_engine: Power = Field(
+        description="a DMA engine that moves bytes, beside them; waiting ones are idle"
+    )
+    dma_command: Energy = Field(
+        description="fetch, decoding, address translation and signal of one command"
+    )
+    measured: str = Field(
+        "", description="the measured power that these were compared with; left out: none"
+    )
 
 
 class Clock(Spec):
@@ -43,9 +61,11 @@ class Clock(Spec):
     maximum: Frequency
     minimum: Frequency
     power_limit: Power
-    idle_power: Power = Field(description="at running clocks while nothing runs; it is part of every load")
+    idle_power: Power = Field(
+        description="at running clocks while nothing runs; it is part of every load"
+    )
     voltage_exponent: Factor = Field(description="x in power ~ f^(1+x) at a fixed activity")
     power_window: Time = Field(
         0.0,
-        description="time constant of the average that the limit holds (governor.py); left out, or 0: the limit acts at once",
+        description="time constant of the average that the limit holds (machine/governor.py); left out, or 0: the limit acts at once",
     )

@@ -13,38 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
-from c3sim.specs.libraries import Channels, CollectiveLibrary, GemmLibrary, Protocol
-from c3sim.specs.quantities import (
-    Bandwidth,
-    Bytes,
-    BytesPerCycle,
-    Count,
-    Fraction,
-    Positive,
-    Time,
-)
+from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
+from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
 from c3sim.specs.scale_out import ScaleOut
-
-__all__ = [
-    "L2",
-    "Channels",
-    "Clock",
-    "CollectiveLibrary",
-    "ComputeUnits",
-    "Dies",
-    "DmaEngines",
-    "Energies",
-    "GemmLibrary",
-    "Gpu",
-    "Hbm",
-    "Host",
-    "Kernels",
-    "Links",
-    "MemoryCache",
-    "Node",
-    "Protocol",
-    "ScaleOut",
-]  # fmt: skip
 
 
 class Spec(BaseModel):
@@ -52,14 +23,18 @@ class Spec(BaseModel):
 
 
 class Dies(Spec):
-    """Accelerator dies (XCD) and the shader engines of each; workgroups go round robin over dies, then engines."""
+    """Accelerator dies (XCD) and the shader engines of each; workgroups go round robin over dies,
+    then engines.
+    """
 
     count: Count = Field(description="accelerator dies per GPU")
     shader_engines: tuple[Count, ...] = Field(
         min_length=1, description="compute units in each shader engine of one die"
     )
-    dispatch: Literal["weighted_rotation", "strict_rotation", "work_conserving", "rotation"] = Field(
-        description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
+    dispatch: Literal["weighted_rotation", "strict_rotation", "work_conserving", "rotation"] = (
+        Field(
+            description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
+        )
     )
 
 
@@ -68,16 +43,22 @@ class ComputeUnits(Spec):
 
     lds: Bytes = Field(description="local data share, bytes a resident workgroup can claim")
     waves: Count = Field(description="resident waves")
-    registers: Count = Field(description="vector registers of 32 bit per lane, summed over the SIMDs of a CU")
+    registers: Count = Field(
+        description="vector registers of 32 bit per lane, summed over the SIMDs of a CU"
+    )
     flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32"], Positive] = Field(
         description="matrix FLOP per cycle and CU, by data type"
     )
     read_bandwidth: BytesPerCycle = Field(description="memory bytes one CU can read per cycle")
-    l2_bandwidth: BytesPerCycle = Field(description="bytes one CU can read from or write to its L2 per cycle")
+    l2_bandwidth: BytesPerCycle = Field(
+        description="bytes one CU can read from or write to its L2 per cycle"
+    )
     copy_bandwidth: BytesPerCycle = Field(
         description="bytes one CU can read and write in a local copy, per cycle"
     )
-    remote_bandwidth: BytesPerCycle = Field(description="bytes one CU can copy to or from a peer, per cycle")
+    remote_bandwidth: BytesPerCycle = Field(
+        description="bytes one CU can copy to or from a peer, per cycle"
+    )
 
 
 class L2(Spec):
@@ -103,7 +84,9 @@ class Hbm(Spec):
     softness: Positive = Field(
         description="exponent p of the soft minimum of what compute units ask for and what the stacks give"
     )
-    read_efficiency: Fraction = Field(description="share of the peak that a pure read stream reaches")
+    read_efficiency: Fraction = Field(
+        description="share of the peak that a pure read stream reaches"
+    )
     mixed_efficiency: Fraction = Field(
         description="share of the peak that an even mix of reads and writes reaches"
     )
@@ -115,7 +98,9 @@ class Kernels(Spec):
     dispatch_latency: Time = Field(
         description="release of a queue to the first workgroup's first instruction"
     )
-    completion_latency: Time = Field(description="last workgroup's end to the signal that dependants see")
+    completion_latency: Time = Field(
+        description="last workgroup's end to the signal that dependants see"
+    )
 
 
 class Gpu(Spec):
@@ -150,7 +135,9 @@ class Gpu(Spec):
 
     @property
     def shared_cache(self) -> float:
-        """Bytes of the last cache that all compute units share: memory-side, or the L2 of a GPU with one die; 0: none."""
+        """Bytes of the last cache that all compute units share: memory-side, or the L2 of a GPU
+        with one die; 0: none.
+        """
         if self.memory_cache is not None:
             return self.memory_cache.capacity
         return self.l2.capacity if self.dies.count == 1 else 0.0
@@ -167,7 +154,9 @@ class Links(Spec):
     raw_bandwidth: Bandwidth = Field(description="signalling rate of one link, one direction")
     bandwidth: Bandwidth = Field(description="usable payload rate of one link, one direction")
     latency: Time
-    per_peer: Count = Field(description="links to each neighbour (full mesh, ring) or into the switch")
+    per_peer: Count = Field(
+        description="links to each neighbour (full mesh, ring) or into the switch"
+    )
     engine_map: tuple[tuple[int, ...], ...] | None = Field(
         None,
         description="DMA engine that serves each peer: a row per source, a column per destination; left out, or naming engines or GPUs that are not there: dealt in turn",
@@ -185,11 +174,17 @@ class Host(Spec):
     pull_time: Time = Field(
         description="host thread busy longer in a call of the runtime, for one copy or a batch, that reads from a peer"
     )
-    batch_time: Time = Field(description="host thread busy per batch of DMA commands, beside its commands")
+    batch_time: Time = Field(
+        description="host thread busy per batch of DMA commands, beside its commands"
+    )
     batch_copy_time: Time = Field(description="host thread busy per DMA packet of a batch")
-    packet_time: Time = Field(description="host thread busy per DMA packet that a program writes itself")
+    packet_time: Time = Field(
+        description="host thread busy per DMA packet that a program writes itself"
+    )
     doorbell_time: Time = Field(description="host thread busy per doorbell of a DMA queue")
-    signal_time: Time = Field(description="host thread busy to see one completion signal that it polls")
+    signal_time: Time = Field(
+        description="host thread busy to see one completion signal that it polls"
+    )
     link_bandwidth: Bandwidth = Field(description="usable host link rate, one direction, one GPU")
     read_latency: Time = Field(
         description="how long a DMA engine that copies from host memory waits for the first byte; it begins a copy from"
@@ -199,7 +194,8 @@ class Host(Spec):
         description="what the compute units of one GPU read over the host link at most, all together"
     )
     memory_read_bandwidth: Bandwidth | None = Field(
-        None, description="what all GPUs of a node read from host memory at most, together; null: no limit"
+        None,
+        description="what all GPUs of a node read from host memory at most, together; null: no limit",
     )
     memory_write_bandwidth: Bandwidth | None = Field(
         None, description="the same for writing to it; both take from the same memory"
@@ -209,7 +205,9 @@ class Host(Spec):
         description="copies from host memory of no more than this, called for while their queue is idle, are written into"
         " the ring by the host thread; null: none",
     )
-    inline_bandwidth: Bandwidth | None = Field(None, description="how fast it writes them; null: at once")
+    inline_bandwidth: Bandwidth | None = Field(
+        None, description="how fast it writes them; null: at once"
+    )
 
 
 class Node(Spec):
@@ -236,18 +234,24 @@ class Node(Spec):
         return self.gpus * self.nodes
 
     def peer(self, gpu: int, offset: int) -> int:
-        """The GPU at *offset* from *gpu*: offset mod ``gpus`` further round in the node that is offset // ``gpus`` further."""
+        """The GPU at *offset* from *gpu*: offset mod ``gpus`` further round in the node that is
+        offset // ``gpus`` further.
+        """
         node, local = divmod(gpu, self.gpus)
         further, round_ = divmod(offset, self.gpus)
         return (node + further) % self.nodes * self.gpus + (local + round_) % self.gpus
 
     def collective_library(self, name: str | None) -> CollectiveLibrary:
         """The library of that name; None: the first. Raises KeyError (checked on input)."""
-        return self.collective_libraries[next(iter(self.collective_libraries)) if name is None else name]
+        return self.collective_libraries[
+            next(iter(self.collective_libraries)) if name is None else name
+        ]
 
     @property
     def engine_map(self) -> tuple[tuple[int, ...], ...] | None:
-        """``links.engine_map`` where it fits: made for as many GPUs or more, and for engines that they have."""
+        """``links.engine_map`` where it fits: made for as many GPUs or more, and for engines that
+        they have.
+        """
         rows = self.links.engine_map
         if rows is None or len(rows) < self.gpus:
             return None

@@ -1,4 +1,6 @@
-"""What is known of the libraries that launch kernels: part of the schema of hardware files (see ``specs/hardware.py``)."""
+"""What is known of the libraries that launch kernels: part of the schema of hardware files (see
+``specs/hardware.py``).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
 
-__all__ = ["Channels", "CollectiveLibrary", "GemmLibrary", "Protocol"]
-
 
 class Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -18,7 +18,9 @@ class Spec(BaseModel):
 class GemmLibrary(Spec):
     """What is known of a GEMM library: its tiles, schedule, and efficiency inside a tile."""
 
-    schedule: Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"]
+    schedule: Literal[
+        "one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"
+    ]
     tiles: tuple[tuple[Count, Count], ...] = Field(
         description="macro-tiles (rows, columns) it can choose from"
     )
@@ -82,7 +84,9 @@ class Channels(Spec):
     direct_link_softness: Positive = Field(
         description="the same of direct sends, which do not wait for one another's steps"
     )
-    link_efficiency: Fraction = Field(description="share of a link's usable rate that many channels reach")
+    link_efficiency: Fraction = Field(
+        description="share of a link's usable rate that many channels reach"
+    )
     cluster: Count = Field(
         description="channels that start together in one shader engine; numbers it does not divide start singly"
     )
@@ -101,6 +105,8 @@ class CollectiveLibrary(Spec):
     ] = Field(description="what it chooses from, by its own estimate")
     protocols: dict[str, Protocol]
     enqueue_time: Time = Field(description="host thread busy per collective")
-    launch_latency: Time = Field(description="kernel start to first byte: flags, barrier between ranks")
+    launch_latency: Time = Field(
+        description="kernel start to first byte: flags, barrier between ranks"
+    )
     slice_bytes: Bytes = Field(description="most that one channel stores before it forwards")
     slices: Count = Field(description="slices that a channel's part of a step is cut into at least")

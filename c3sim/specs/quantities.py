@@ -1,4 +1,5 @@
-"""Types of the numbers in spec files: plain SI floats inside, a unit on every dimensional value outside.
+"""Types of the numbers in spec files: plain SI floats inside, a unit on every dimensional value
+outside.
 
 A field annotated with :class:`Unit` must be written as text with a compatible unit (``"48 GB/s"``); the loader
 converts it to the SI unit named here. Fields without a :class:`Unit` are counts or fractions and take plain numbers.
@@ -12,27 +13,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-__all__ = [
-    "Bandwidth",
-    "Bytes",
-    "BytesPerCycle",
-    "Count",
-    "Energy",
-    "EnergyPerByte",
-    "EnergyPerFlop",
-    "Factor",
-    "Fraction",
-    "Frequency",
-    "Positive",
-    "Power",
-    "Time",
-    "Unit",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Unit:
-    """Marks a field as dimensional; *si* is the unit the value is converted to, *example* goes into error messages."""
+    """Marks a field as dimensional; *si* is the unit the value is converted to, *example* goes into
+    error messages.
+    """
 
     si: str
     example: str

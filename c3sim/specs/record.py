@@ -16,14 +16,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from c3sim.specs.workload import Workload
 
-__all__ = ["GpuInfo", "Machine", "Measured", "Reading", "Record", "Samples", "TaskTime", "record_id"]
-
 
 def _iso_date(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"got {text!r}; must be an ISO 8601 date, as in 2026-11-22T09:30:00Z") from None
+        raise ValueError(
+            f"got {text!r}; must be an ISO 8601 date, as in 2026-11-22T09:30:00Z"
+        ) from None
     return text
 
 
@@ -76,7 +76,9 @@ class Reading(Spec):
 
 
 class Machine(Spec):
-    """What the machine says of itself; readings, one per GPU, just before and just after the measurement."""
+    """What the machine says of itself; readings, one per GPU, just before and just after the
+    measurement.
+    """
 
     gpus: tuple[GpuInfo, ...] = ()
     driver: str = ""
@@ -126,8 +128,13 @@ class Record(Spec):
 
 
 def record_id(node: str, workload: dict[str, object], strategy: str, software: str) -> str:
-    """First 16 hex digits of the SHA-256 of the conditions as canonical JSON (sorted keys, no spaces)."""
+    """First 16 hex digits of the SHA-256 of the conditions as canonical JSON (sorted keys, no
+    spaces).
+    """
     text = json.dumps(
-        [node, workload, strategy, software], sort_keys=True, separators=(",", ":"), ensure_ascii=True
+        [node, workload, strategy, software],
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=True,
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,6 @@
-"""Several nodes of one kind joined by a network: part of the schema of node files (see ``specs/hardware.py``)."""
+"""Several nodes of one kind joined by a network: part of the schema of node files (see
+``specs/hardware.py``).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from c3sim.specs.quantities import Bandwidth, Count, Fraction, Positive, Time
 
-__all__ = ["ScaleOut"]
-
 
 class ScaleOut(BaseModel):
-    """NICs, leaf switches and a spine between nodes. Each direction of a NIC and of a leaf's uplinks is a capacity."""
+    """NICs, leaf switches and a spine between nodes. Each direction of a NIC and of a leaf's
+    uplinks is a capacity.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,6 @@
-"""What an inference engine serves, and how: the ``serving`` part of a study, paths ``serving.hit_rate`` and so on."""
+"""What an inference engine serves, and how: the ``serving`` part of a study, paths
+``serving.hit_rate`` and so on.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from c3sim.specs.quantities import Count, Fraction, Positive
 
-__all__ = ["Serving"]
-
 
 class Serving(BaseModel):
-    """Requests with a prompt whose beginning is, in part, in host memory as keys and values (KV) of an earlier one."""
+    """Requests with a prompt whose beginning is, in part, in host memory as keys and values (KV) of
+    an earlier one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field("llama-3-8b", description="name or file of a model (workloads/models)")
-    tensor_parallel: Count = Field(1, description="GPUs that share every layer; the node is cut to as many")
+    tensor_parallel: Count = Field(
+        1, description="GPUs that share every layer; the node is cut to as many"
+    )
     block_tokens: Count = Field(16, description="tokens of one KV block; vLLM's default is 16")
     layout: Literal["per_layer", "contiguous"] = Field(
         "per_layer",
@@ -29,10 +33,13 @@ class Serving(BaseModel):
         " layerwise: its first step begins when the first layer's blocks are there, the others arrive beside it",
     )
     submitter: Literal["worker", "own"] = Field(
-        "worker", description="who submits copies: the thread that launches the steps, or a thread of its own"
+        "worker",
+        description="who submits copies: the thread that launches the steps, or a thread of its own",
     )
     prompt_tokens: Count = 4096
-    output_tokens: Count = Field(128, description="tokens generated per request, the first one included")
+    output_tokens: Count = Field(
+        128, description="tokens generated per request, the first one included"
+    )
     hit_rate: Fraction = Field(
         0.9, description="share of the prompt whose KV is in host memory; whole blocks"
     )
@@ -41,11 +48,16 @@ class Serving(BaseModel):
         None, description="Poisson arrivals; left out: all requests are there at the start"
     )
     seed: int = Field(0, description="of the arrivals")
-    batch_tokens: Count = Field(8192, description="tokens of one step at most; longer prompts go in chunks")
+    batch_tokens: Count = Field(
+        8192, description="tokens of one step at most; longer prompts go in chunks"
+    )
     max_sequences: Count = Field(256, description="requests that are admitted at a time")
-    memory_share: Fraction = Field(0.9, description="share of GPU memory for weights and KV; vLLM's default")
+    memory_share: Fraction = Field(
+        0.9, description="share of GPU memory for weights and KV; vLLM's default"
+    )
     gather_workgroups: Count = Field(
-        8, description="workgroups of a gather kernel; 4 fill the host link of MI300X, 8 put one on each die"
+        8,
+        description="workgroups of a gather kernel; 4 fill the host link of MI300X, 8 put one on each die",
     )
     attention_efficiency: Fraction = Field(
         0.5,

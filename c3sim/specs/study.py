@@ -1,4 +1,5 @@
-"""Schema 1 of a study: scenarios listed one by one, or axes to cross; strategies; outputs. One schema for both.
+"""Schema 1 of a study: scenarios listed one by one, or axes to cross; strategies; outputs. One
+schema for both.
 
 ``c3sim study`` and ``c3sim sweep`` run the same file; ``c3sim optimise`` reads its ``search`` as well.
 """
@@ -11,8 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from c3sim.specs.quantities import Count
 from c3sim.specs.serving import Serving
-
-__all__ = ["Range", "Scenario", "Search", "Study", "Values"]
 
 
 class Spec(BaseModel):
@@ -29,12 +28,16 @@ class Scenario(Spec):
 
 
 class Range(Spec):
-    """Values from one end to the other, both included; the ends are written as any value, with a unit."""
+    """Values from one end to the other, both included; the ends are written as any value, with a
+    unit.
+    """
 
     start: Any = Field(alias="from")
     to: Any
     steps: int | None = Field(None, ge=2, description="how many values, both ends included")
-    factor: float | None = Field(None, gt=1, description="from one value to the next, instead of steps")
+    factor: float | None = Field(
+        None, gt=1, description="from one value to the next, instead of steps"
+    )
     log: bool = Field(False, description="with steps: equal ratios instead of equal differences")
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -46,14 +49,17 @@ class Search(Spec):
     """What ``c3sim optimise`` may change, and what it is to reach."""
 
     knobs: dict[str, Values] = Field(
-        min_length=1, description="path -> choices, or a range; one without steps and factor is continuous"
+        min_length=1,
+        description="path -> choices, or a range; one without steps and factor is continuous",
     )
     objectives: dict[str, Literal["maximise", "minimise", "maximize", "minimize"]] = Field(
         min_length=1, description="outputs and costs -> direction"
     )
     sampler: Literal["nsga2", "tpe"] = "nsga2"
     trials: Count = Field(200, description="designs to try")
-    generation: Count = Field(20, description="designs chosen at a time, each from the results before them")
+    generation: Count = Field(
+        20, description="designs chosen at a time, each from the results before them"
+    )
     seed: int = Field(1, ge=0)
 
 

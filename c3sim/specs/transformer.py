@@ -1,4 +1,6 @@
-"""Schema 1 of a language model: the shapes that decide its GEMMs, its weights and its key and value cache."""
+"""Schema 1 of a language model: the shapes that decide its GEMMs, its weights and its key and value
+cache.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from c3sim.specs.quantities import Count
 from c3sim.specs.workload import DTYPE_BYTES, Dtype
 
-__all__ = ["Transformer"]
-
 
 class Transformer(BaseModel):
-    """A decoder-only transformer: *layers* equal ones of attention and a gated feed-forward network, or experts."""
+    """A decoder-only transformer: *layers* equal ones of attention and a gated feed-forward
+    network, or experts.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -24,7 +26,9 @@ class Transformer(BaseModel):
     layers: Count
     hidden: Count = Field(description="width of a token between the layers")
     heads: Count = Field(description="query heads")
-    kv_heads: Count = Field(description="heads of keys and values; fewer than heads: grouped-query attention")
+    kv_heads: Count = Field(
+        description="heads of keys and values; fewer than heads: grouped-query attention"
+    )
     head_dim: Count
     ffn: Count = Field(description="inner width of the feed-forward network, or of one expert")
     experts: Count = Field(1, description="feed-forward networks per layer; 1: dense")
@@ -35,7 +39,9 @@ class Transformer(BaseModel):
     @model_validator(mode="after")
     def _fits_together(self) -> Transformer:
         if self.heads % self.kv_heads:
-            raise ValueError(f"{self.heads} heads on {self.kv_heads} kv_heads; must be a whole number each")
+            raise ValueError(
+                f"{self.heads} heads on {self.kv_heads} kv_heads; must be a whole number each"
+            )
         if self.experts_per_token > self.experts:
             raise ValueError(
                 f"a token takes {self.experts_per_token} experts of {self.experts}; must be at most all"
@@ -54,8 +60,12 @@ class Transformer(BaseModel):
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of all weights: projections, networks, routers, embedding and output head; norms left out."""
+        """Bytes of all weights: projections, networks, routers, embedding and output head; norms
+        left out.
+        """
         attention = self.hidden * self.head_dim * (2 * self.heads + 2 * self.kv_heads)
         networks = 3 * self.hidden * self.ffn * self.experts
         router = self.hidden * self.experts if self.experts > 1 else 0
-        return self.element * (self.layers * (attention + networks + router) + 2 * self.vocab * self.hidden)
+        return self.element * (
+            self.layers * (attention + networks + router) + 2 * self.vocab * self.hidden
+        )

@@ -1,4 +1,5 @@
-"""Schema 1 of a workload: buffers, tasks, streams and host. The same model reads YAML files and JSON records.
+"""Schema 1 of a workload: buffers, tasks, streams and host. The same model reads YAML files and
+JSON records.
 
 Sizes are in bytes (floats are accepted from units such as MiB, but must come out whole). A task starts when the
 previous task of its stream has ended and everything in ``after`` has happened; ``after`` entries name a task
@@ -13,23 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from c3sim.specs.commands import Command
 from c3sim.specs.quantities import Bytes, Count, Time
-
-__all__ = [
-    "DTYPE_BYTES",
-    "Buffer",
-    "Collective",
-    "Commands",
-    "Copy",
-    "Dtype",
-    "Gemm",
-    "Hold",
-    "HostTask",
-    "HostThreads",
-    "Stream",
-    "StreamKernel",
-    "Task",
-    "Workload",
-]  # fmt: skip
 
 Dtype = Literal["bf16", "fp16", "fp8", "fp32"]
 DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4}
@@ -73,14 +57,18 @@ class Buffer(Spec):
 
 class _Task(Spec):
     stream: str | None = Field(None, description="queue it runs in; left out: a queue of its own")
-    after: tuple[str, ...] = Field((), description="tasks, tile groups or chunks that must have happened")
+    after: tuple[str, ...] = Field(
+        (), description="tasks, tile groups or chunks that must have happened"
+    )
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     repeat: Count = Field(1, description="run this many times back to back")
 
 
 class Gemm(_Task):
-    """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold buffers."""
+    """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
+    buffers.
+    """
 
     kind: Literal["gemm"]
     m: Count
@@ -95,14 +83,20 @@ class Gemm(_Task):
         None, description="rows, columns; left out: the library's choice"
     )
     schedule: (
-        Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"] | None
+        Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"]
+        | None
     ) = None
-    workgroups: Count | None = Field(None, description="grid of a persistent schedule; left out: one per CU")
-    inputs: Literal["cold", "warm", "rotating"] = Field("cold", description="state of private operands")
+    workgroups: Count | None = Field(
+        None, description="grid of a persistent schedule; left out: one per CU"
+    )
+    inputs: Literal["cold", "warm", "rotating"] = Field(
+        "cold", description="state of private operands"
+    )
 
 
 class StreamKernel(_Task):
-    """A kernel that goes over memory *passes* times, computing on it as it does: read, write, copy or triad.
+    """A kernel that goes over memory *passes* times, computing on it as it does: read, write, copy
+    or triad.
 
     A small footprint and many passes make a cache hog, many FLOP per byte an ALU hog.
     """
@@ -116,11 +110,15 @@ class StreamKernel(_Task):
     )
     workgroups: Count | None = Field(None, description="left out: enough to fill every CU")
     inputs: Literal["cold", "warm", "rotating"] = "cold"
-    flops_per_byte: float = Field(0, ge=0, description="vector FLOP per byte, for ALU-heavy kernels")
+    flops_per_byte: float = Field(
+        0, ge=0, description="vector FLOP per byte, for ALU-heavy kernels"
+    )
 
 
 class Hold(_Task):
-    """Each of *workgroups* holds a whole compute unit (all LDS, all waves) for *time* and touches no memory."""
+    """Each of *workgroups* holds a whole compute unit (all LDS, all waves) for *time* and touches
+    no memory.
+    """
 
     kind: Literal["hold"]
     workgroups: Count
@@ -128,7 +126,9 @@ class Hold(_Task):
 
 
 class Collective(_Task):
-    """A collective over all GPUs, of all nodes where there are several; *size* is the nccl-tests size (full buffer per GPU)."""
+    """A collective over all GPUs, of all nodes where there are several; *size* is the nccl-tests
+    size (full buffer per GPU).
+    """
 
     kind: Literal["collective"]
     op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
@@ -138,9 +138,12 @@ class Collective(_Task):
         None,
         description="a collective library of the node, or dma; left out: the first library of the node's file",
     )
-    channels: Count | None = Field(None, description="limit on workgroups; left out: the library's choice")
+    channels: Count | None = Field(
+        None, description="limit on workgroups; left out: the library's choice"
+    )
     algorithm: Literal["ring", "tree", "direct", "hierarchical"] | None = Field(
-        None, description="left out: the library's choice; hierarchical: phases inside and between nodes"
+        None,
+        description="left out: the library's choice; hierarchical: phases inside and between nodes",
     )
     pipeline: Count | None = Field(
         None,
@@ -149,14 +152,16 @@ class Collective(_Task):
     )
     protocol: str | None = None
     direction: Literal["push", "pull"] | None = Field(
-        None, description="backend dma: engines of the sender (push, the default) or of the receiver (pull)"
+        None,
+        description="backend dma: engines of the sender (push, the default) or of the receiver (pull)",
     )
     engines: Count | None = Field(
         None,
         description="backend dma: engines that share what goes to one peer, or (b2b) all peers; left out: 1",
     )
     ways: Count | None = Field(
-        None, description="variant b2b: queues of each engine that the peers are dealt to; left out: 1"
+        None,
+        description="variant b2b: queues of each engine that the peers are dealt to; left out: 1",
     )
     variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = Field(
         None,
@@ -169,31 +174,41 @@ class Collective(_Task):
 class Copy(_Task):
     """One copy: executor dma (engines) or kernel (compute units) inside a node, nic between nodes.
 
-    Peers are numbered relative to the GPU, round its node; on n GPUs per node, n x k + j is the GPU j further round in
-    the node k further on.
+    Peers are numbered relative to the GPU, round its node; on n GPUs per node, n x k + j is the GPU
+    j further round in the node k further on.
     """
 
     kind: Literal["copy"]
     bytes: Bytes
     source: Literal["gpu", "host", "peer"] = "gpu"
     destination: Literal["gpu", "host", "peer"] = "peer"
-    peer: Count = Field(1, description="offset of the peer: GPU (g + peer) mod n; n or more: in another node")
+    peer: Count = Field(
+        1, description="offset of the peer: GPU (g + peer) mod n; n or more: in another node"
+    )
     executor: Literal["dma", "kernel", "nic"] = "dma"
     direction: Literal["push", "pull"] | None = Field(
         None,
         description="whose engine moves it: the source's (push) or the destination's (pull); left out: this GPU's",
     )
-    engines: Count | None = Field(None, description="dma executor only: engines that share it; left out: 1")
+    engines: Count | None = Field(
+        None, description="dma executor only: engines that share it; left out: 1"
+    )
     workgroups: Count | None = Field(None, description="kernel executor only")
-    gpus: Literal["all", "first"] = Field("first", description="who executes it: the first GPU, or every one")
+    gpus: Literal["all", "first"] = Field(
+        "first", description="who executes it: the first GPU, or every one"
+    )
 
 
 class Commands(_Task):
-    """A program for the DMA engines: every queue runs its commands in order. Peers are numbered relative to the GPU."""
+    """A program for the DMA engines: every queue runs its commands in order. Peers are numbered
+    relative to the GPU.
+    """
 
     kind: Literal["commands"]
     program: tuple[Command, ...] = Field(min_length=1)
-    gpus: Literal["all", "first"] = Field("all", description="who runs it: every GPU, or the first one")
+    gpus: Literal["all", "first"] = Field(
+        "all", description="who runs it: every GPU, or the first one"
+    )
 
 
 class HostTask(_Task):
@@ -204,12 +219,15 @@ class HostTask(_Task):
 
 
 Task = Annotated[
-    Gemm | StreamKernel | Hold | Collective | Copy | Commands | HostTask, Field(discriminator="kind")
+    Gemm | StreamKernel | Hold | Collective | Copy | Commands | HostTask,
+    Field(discriminator="kind"),
 ]
 
 
 class Stream(Spec):
-    """A queue: its tasks run in order. Higher *priority* wins free compute units; ``compute_units`` is a mask."""
+    """A queue: its tasks run in order. Higher *priority* wins free compute units; ``compute_units``
+    is a mask.
+    """
 
     priority: int = 0
     compute_units: str | Count | None = Field(
@@ -221,12 +239,13 @@ class Stream(Spec):
 class HostThreads(Spec):
     """Who submits, and when.
 
-    ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them from the release
-    on. ``looped``: the steady state of a loop, the host launches the next iteration while this one runs, and a task
-    ends no earlier than that. DMA commands are submitted at the release in every mode: one by one, as a ``batch``
-    (one call of the runtime), or ``direct`` (the program writes the engines' rings and polls their signals itself).
-    *prelaunched*: they are already in their engines' queues, behind a poll that sees the release. One by one, the
-    commands of a copy that is repeated wait for each other; the others overlap.
+    ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them
+    from the release on. ``looped``: the steady state of a loop, the host launches the next
+    iteration while this one runs, and a task ends no earlier than that. DMA commands are submitted
+    at the release in every mode: one by one, as a ``batch`` (one call of the runtime), or
+    ``direct`` (the program writes the engines' rings and polls their signals itself).
+    *prelaunched*: they are already in their engines' queues, behind a poll that sees the release.
+    One by one, the commands of a copy that is repeated wait for each other; the others overlap.
     """
 
     threads: Literal["per_gpu", "single"] = "per_gpu"

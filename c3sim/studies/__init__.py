@@ -1,4 +1,5 @@
-"""Studies: scenarios crossed with axes, each under several strategies, and what is concluded from them.
+"""Studies: scenarios crossed with axes, each under several strategies, and what is concluded from
+them.
 
     cases.py             a study's scenarios and axes as workloads on a node
     rows.py              every case under every strategy, in parallel where it pays

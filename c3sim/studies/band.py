@@ -14,12 +14,10 @@ from random import Random
 from statistics import fmean, quantiles
 from typing import Any
 
-from c3sim.partition import is_memory_bound
+from c3sim.strategies.masks import is_memory_bound
 from c3sim.studies.cases import Case, gather_of, gemm_of
 from c3sim.studies.rows import Progress, Row, evaluate
 from c3sim.studies.summary import classify, isolated_pair
-
-__all__ = ["bands"]
 
 TABLES = 300
 SEED = 20241218
@@ -71,7 +69,9 @@ def _groups(cases: Sequence[Case]) -> dict[Pair, Group]:
     return groups
 
 
-def _fractions(cases: Sequence[Case], rows: Sequence[Sequence[Row]]) -> dict[Pair, dict[str, list[float]]]:
+def _fractions(
+    cases: Sequence[Case], rows: Sequence[Sequence[Row]]
+) -> dict[Pair, dict[str, list[float]]]:
     """Fractions of ideal of each pair and strategy, one per operation."""
     found: dict[Pair, dict[str, list[float]]] = {}
     for case, entries in zip(cases, rows, strict=True):
@@ -98,7 +98,9 @@ def _means(
         table = [
             pair
             for group, count in sorted(wanted.items())
-            for pair in random.sample(choices.get(group, []), min(count, len(choices.get(group, []))))
+            for pair in random.sample(
+                choices.get(group, []), min(count, len(choices.get(group, [])))
+            )
         ]
         values = [value for pair in table for value in fractions[pair][strategy]]
         if values:

@@ -1,10 +1,11 @@
-"""One GEMM beside one collective on DMA engines by variant: which wins, and what each way to choose one gives away.
+"""One GEMM beside one collective on DMA engines by variant: which wins, and what each way to choose
+one gives away.
 
 A case is a node, and a workload with one GEMM, one collective and the host that submits. All variants run beside the GEMM
 under that host; the shortest wall time is the best. A *chooser* names a variant from what it may know, and its *regret* is
 the wall time of that variant over the best one, less 1:
 
-    conccl_latte  the strategy: times alone and memory traffic (``dma_variants.py``)
+    conccl_latte  the strategy: times alone and memory traffic (``strategies/dma_variants.py``)
     alone         the quickest alone under the same host
     one_thread    the quickest alone when one thread submits for all GPUs and writes the engines' rings, as dma-latte runs it
     pcpy, pcpy_pl  always the same
@@ -16,19 +17,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, quantiles
 from typing import Any
 
-from c3sim.choose import choose
-from c3sim.dma_variants import choose_variants, variants, with_variants
-from c3sim.overlap import overlap
-from c3sim.rewrites import on_dma, yardstick
-from c3sim.runs import Run, isolated, run_once
+from c3sim.evaluation.overlap import overlap
+from c3sim.simulation.runs import Run, isolated, run_once
 from c3sim.specs.workload import HostThreads, Workload
+from c3sim.strategies.best import choose
+from c3sim.strategies.dma_variants import choose_variants, variants, with_variants
+from c3sim.strategies.rewrites import on_dma, yardstick
 from c3sim.studies.cases import Case, gather_of, gemm_of
 from c3sim.studies.rows import CHUNK, WORTH_IT, Progress
 
-__all__ = ["CHOOSERS", "c3_variant_study", "chooser_summary", "host_name"]
-
 CHOOSERS = ("conccl_latte", "alone", "one_thread", "pcpy_pl", "pcpy")
-SAME = 2e-3  # wall times closer than this, relative, are as good as each other: a copy that is under way when a round of
+# wall times closer than this, relative, are as good as each other: a copy that is under way when a
+# round of
+SAME = 2e-3
 # tiles begins costs a GEMM 0.1 % through its share of the cache, however short it is
 
 Row = dict[str, Any]
@@ -40,7 +41,9 @@ def c3_variant_study(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """``rows`` (a case each) and ``choosers`` (a host and chooser each). *n_jobs* left out: all cores if that pays."""
+    """``rows`` (a case each) and ``choosers`` (a host and chooser each). *n_jobs* left out: all
+    cores if that pays.
+    """
     jobs = (-1 if len(cases) >= WORTH_IT else 1) if n_jobs is None else n_jobs
     rows: list[Row] = []
     for found in _each(cases, strategies, jobs):
@@ -51,21 +54,32 @@ def c3_variant_study(
 
 
 def chooser_summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Per host and chooser: mean, 90th percentile and largest regret, in how many cases it is as good as the best."""
+    """Per host and chooser: mean, 90th percentile and largest regret, in how many cases it is as
+    good as the best.
+    """
     found = []
     for host in dict.fromkeys(row["host"] for row in rows):
         here = [row for row in rows if row["host"] == host]
         for name in (name for name in CHOOSERS if all(name in row["regret"] for row in here)):
             regrets = [row["regret"][name] for row in here]
             worst = max(here, key=lambda row: row["regret"][name])
-            p90 = quantiles(regrets, n=10, method="inclusive")[-1] if len(regrets) > 1 else regrets[0]
+            p90 = (
+                quantiles(regrets, n=10, method="inclusive")[-1] if len(regrets) > 1 else regrets[0]
+            )
             found.append(
                 {
-                    "host": host, "chooser": name, "mean": fmean(regrets), "p90": p90, "max": max(regrets),
-                    "good_in": sum(regret <= SAME for regret in regrets), "of": len(here),
-                    "worst": worst["scenario"], "worst_chosen": worst["chosen"][name], "worst_best": worst["best"],
+                    "host": host,
+                    "chooser": name,
+                    "mean": fmean(regrets),
+                    "p90": p90,
+                    "max": max(regrets),
+                    "good_in": sum(regret <= SAME for regret in regrets),
+                    "of": len(here),
+                    "worst": worst["scenario"],
+                    "worst_chosen": worst["chosen"][name],
+                    "worst_best": worst["best"],
                 }
-            )  # fmt: skip
+            )
     return found
 
 
@@ -97,18 +111,24 @@ def _row(case: Case, strategies: Sequence[str]) -> Row:
 
     def entry(run: Run) -> dict[str, Any]:
         return {
-            "wall_s": run.wall, "gemm_slowdown": run.tasks[gemm_name].end / alone[0],
-            "collective_s": run.tasks[name].end, "fraction_of_ideal": overlap(alone, run.wall).fraction,
-        }  # fmt: skip
+            "wall_s": run.wall,
+            "gemm_slowdown": run.tasks[gemm_name].end / alone[0],
+            "collective_s": run.tasks[name].end,
+            "fraction_of_ideal": overlap(alone, run.wall).fraction,
+        }
 
     moved = on_dma(common, case.node)
-    made = {variant.name: with_variants(moved, {name: variant}) for variant in variants(node, task.op)}
+    made = {
+        variant.name: with_variants(moved, {name: variant}) for variant in variants(node, task.op)
+    }
     times = {variant: isolated(node, workload, name).end for variant, workload in made.items()}
     found = {
         variant: {**entry(run_once(node, workload)), "alone_s": times[variant]}
         for variant, workload in made.items()
     }
-    best, soonest = (min(found, key=lambda v: found[v][what]) for what in ("wall_s", "collective_s"))
+    best, soonest = (
+        min(found, key=lambda v: found[v][what]) for what in ("wall_s", "collective_s")
+    )
     chosen = {
         "conccl_latte": choose_variants(moved, node).variants[name].name,
         "alone": min(times, key=lambda variant: times[variant]),
@@ -116,16 +136,26 @@ def _row(case: Case, strategies: Sequence[str]) -> Row:
     }
     chosen |= {fixed: fixed for fixed in ("pcpy_pl", "pcpy") if fixed in made}
     return {
-        "scenario": case.name, "label": case.label or case.name, "host": host_name(case.workload.host),
-        "collective": task.op, "size_bytes": int(task.size),
+        "scenario": case.name,
+        "label": case.label or case.name,
+        "host": host_name(case.workload.host),
+        "collective": task.op,
+        "size_bytes": int(task.size),
         "gemm": {"m": gemm.m, "n": gemm.n, "k": gemm.k, "dtype": gemm.dtype},
-        "gemm_isolated_s": alone[0], "comm_isolated_s": alone[1], "ideal_speedup": sum(alone) / max(alone),
+        "gemm_isolated_s": alone[0],
+        "comm_isolated_s": alone[1],
+        "ideal_speedup": sum(alone) / max(alone),
         "strategies": {word: entry(choose(word, case.workload, node).run) for word in strategies},
-        "variants": found, "best": best, "soonest": soonest,
-        "good": _good(found), "good_not_prelaunched": _good({v: x for v, x in found.items() if not v.endswith("_pl")}),
+        "variants": found,
+        "best": best,
+        "soonest": soonest,
+        "good": _good(found),
+        "good_not_prelaunched": _good({v: x for v, x in found.items() if not v.endswith("_pl")}),
         "chosen": chosen,
-        "regret": {who: found[what]["wall_s"] / found[best]["wall_s"] - 1 for who, what in chosen.items()},
-    }  # fmt: skip
+        "regret": {
+            who: found[what]["wall_s"] / found[best]["wall_s"] - 1 for who, what in chosen.items()
+        },
+    }
 
 
 def _good(found: Mapping[str, Mapping[str, Any]]) -> list[str]:

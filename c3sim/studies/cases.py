@@ -8,19 +8,17 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from c3sim.dimensions import check_constraint
 from c3sim.errors import InputError
-from c3sim.expressions import parse_expression
-from c3sim.loading import LoadedStudy, load_hardware, load_workload
-from c3sim.paths import get_value, set_value
-from c3sim.placement_checks import check_on_node
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.dimensions import check_constraint
+from c3sim.input.expressions import parse_expression
+from c3sim.input.loading import LoadedStudy, load_hardware, load_workload
+from c3sim.input.paths import get_value, set_value
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Scenario, Study
 from c3sim.specs.workload import Collective, Gemm, Workload
 from c3sim.sweeps.axes import axis_groups
 from c3sim.sweeps.setup import kind_of
-
-__all__ = ["Case", "gather_of", "gemm_of", "study_cases"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +33,8 @@ class Case:
 
 
 def study_cases(study: Study, node: Node | None = None) -> list[Case]:
-    """Scenarios crossed with axes, the last axis fastest, less what constraints leave out. *node* replaces the study's.
+    """Scenarios crossed with axes, the last axis fastest, less what constraints leave out. *node*
+    replaces the study's.
 
     Raises InputError.
     """
@@ -67,12 +66,15 @@ def _value(case: Case, scenario: str, name: str) -> Any:
     """What an expression asks of a case."""
     if name == "strategy":
         raise InputError(
-            "all strategies of a case are run together; 'c3sim sweep' takes constraints on it", "constraints"
+            "all strategies of a case are run together; 'c3sim sweep' takes constraints on it",
+            "constraints",
         )
     return scenario if name == "scenario" else get_value(case.node, case.workload, name)
 
 
-def _case(study: Study, scenario: Scenario, node: Node, workload: Workload, point: Mapping[str, Any]) -> Case:
+def _case(
+    study: Study, scenario: Scenario, node: Node, workload: Workload, point: Mapping[str, Any]
+) -> Case:
     try:
         for path, value in {**scenario.set, **point}.items():
             node, workload = set_value(node, workload, path, value)
@@ -88,13 +90,17 @@ def gemm_of(case: Case) -> tuple[str, Gemm]:
     """The one GEMM of a case. Raises InputError when it has none or several."""
     found = [(name, task) for name, task in case.workload.tasks.items() if isinstance(task, Gemm)]
     if len(found) != 1:
-        raise InputError(f"scenario {case.name!r} has {len(found)} GEMMs; a study with output 'c3' needs one")
+        raise InputError(
+            f"scenario {case.name!r} has {len(found)} GEMMs; a study with output 'c3' needs one"
+        )
     return found[0]
 
 
 def gather_of(case: Case) -> tuple[str, Collective]:
     """The one collective of a case. Raises InputError when it has none or several."""
-    found = [(name, task) for name, task in case.workload.tasks.items() if isinstance(task, Collective)]
+    found = [
+        (name, task) for name, task in case.workload.tasks.items() if isinstance(task, Collective)
+    ]
     if len(found) != 1:
         raise InputError(
             f"scenario {case.name!r} has {len(found)} collectives; a study with output 'c3' needs one"

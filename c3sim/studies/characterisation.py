@@ -1,4 +1,5 @@
-"""Isolated behaviour that publications report beside their means: each figure predicted, next to the published one.
+"""Isolated behaviour that publications report beside their means: each figure predicted, next to
+the published one.
 
 Nothing here runs two tasks at once. GEMMs and sizes are those of the study's own scenarios.
 """
@@ -10,13 +11,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from c3sim.partition import is_memory_bound, reserved, withheld
-from c3sim.rewrites import on_dma, streams_of, with_tasks, yardstick
-from c3sim.runs import isolated
+from c3sim.simulation.runs import isolated
 from c3sim.specs.workload import Workload
+from c3sim.strategies.masks import is_memory_bound, reserved, withheld
+from c3sim.strategies.rewrites import on_dma, streams_of, with_tasks, yardstick
 from c3sim.studies.cases import Case, gather_of, gemm_of
-
-__all__ = ["characterise"]
 
 CHANNELS = range(4, 129, 4)
 SATURATED = 1.05  # within 5 % of the best
@@ -26,7 +25,9 @@ LARGE = 2.0**27  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A prediction: *value*, and the *lowest* and *highest* of what it is the mean or the extreme of."""
+    """A prediction: *value*, and the *lowest* and *highest* of what it is the mean or the extreme
+    of.
+    """
 
     value: float
     lowest: float
@@ -35,7 +36,9 @@ class Figure:
 
 def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows of name, predicted, published, flag and unit. *published*: key -> value, flag, note."""
-    gemms = {(gemm.m, gemm.n, gemm.k, gemm.dtype): case for case in cases for gemm in (gemm_of(case)[1],)}
+    gemms = {
+        (gemm.m, gemm.n, gemm.k, gemm.dtype): case for case in cases for gemm in (gemm_of(case)[1],)
+    }
     compute = [case for case in gemms.values() if not is_memory_bound(case.node, gemm_of(case)[1])]
     memory = [case for case in gemms.values() if is_memory_bound(case.node, gemm_of(case)[1])]
     rows: list[dict[str, Any]] = []
@@ -45,22 +48,40 @@ def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[di
         if figure is not None:
             rows.append(
                 {
-                    "name": name, "predicted": figure.value, "range": [figure.lowest, figure.highest],
-                    "published": theirs.get("value"), "flag": theirs.get("flag"), "note": theirs.get("note", ""),
+                    "name": name,
+                    "predicted": figure.value,
+                    "range": [figure.lowest, figure.highest],
+                    "published": theirs.get("value"),
+                    "flag": theirs.get("flag"),
+                    "note": theirs.get("note", ""),
                     "unit": unit,
                 }
-            )  # fmt: skip
+            )
 
     for count in (32, 64):
         slower = _mean([_taken(case, count) for case in compute])
-        add(f"compute_bound_{count}", f"compute-bound GEMM, {count} CUs taken away: slower by", "1", slower)
-    add("memory_bound_8", "memory-bound GEMM, one CU per die taken away: faster by", "1",
-        _highest([1 / (1 + _one_per_die(case)) - 1 for case in memory]))  # fmt: skip
+        add(
+            f"compute_bound_{count}",
+            f"compute-bound GEMM, {count} CUs taken away: slower by",
+            "1",
+            slower,
+        )
+    add(
+        "memory_bound_8",
+        "memory-bound GEMM, one CU per die taken away: faster by",
+        "1",
+        _highest([1 / (1 + _one_per_die(case)) - 1 for case in memory]),
+    )
     by_op: dict[str, Case] = {}
     for case in sorted(cases, key=lambda case: gather_of(case)[1].size):
         by_op[gather_of(case)[1].op] = case  # the largest of each operation stays
     for op, case in by_op.items():
-        add(f"saturation_{op}", f"{op} on CUs: channels within 5 % of the best", "CUs", _saturation(case))
+        add(
+            f"saturation_{op}",
+            f"{op} on CUs: channels within 5 % of the best",
+            "CUs",
+            _saturation(case),
+        )
     ratios = [_dma_ratio(case, size) for case in by_op.values() for size in SMALL]
     add("dma_small", "DMA against CUs, 1 to 16 MiB: time ratio", "x", _highest(ratios))
     large = sorted({gather_of(case)[1].size for case in cases if gather_of(case)[1].size >= LARGE})
@@ -94,14 +115,18 @@ def _saturation(case: Case) -> Figure:
         for count in CHANNELS
         if count <= case.node.gpu.compute_unit_count
     }
-    enough = float(min(count for count, time in times.items() if time <= SATURATED * min(times.values())))
+    enough = float(
+        min(count for count, time in times.items() if time <= SATURATED * min(times.values()))
+    )
     return Figure(enough, enough, enough)
 
 
 def _dma_ratio(case: Case, size: float) -> float:
     """Time alone on DMA engines over time alone on compute units, of *size* bytes."""
     name, base = gather_of(case)[0], with_tasks(_base(case), {gather_of(case)[0]: {"size": size}})
-    return isolated(case.node, on_dma(base, case.node), name).end / isolated(case.node, base, name).end
+    return (
+        isolated(case.node, on_dma(base, case.node), name).end / isolated(case.node, base, name).end
+    )
 
 
 def _mean(values: Sequence[float]) -> Figure | None:

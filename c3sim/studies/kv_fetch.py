@@ -1,4 +1,5 @@
-"""KV fetched from host memory by four methods: latency and throughput of serving, and what one copy costs.
+"""KV fetched from host memory by four methods: latency and throughput of serving, and what one copy
+costs.
 
 Speedups are over ``per_block``, copies submitted one by one: of the latency (mean time to first token) and of the
 throughput (requests per second).
@@ -18,33 +19,44 @@ from c3sim.specs.hardware import Node
 from c3sim.studies.rows import Progress
 from c3sim.studies.serving_cases import ServingCase
 
-__all__ = ["kv_study"]
-
 BASE = "per_block"
 BATCHED = ("batched", "batched_pl")
 SHOWN = (
-    "model", "tensor_parallel", "layout", "load", "prompt_tokens", "output_tokens", "hit_rate", "requests",
+    "model",
+    "tensor_parallel",
+    "layout",
+    "load",
+    "prompt_tokens",
+    "output_tokens",
+    "hit_rate",
+    "requests",
     "arrivals_per_second",
-)  # fmt: skip
+)
 COPY_METHODS = {"loop": "per_block", "batch": "batched"}
 
 
 def kv_study(
     cases: Sequence[ServingCase], published: Mapping[str, Any], progress: Progress | None = None
 ) -> dict[str, Any]:
-    """``rows`` (a case each), ``copies`` (isolated cost of one copy by block size) and ``claims`` (published, simulated)."""
+    """``rows`` (a case each), ``copies`` (isolated cost of one copy by block size) and ``claims``
+    (published, simulated).
+    """
     known = _Known()
     rows = []
     for case in cases:
         rows.append(_row(case, known))
         if progress is not None:
             progress("serving", len(rows), len(cases))
-    sizes = {row["block_bytes"] for row in rows} | {row["bytes"] for row in published.get("copy_costs", ())}
+    sizes = {row["block_bytes"] for row in rows} | {
+        row["bytes"] for row in published.get("copy_costs", ())
+    }
     one = cases[0].node.model_copy(update={"gpus": 1})
     workgroups = cases[0].serving.gather_workgroups
     return {
         "rows": rows,
-        "copies": [_copy(one, size, workgroups, published.get("copy_costs", ())) for size in sorted(sizes)],
+        "copies": [
+            _copy(one, size, workgroups, published.get("copy_costs", ())) for size in sorted(sizes)
+        ],
         "claims": [_claim(rows, claim) for claim in published.get("claims", ())],
     }
 
@@ -80,19 +92,25 @@ def _row(case: ServingCase, known: _Known) -> dict[str, Any]:
         methods[method] = {"fetch_s": fetch.alone(copies), **measures(serve(serving, steps, fetch))}
     base = methods[BASE]
     return {
-        "scenario": case.name, "label": case.label or _label(case),
+        "scenario": case.name,
+        "label": case.label or _label(case),
         **{name: getattr(serving, name) for name in SHOWN},
-        "block_bytes": block, "copies": copies, "fetched_bytes": block * copies, "methods": methods,
+        "block_bytes": block,
+        "copies": copies,
+        "fetched_bytes": block * copies,
+        "methods": methods,
         "fetch_share": base["fetch_s"] / base["ttft_s"]["mean"] if serving.requests == 1 else None,
         "speedups": {
             "latency": {
-                name: base["ttft_s"]["mean"] / found["ttft_s"]["mean"] for name, found in methods.items()
+                name: base["ttft_s"]["mean"] / found["ttft_s"]["mean"]
+                for name, found in methods.items()
             },
             "throughput": {
-                name: found["requests_per_s"] / base["requests_per_s"] for name, found in methods.items()
+                name: found["requests_per_s"] / base["requests_per_s"]
+                for name, found in methods.items()
             },
         },
-    }  # fmt: skip
+    }
 
 
 def _label(case: ServingCase) -> str:
@@ -100,17 +118,25 @@ def _label(case: ServingCase) -> str:
     return case.model.name + (f" on {share}" if share > 1 else "")
 
 
-def _copy(node: Node, size: int, workgroups: int, known: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What one block of *size* bytes takes in a long fetch, by each method, beside what is reported."""
+def _copy(
+    node: Node, size: int, workgroups: int, known: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What one block of *size* bytes takes in a long fetch, by each method, beside what is
+    reported.
+    """
     costs = {method: Fetch(node, method, size, workgroups).per_copy for method in METHODS}
     reported = {
-        COPY_METHODS[entry["how"]]: entry["time_us"] * 1e-6 for entry in known if entry["bytes"] == size
+        COPY_METHODS[entry["how"]]: entry["time_us"] * 1e-6
+        for entry in known
+        if entry["bytes"] == size
     }
     return {"bytes": size, "per_copy_s": costs, "reported_s": reported}
 
 
 def _claim(rows: Sequence[Mapping[str, Any]], claim: Mapping[str, Any]) -> dict[str, Any]:
-    """A published speedup beside the largest one of batched copies in the rows it is about, and where it is reached."""
+    """A published speedup beside the largest one of batched copies in the rows it is about, and
+    where it is reached.
+    """
     about = [row for row in rows if (row["requests"] == 1) == (claim["of"] == "latency")]
     reached = [row for row in about if _best(row, claim["of"]) >= claim["low"]]
     top = max(about, key=lambda row: _best(row, claim["of"]), default=None)

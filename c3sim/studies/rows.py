@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from c3sim.choose import choose
-from c3sim.notes import auto_loss
-from c3sim.prepared import run_prepared
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.notes import auto_loss
 from c3sim.result import Result
-from c3sim.strategies import exhaustive
+from c3sim.strategies.best import choose
+from c3sim.strategies.table import exhaustive
 from c3sim.studies.cases import Case
 from c3sim.sweeps.outputs import FIELDS, TASK_FIELDS
 
-__all__ = ["Progress", "Row", "evaluate", "rows_of"]
-
 Row = dict[str, Any]
-Progress = Callable[[str, int, int], None]  # what is being done, how many cases are done, of how many
+Progress = Callable[
+    [str, int, int], None
+]  # what is being done, how many cases are done, of how many
 WORTH_IT = 100  # cases; starting other processes takes as long as some tens of them
 CHUNK = 8  # cases handed to another process at a time; they share one copy of the node
 
@@ -25,7 +25,7 @@ def rows_of(case: Case, strategies: Sequence[str]) -> list[Row]:
     """One row per strategy: the case, the strategy's choice, and the fields of its result."""
     rows = []
     for strategy in strategies:
-        result = run_prepared(case.workload, case.node, strategy)
+        result = evaluate_run(case.workload, case.node, strategy)
         chosen = choose(strategy, case.workload, case.node)
         row = {
             "scenario": case.name,
@@ -48,7 +48,9 @@ def evaluate(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[list[Row]]:
-    """The rows of each case, in order. *n_jobs* left out: all cores if there are many cases, else this process."""
+    """The rows of each case, in order. *n_jobs* left out: all cores if there are many cases, else
+    this process.
+    """
     jobs = (-1 if len(cases) >= WORTH_IT else 1) if n_jobs is None else n_jobs
     found: list[list[Row]] = []
     for rows in _each(cases, strategies, jobs):

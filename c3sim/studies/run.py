@@ -1,4 +1,6 @@
-"""A study from its file to its result: plain data, ready for JSON and for the tables of ``c3sim.output``."""
+"""A study from its file to its result: plain data, ready for JSON and for the tables of
+``c3sim.output``.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from c3sim.conform import Leaf
 from c3sim.errors import InputError
-from c3sim.expressions import parse_expression
-from c3sim.hints import unknown
-from c3sim.loading import load_hardware, load_study
-from c3sim.paths import get_value
+from c3sim.input.conform import Leaf
+from c3sim.input.expressions import parse_expression
+from c3sim.input.hints import unknown
+from c3sim.input.loading import load_hardware, load_study
+from c3sim.input.paths import get_value
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
-from c3sim.strategies import STRATEGIES
+from c3sim.strategies.table import STRATEGIES
 from c3sim.studies.band import bands
 from c3sim.studies.c3_variants import c3_variant_study
 from c3sim.studies.cases import Case, study_cases
@@ -28,8 +30,6 @@ from c3sim.studies.variant_energy import intervals_of, variant_energy
 from c3sim.studies.variants import variant_study
 from c3sim.sweeps.outputs import output_names
 
-__all__ = ["run_study"]
-
 
 def run_study(
     study: Study,
@@ -42,15 +42,17 @@ def run_study(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Run *study*; *node* and *strategies* replace its own, *settings* are values by path (settings.py), *band* = False
-    skips the band. Raises InputError.
+    """Run *study*; *node* and *strategies* replace its own, *settings* are values by path
+    (settings.py), *band* = False skips the band. Raises InputError.
 
-    *provenance*: what the file says about the numbers of *node*; without it nothing is known of their intervals.
+    *provenance*: what the file says about the numbers of *node*; without it nothing is known of
+    their intervals.
 
-    The result has ``name``, ``node``, ``rows`` (one per case and strategy, with the study's outputs), ``published``,
-    and, as far as its outputs ask for them, ``strategies`` and ``scenarios`` (``c3``), ``auto``, ``characterisation``.
-    With ``dma_variants``, which stands alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``, and
-    ``energy`` is that of :mod:`c3sim.studies.variant_energy`; with ``c3_variants``, likewise, those of
+    The result has ``name``, ``node``, ``rows`` (one per case and strategy, with the study's
+    outputs), ``published``, and, as far as its outputs ask for them, ``strategies`` and
+    ``scenarios`` (``c3``), ``auto``, ``characterisation``. With ``dma_variants``, which stands
+    alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``, and ``energy`` is
+    that of :mod:`c3sim.studies.variant_energy`; with ``c3_variants``, likewise, those of
     :mod:`c3sim.studies.c3_variants`, with ``choosers``.
     """
     study = with_settings(study, settings or {})
@@ -79,14 +81,18 @@ def run_study(
     if "c3" in study.outputs:
         result |= _pairs(cases, rows)
         if band and "band" in study.outputs:
-            pool = study_cases(with_settings(load_study(f"{study.name}-pool"), settings or {}), node)
+            pool = study_cases(
+                with_settings(load_study(f"{study.name}-pool"), settings or {}), node
+            )
             drawn = bands(cases, pool, names, n_jobs=n_jobs, progress=progress)
             for name, edges in drawn.items():
                 result["strategies"][name]["band"] = edges
     if "auto" in study.outputs and "auto" in names:
         result["auto"] = auto_summary(by_strategy(rows)["auto"])
     if "characterisation" in study.outputs:
-        result["characterisation"] = characterise(cases, study.published.get("characterisation", {}))
+        result["characterisation"] = characterise(
+            cases, study.published.get("characterisation", {})
+        )
     return result
 
 
@@ -108,7 +114,9 @@ def _published(study: Study, node: Node) -> Mapping[str, Any]:
 def _dma_variants(
     study: Study, cases: Sequence[Case], provenance: Mapping[str, Leaf], progress: Progress | None
 ) -> dict[str, Any]:
-    """Output ``dma_variants``: the rows of :mod:`c3sim.studies.variants`, and what they take in energy."""
+    """Output ``dma_variants``: the rows of :mod:`c3sim.studies.variants`, and what they take in
+    energy.
+    """
     published = _published(study, cases[0].node)
     found = variant_study(cases, published, progress)
     ends, power = intervals_of(provenance), published.get("power", {})
@@ -117,7 +125,9 @@ def _dma_variants(
 
 
 def _serving(study: Study, node: Node | None, progress: Progress | None) -> dict[str, Any]:
-    """A study of serving, output ``kv_fetch``: the rows of :mod:`c3sim.studies.kv_fetch`, with ``copies`` and ``claims``."""
+    """A study of serving, output ``kv_fetch``: the rows of :mod:`c3sim.studies.kv_fetch`, with
+    ``copies`` and ``claims``.
+    """
     cases = serving_cases(study, node)
     published = _published(study, cases[0].node)
     found = kv_study(cases, published, progress)
@@ -127,7 +137,9 @@ def _serving(study: Study, node: Node | None, progress: Progress | None) -> dict
 def _pairs(cases: Sequence[Case], rows: Sequence[Sequence[Row]]) -> dict[str, Any]:
     return {
         "strategies": {name: strategy_means(found) for name, found in by_strategy(rows).items()},
-        "scenarios": [scenario_entry(case, entries) for case, entries in zip(cases, rows, strict=True)],
+        "scenarios": [
+            scenario_entry(case, entries) for case, entries in zip(cases, rows, strict=True)
+        ],
     }
 
 
@@ -140,13 +152,17 @@ def _shown(study: Study, case: Case, row: Row, outputs: Sequence[str]) -> Row:
             lambda name: words[name] if name in words else get_value(case.node, case.workload, name)
         )
 
-    values = {name: cost(study.costs[name]) if name in study.costs else row.get(name) for name in outputs}
+    values = {
+        name: cost(study.costs[name]) if name in study.costs else row.get(name) for name in outputs
+    }
     return {"strategy": row["strategy"], "chosen": row["chosen"], **values}
 
 
 def _check(study: Study, strategies: Sequence[str]) -> None:
     if (study.serving is not None) != ("kv_fetch" in study.outputs):
-        raise InputError("output 'kv_fetch' and serving belong together; give both or neither", "outputs")
+        raise InputError(
+            "output 'kv_fetch' and serving belong together; give both or neither", "outputs"
+        )
     for index, name in enumerate(strategies):
         if name.partition(":")[0] not in STRATEGIES:
             raise InputError(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")

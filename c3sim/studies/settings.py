@@ -1,4 +1,6 @@
-"""Values given on the command line for a whole study: each becomes an axis, so that it wins over file and scenarios."""
+"""Values given on the command line for a whole study: each becomes an axis, so that it wins over
+file and scenarios.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ from typing import Any
 
 from c3sim.specs.study import Study, Values
 
-__all__ = ["with_settings"]
-
 
 def with_settings(study: Study, settings: Mapping[str, object]) -> Study:
-    """*study* with every path of *settings* as an axis: one value, or several of a list in brackets, ``[0.5, 0.9]``."""
+    """*study* with every path of *settings* as an axis: one value, or several of a list in
+    brackets, ``[0.5, 0.9]``.
+    """
     axes: dict[str, Values] = dict(study.axes)
     for path, value in settings.items():
         axes[path] = _values(value)

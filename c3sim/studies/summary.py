@@ -1,4 +1,5 @@
-"""What a study of one GEMM beside one collective says: classes of scenarios, and means per strategy.
+"""What a study of one GEMM beside one collective says: classes of scenarios, and means per
+strategy.
 
 Classes by isolated times: G-long Tg > 1.15 Tc, C-long Tc > 1.15 Tg, GC-equal otherwise (arXiv 2412.14335).
 """
@@ -9,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from c3sim.rewrites import yardstick
-from c3sim.runs import isolated
+from c3sim.simulation.runs import isolated
+from c3sim.strategies.rewrites import yardstick
 from c3sim.studies.cases import Case, gather_of, gemm_of
 from c3sim.studies.rows import Row
-
-__all__ = ["auto_summary", "classify", "isolated_pair", "scenario_entry", "strategy_means"]
 
 MARGIN = 1.15
 
@@ -42,15 +41,23 @@ def scenario_entry(case: Case, rows: Sequence[Row]) -> dict[str, Any]:
     gemm_s, comm_s = isolated_pair(case)
     shown = ("wall_s", "speedup", "fraction_of_ideal", "own_fraction", "chosen")
     return {
-        "name": case.name, "label": case.label, "class": classify(gemm_s, comm_s), "collective": gather.op,
-        "bytes": int(gather.size), "gemm": {"m": gemm.m, "n": gemm.n, "k": gemm.k, "dtype": gemm.dtype},
-        "gemm_isolated_s": gemm_s, "comm_isolated_s": comm_s, "ideal_speedup": (gemm_s + comm_s) / max(gemm_s, comm_s),
+        "name": case.name,
+        "label": case.label,
+        "class": classify(gemm_s, comm_s),
+        "collective": gather.op,
+        "bytes": int(gather.size),
+        "gemm": {"m": gemm.m, "n": gemm.n, "k": gemm.k, "dtype": gemm.dtype},
+        "gemm_isolated_s": gemm_s,
+        "comm_isolated_s": comm_s,
+        "ideal_speedup": (gemm_s + comm_s) / max(gemm_s, comm_s),
         "strategies": {row["strategy"]: {key: row[key] for key in shown} for row in rows},
-    }  # fmt: skip
+    }
 
 
 def strategy_means(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Of the rows of one strategy: mean fraction, ratio of means, mean own fraction, mean and largest speedup."""
+    """Of the rows of one strategy: mean fraction, ratio of means, mean own fraction, mean and
+    largest speedup.
+    """
     speedup = fmean(row["speedup"] for row in rows)
     ideal = fmean(row["ideal_speedup"] for row in rows)
     return {

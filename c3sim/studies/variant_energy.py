@@ -1,4 +1,5 @@
-"""Energy and power of collectives on DMA engines by variant, against each other and against compute units.
+"""Energy and power of collectives on DMA engines by variant, against each other and against compute
+units.
 
 A run spends sum_i e_i a_i: the energies e_i of the node file times what was done, a_i. Savings are ratios of two such sums,
 so with every e_i in its interval the smallest and the largest lie at ends of intervals, and :func:`band` finds them exactly.
@@ -12,16 +13,14 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
-from c3sim.conform import Leaf
-from c3sim.energy import IDLE, Account, by_component
-from c3sim.payload import payload_bytes
-from c3sim.rewrites import on_compute_units, with_tasks
-from c3sim.runs import alone, run_once
+from c3sim.evaluation.payload import payload_bytes
+from c3sim.input.conform import Leaf
+from c3sim.machine.energy import IDLE, Account, by_component
+from c3sim.simulation.runs import alone, run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
+from c3sim.strategies.rewrites import on_compute_units, with_tasks
 from c3sim.studies.cases import Case, gather_of
-
-__all__ = ["Spent", "band", "intervals_of", "variant_energy"]
 
 Ends = Mapping[str, tuple[float, float]]  # name of an energy -> ends of its interval over its value
 ROUNDS = 50  # of band; it ends after three or four
@@ -49,16 +48,22 @@ def intervals_of(provenance: Mapping[str, Leaf]) -> dict[str, tuple[float, float
     found = {}
     for path, leaf in provenance.items():
         section, _, name = path.rpartition(".")
-        if (section == "gpu.energy" or path == f"gpu.clock.{IDLE}") and leaf.interval and leaf.value:
+        if (
+            (section == "gpu.energy" or path == f"gpu.clock.{IDLE}")
+            and leaf.interval
+            and leaf.value
+        ):
             low, high = leaf.interval
             found[name] = (low / leaf.value, high / leaf.value)
     return found
 
 
 def band(spent: Spent, other: Spent, ends: Ends) -> tuple[float, float]:
-    """Smallest and largest ratio of energies [1] of *spent* to *other* with every energy in its interval.
+    """Smallest and largest ratio of energies [1] of *spent* to *other* with every energy in its
+    interval.
 
-    Dinkelbach's iteration: with r the ratio so far, each energy goes to the end that raises (lowers) spent - r other.
+    Dinkelbach's iteration: with r the ratio so far, each energy goes to the end that raises
+    (lowers) spent - r other.
     """
 
     def extreme(sign: float) -> float:
@@ -84,12 +89,13 @@ def variant_energy(
     published: Mapping[str, Any],
     progress: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """``rows`` (a case each, with the variants of its row in *timed*, see ``studies/variants.py``), ``large`` (mean savings at
-    the published sizes) and ``published``; plain data.
+    """``rows`` (a case each, with the variants of its row in *timed*, see ``studies/variants.py``),
+    ``large`` (mean savings at the published sizes) and ``published``; plain data.
 
-    Savings are 1 - this / other, each with ``low`` and ``high`` (None where no energy has an interval): ``power`` of the mean
-    power over the collective's time, ``energy`` of the joules. ``moving``: of the power, if the variant took as long as pcpy,
-    that is by what it does per byte and not by being slower. *ends*: of :func:`intervals_of`.
+    Savings are 1 - this / other, each with ``low`` and ``high`` (None where no energy has an
+    interval): ``power`` of the mean power over the collective's time, ``energy`` of the joules.
+    ``moving``: of the power, if the variant took as long as pcpy, that is by what it does per byte
+    and not by being slower. *ends*: of :func:`intervals_of`.
     """
     rows = []
     for case, row in zip(cases, timed, strict=True):
@@ -117,9 +123,12 @@ def _row(case: Case, names: Sequence[str], ends: Ends) -> dict[str, Any]:
         for variant, run in runs.items()
     }
     return {
-        "collective": task.op, "size_bytes": int(task.size), "payload_bytes": moved,
-        "rccl": _entry(case.node, rccl, moved), "variants": variants,
-    }  # fmt: skip
+        "collective": task.op,
+        "size_bytes": int(task.size),
+        "payload_bytes": moved,
+        "rccl": _entry(case.node, rccl, moved),
+        "variants": variants,
+    }
 
 
 def _workload(base: Workload, name: str, variant: str) -> Workload:
@@ -137,9 +146,11 @@ def _entry(node: Node, run: Spent, moved: float) -> dict[str, Any]:
     """Energies of all GPUs; power is per GPU."""
     energy = run.total()
     return {
-        "energy_j": energy, "power_w_per_gpu": energy / run.time / node.ranks, "energy_per_byte": energy / moved,
+        "energy_j": energy,
+        "power_w_per_gpu": energy / run.time / node.ranks,
+        "energy_per_byte": energy / moved,
         "energy": by_component(node, run.account),
-    }  # fmt: skip
+    }
 
 
 def _savings(run: Spent, other: Spent, ends: Ends) -> dict[str, dict[str, float | None]]:
@@ -157,10 +168,14 @@ def _savings(run: Spent, other: Spent, ends: Ends) -> dict[str, dict[str, float 
 
 
 def _large(rows: Sequence[Mapping[str, Any]], smallest: float) -> list[dict[str, Any]]:
-    """Mean savings from *smallest* bytes on, an entry per collective and variant; band ends are means of the ends."""
+    """Mean savings from *smallest* bytes on, an entry per collective and variant; band ends are
+    means of the ends.
+    """
     found = []
     for operation in dict.fromkeys(row["collective"] for row in rows):
-        large = [row for row in rows if row["collective"] == operation and row["size_bytes"] >= smallest]
+        large = [
+            row for row in rows if row["collective"] == operation and row["size_bytes"] >= smallest
+        ]
         for variant in large[0]["variants"] if large else ():
             entry: dict[str, Any] = {"collective": operation, "variant": variant}
             for over in ("over_rccl", "over_pcpy"):

@@ -1,4 +1,5 @@
-"""What-if exploration: every point of a study, which parameter moves the result, and the best designs within limits.
+"""What-if exploration: every point of a study, which parameter moves the result, and the best
+designs within limits.
 
     axes.py         values of an axis: lists, ranges, linked axes
     outputs.py      what a point gives, by name

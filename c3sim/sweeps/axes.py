@@ -1,4 +1,6 @@
-"""Axes of a study as lists of values in SI units: ranges counted out, units converted, paths made canonical."""
+"""Axes of a study as lists of values in SI units: ranges counted out, units converted, paths made
+canonical.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from c3sim.aliases import canonical
 from c3sim.errors import InputError
-from c3sim.loading import LoadedStudy
-from c3sim.paths import convert_value, is_whole, unit_of
+from c3sim.input.aliases import canonical
+from c3sim.input.loading import LoadedStudy
+from c3sim.input.paths import convert_value, is_whole, unit_of
+from c3sim.input.yaml_nodes import join
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Range, Values
 from c3sim.specs.workload import Workload
-from c3sim.yaml_nodes import join
-
-__all__ = ["MOST", "Axis", "axis_groups", "ends_of", "make_axis"]
 
 MOST = 10_000_000  # points of a study, or values of a range; more are a slip of the pen
 
@@ -51,15 +51,26 @@ class Axis:
 def axis_groups(
     loaded: LoadedStudy, node: Node, workloads: Sequence[Workload]
 ) -> tuple[tuple[Axis, ...], ...]:
-    """The axes of the study, each a group of its own, then the linked ones, a group each. Raises InputError with its line."""
+    """The axes of the study, each a group of its own, then the linked ones, a group each. Raises
+    InputError with its line.
+    """
     study = loaded.study
-    groups = [_group(loaded, "axes", {path: values}, node, workloads) for path, values in study.axes.items()]
-    groups += [
-        _group(loaded, f"linked[{index}]", entry, node, workloads) for index, entry in enumerate(study.linked)
+    groups = [
+        _group(loaded, "axes", {path: values}, node, workloads)
+        for path, values in study.axes.items()
     ]
-    places = [*(["axes"] * len(study.axes)), *(f"linked[{index}]" for index in range(len(study.linked)))]
+    groups += [
+        _group(loaded, f"linked[{index}]", entry, node, workloads)
+        for index, entry in enumerate(study.linked)
+    ]
+    places = [
+        *(["axes"] * len(study.axes)),
+        *(f"linked[{index}]" for index in range(len(study.linked))),
+    ]
     seen: dict[str, str] = {}
-    for place, axis in ((place, axis) for place, group in zip(places, groups, strict=True) for axis in group):
+    for place, axis in (
+        (place, axis) for place, group in zip(places, groups, strict=True) for axis in group
+    ):
         if axis.path in seen:
             message = f"the same value as {seen[axis.path]!r}; a path is one axis"
             raise loaded.error(message, join(place, axis.written))
@@ -93,7 +104,9 @@ def _group(
 
 
 def make_axis(path: str, values: Values, node: Node, workloads: Sequence[Workload]) -> Axis:
-    """The axis of *path*, which must lead to a value in the node or in every one of *workloads*. Raises InputError."""
+    """The axis of *path*, which must lead to a value in the node or in every one of *workloads*.
+    Raises InputError.
+    """
     for workload in workloads:
         unit, whole = unit_of(node, workload, path), is_whole(node, workload, path)
     if isinstance(values, Range):
@@ -113,7 +126,9 @@ def ends_of(values: Range, path: str, node: Node, workload: Workload) -> tuple[f
     for end in (values.start, values.to):
         found = convert_value(node, workload, path, end)
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise InputError(f"{end!r} is not a number; a range has numbers for ends, words need a list")
+            raise InputError(
+                f"{end!r} is not a number; a range has numbers for ends, words need a list"
+            )
         ends.append(float(found))
     if ends[0] == ends[1]:
         raise InputError(f"from {values.start} to {values.to}; the ends must differ")

@@ -11,11 +11,10 @@ from c3sim.sweeps.points import models_of
 from c3sim.sweeps.search import Found
 from c3sim.sweeps.store import results_schema, write_table
 
-__all__ = ["write_designs"]
-
 
 def write_designs(found: Found, path: Path) -> None:
-    """A row for each design in the order tried: ``point``, knobs, outputs, ``error``, and ``on_front``, 1 or 0.
+    """A row for each design in the order tried: ``point``, knobs, outputs, ``error``, and
+    ``on_front``, 1 or 0.
 
     ``scenario`` is the only one, or ``mean of N``: outputs are means over the scenarios.
     """
@@ -30,27 +29,42 @@ def write_designs(found: Found, path: Path) -> None:
         {
             "point": number,
             **{
-                knob.path: value if knob.numeric or value is None or isinstance(value, str) else json.dumps(value)
+                knob.path: value
+                if knob.numeric or value is None or isinstance(value, str)
+                else json.dumps(value)
                 for knob, (_, value) in zip(knobs, settings, strict=True)
             },
-            "scenario": scenario, **row, "on_front": float(number in front),
+            "scenario": scenario,
+            **row,
+            "on_front": float(number in front),
         }
         for number, (settings, row) in enumerate(zip(found.settings, found.rows, strict=True))
-    ]  # fmt: skip
+    ]
     outputs = (*setup.outputs, "on_front")
     better = {name: "higher" if more else "lower" for name, more in found.objectives.items()}
     about = {
         "version": FORMAT,
         "study": {
             **study.model_dump(mode="json", by_alias=True, exclude={"published"}),
-            "paths": [knob.path for knob in knobs], "outputs": list(setup.outputs), "models": models_of(setup),
+            "paths": [knob.path for knob in knobs],
+            "outputs": list(setup.outputs),
+            "models": models_of(setup),
         },
         "node": setup.node.name,
-        "objectives": {name: "maximise" if more else "minimise" for name, more in found.objectives.items()},
-        "axes": {knob.path: {"unit": knob.unit, "label": " ".join(knob.path.replace("_", " ").split(".")[-2:])} for knob in knobs},
-        "outputs": {
-            name: describe(name) | ({"better": better[name]} if name in better else {}) for name in outputs
+        "objectives": {
+            name: "maximise" if more else "minimise" for name, more in found.objectives.items()
         },
-    }  # fmt: skip
+        "axes": {
+            knob.path: {
+                "unit": knob.unit,
+                "label": " ".join(knob.path.replace("_", " ").split(".")[-2:]),
+            }
+            for knob in knobs
+        },
+        "outputs": {
+            name: describe(name) | ({"better": better[name]} if name in better else {})
+            for name in outputs
+        },
+    }
     schema = results_schema({knob.path: knob.numeric for knob in knobs}, outputs, about)
     write_table(pa.Table.from_pylist(rows, schema=schema), path)

@@ -1,4 +1,6 @@
-"""Work in batches over processes, by joblib: loky on this computer, Dask on a cluster. Results come as they are done."""
+"""Work in batches over processes, by joblib: loky on this computer, Dask on a cluster. Results come
+as they are done.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,6 @@ from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
 
-__all__ = ["Backend", "Workers", "in_batches"]
-
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 Backend = Literal["loky", "dask"]
@@ -28,7 +28,8 @@ _BATCHES = 8  # for each worker at least, so that all end together
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where work is done. *jobs*: processes, None for all cores where it pays; *scheduler*: address of a Dask scheduler.
+    """Where work is done. *jobs*: processes, None for all cores where it pays; *scheduler*: address
+    of a Dask scheduler.
 
     Raises InputError for a scheduler without Dask.
     """
@@ -39,7 +40,9 @@ class Workers:
 
     def __post_init__(self) -> None:
         if self.scheduler and self.backend == "loky":
-            raise InputError("a scheduler is Dask's; add --backend dask", "--scheduler", self.scheduler)
+            raise InputError(
+                "a scheduler is Dask's; add --backend dask", "--scheduler", self.scheduler
+            )
 
     def check(self) -> None:
         """Raises InputError for a scheduler that does not answer, or has no worker."""
@@ -59,9 +62,13 @@ class Workers:
 
 
 def in_batches(
-    work: Callable[[Sequence[Item]], Found], items: Sequence[Item], workers: Workers, together: int = 1
+    work: Callable[[Sequence[Item]], Found],
+    items: Sequence[Item],
+    workers: Workers,
+    together: int = 1,
 ) -> Generator[Found, None, None]:
-    """*work* of every batch of *items*, in any order; *together* neighbours share what they need and stay in one batch.
+    """*work* of every batch of *items*, in any order; *together* neighbours share what they need
+    and stay in one batch.
 
     *work* is sent to other processes, so it must be a function of a module, or a partial of one.
     """
@@ -94,7 +101,8 @@ def in_batches(
 
 
 class Pace:
-    """Sizes of batches: such that one is done in about a second, since what is not done is lost to who is interrupted.
+    """Sizes of batches: such that one is done in about a second, since what is not done is lost to
+    who is interrupted.
 
     *together*: the smallest, and a divisor of all; *largest*: of all but that.
     """
@@ -102,7 +110,12 @@ class Pace:
     def __init__(
         self, together: int, largest: int, jobs: int, clock: Callable[[], float] = perf_counter
     ) -> None:
-        self.together, self.largest, self.jobs, self.clock = together, max(largest, together), jobs, clock
+        self.together, self.largest, self.jobs, self.clock = (
+            together,
+            max(largest, together),
+            jobs,
+            clock,
+        )
         self.begin, self.done = clock(), 0
 
     def finished(self, count: int) -> None:
@@ -125,7 +138,9 @@ class Pace:
 
 
 def _undisturbed(work: Callable[[Any], Found], batch: Any, parent: int) -> tuple[int, Found]:
-    """How many items, and *work* of them, in another process, where Ctrl-C is left to the *parent*; without that (0: somebody else's) it ends."""
+    """How many items, and *work* of them, in another process, where Ctrl-C is left to the *parent*;
+    without that (0: somebody else's) it ends.
+    """
     if threading.current_thread() is threading.main_thread():
         with suppress(ValueError):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -136,7 +151,9 @@ def _undisturbed(work: Callable[[Any], Found], batch: Any, parent: int) -> tuple
 
 @cache
 def _watch(parent: int) -> None:
-    """Ends this process soon after *parent* is gone: loky's workers would stay for minutes after a kill."""
+    """Ends this process soon after *parent* is gone: loky's workers would stay for minutes after a
+    kill.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -148,7 +165,9 @@ def _watch(parent: int) -> None:
 
 @contextmanager
 def _backend(workers: Workers, jobs: int) -> Iterator[dict[str, Any]]:
-    """Options of joblib; a Dask client lives as long as the work. Raises InputError: no Dask here, no scheduler there."""
+    """Options of joblib; a Dask client lives as long as the work. Raises InputError: no Dask here,
+    no scheduler there.
+    """
     if workers.backend == "loky":
         yield {"backend": "loky"}
         return
@@ -161,7 +180,9 @@ def _client(workers: Workers, jobs: int) -> Any:
     try:
         from dask.distributed import Client
     except ImportError:
-        raise InputError("Dask is not installed; run: pip install 'c3sim[dask]'", "--backend") from None
+        raise InputError(
+            "Dask is not installed; run: pip install 'c3sim[dask]'", "--backend"
+        ) from None
     try:
         if workers.scheduler:
             client: Any = Client(workers.scheduler, timeout="10s")  # type: ignore[no-untyped-call]

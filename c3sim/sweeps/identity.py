@@ -1,4 +1,6 @@
-"""What tells one sweep from another: hashes of its data, and of the code that its numbers depend on."""
+"""What tells one sweep from another: hashes of its data, and of the code that its numbers depend
+on.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["code_hash", "hash_of"]
-
-_NO_NUMBERS = ("cli", "output", "charts", "report")  # folders of the package that show results and make none
+_NO_NUMBERS = ("cli", "output")  # folders of the package that show results and make none
 
 
 def hash_of(data: Any) -> str:

@@ -13,15 +13,13 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from c3sim.conform import Leaf
 from c3sim.errors import InputError
-from c3sim.loading import LoadedNode
-from c3sim.units import parse_quantity
+from c3sim.input.conform import Leaf
+from c3sim.input.loading import LoadedNode
+from c3sim.input.units import parse_quantity
 
 if TYPE_CHECKING:
     import numpy as np
-
-__all__ = ["Parameter", "latin_hypercube", "parameters_of", "settings_of", "spread"]
 
 _DECADE = 10.0
 _LEFT_OPEN = re.compile(r"95 % interval\s+\[([^,\]]+),\s*([^,\]]+)\]")
@@ -32,7 +30,8 @@ Settings = tuple[tuple[str, Any], ...]
 class Parameter:
     """One *path* of a node: its *value*, and from *low* to *high* what it may be, in SI *unit*.
 
-    *fitted*: the interval is what a fit left open, not the one of the file; *whole*: only whole numbers.
+    *fitted*: the interval is what a fit left open, not the one of the file; *whole*: only whole
+    numbers.
     """
 
     path: str
@@ -60,7 +59,9 @@ class Parameter:
 
 
 def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Parameter, ...]:
-    """Every number of the node that has an interval, in the order of the files, less those in *but*, set by hand."""
+    """Every number of the node that has an interval, in the order of the files, less those in
+    *but*, set by hand.
+    """
     found = []
     for path, leaf in loaded.provenance.items():
         if leaf.interval is None or path in but:
@@ -70,20 +71,29 @@ def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Paramet
         if low < high:
             found.append(
                 Parameter(
-                    path=path, value=leaf.value, low=low, high=high, unit=leaf.unit, whole=isinstance(leaf.value, int),
+                    path=path,
+                    value=leaf.value,
+                    low=low,
+                    high=high,
+                    unit=leaf.unit,
+                    whole=isinstance(leaf.value, int),
                     fitted=ends is not None,
                 )
-            )  # fmt: skip
+            )
     return tuple(found)
 
 
 def _left_open(leaf: Leaf) -> tuple[float, float] | None:
-    """The 95 % interval of a fit, within that of the file; None where there is none that holds the value."""
+    """The 95 % interval of a fit, within that of the file; None where there is none that holds the
+    value.
+    """
     match = _LEFT_OPEN.search(leaf.source)
     if not match or leaf.interval is None:
         return None
     try:
-        low, high = (parse_quantity(end, leaf.unit) if leaf.unit else float(end) for end in match.groups())
+        low, high = (
+            parse_quantity(end, leaf.unit) if leaf.unit else float(end) for end in match.groups()
+        )
     except (InputError, ValueError):
         return None  # words of a person that look alike
     low, high = max(low, leaf.interval[0]), min(high, leaf.interval[1])
@@ -100,7 +110,9 @@ def latin_hypercube(parameters: Sequence[Parameter], samples: int, seed: int) ->
 
 def settings_of(parameters: Sequence[Parameter], places: Sequence[float]) -> Settings:
     """The values at *places*, as settings of a point."""
-    return tuple((each.path, each.at(float(place))) for each, place in zip(parameters, places, strict=True))
+    return tuple(
+        (each.path, each.at(float(place))) for each, place in zip(parameters, places, strict=True)
+    )
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

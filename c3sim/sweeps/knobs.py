@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from c3sim.aliases import canonical
-from c3sim.hints import unknown
-from c3sim.loading import LoadedStudy
-from c3sim.paths import is_whole, unit_of
+from c3sim.input.aliases import canonical
+from c3sim.input.hints import unknown
+from c3sim.input.loading import LoadedStudy
+from c3sim.input.paths import is_whole, unit_of
+from c3sim.input.yaml_nodes import join
 from c3sim.specs.study import Range, Search, Values
-from c3sim.strategies import STRATEGIES
+from c3sim.strategies.table import STRATEGIES
 from c3sim.sweeps.axes import ends_of, make_axis
 from c3sim.sweeps.points import Setup
 from c3sim.sweeps.setup import located
-from c3sim.yaml_nodes import join
-
-__all__ = ["Knob", "make_knobs"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knob:
-    """One canonical *path* (or ``strategy``): *choices*, or everything between *ends*, in SI *unit*."""
+    """One canonical *path* (or ``strategy``): *choices*, or everything between *ends*, in SI
+    *unit*.
+    """
 
     path: str
     written: str
@@ -43,9 +43,11 @@ class Knob:
     def suggest(self, trial: Any) -> Any:
         """The value that Optuna's *trial* proposes."""
         if self.choices:
-            return self.choices[trial.suggest_int(self.path, 0, len(self.choices) - 1)] if self.numeric else (
-                self.choices[trial.suggest_categorical(self.path, range(len(self.choices)))]
-            )  # fmt: skip
+            return (
+                self.choices[trial.suggest_int(self.path, 0, len(self.choices) - 1)]
+                if self.numeric
+                else (self.choices[trial.suggest_categorical(self.path, range(len(self.choices)))])
+            )
         low, high = self.ends
         if self.whole:
             return trial.suggest_int(self.path, int(low), int(high), log=self.log)
@@ -53,7 +55,8 @@ class Knob:
 
 
 def make_knobs(loaded: LoadedStudy, search: Search, setup: Setup) -> tuple[Knob, ...]:
-    """The knobs of a study. The strategy is one more: of those under ``strategy``, or of the study's.
+    """The knobs of a study. The strategy is one more: of those under ``strategy``, or of the
+    study's.
 
     Raises InputError with file and line.
     """
@@ -82,7 +85,12 @@ def _knob(path: str, values: Values, setup: Setup) -> Knob:
             unit, whole = unit_of(setup.node, workload, path), is_whole(setup.node, workload, path)
         low, high = sorted(ends_of(values, path, setup.node, workload))
         return Knob(
-            path=canonical(path), written=path, unit=unit, ends=(low, high), whole=whole, log=values.log
+            path=canonical(path),
+            written=path,
+            unit=unit,
+            ends=(low, high),
+            whole=whole,
+            log=values.log,
         )
     axis = make_axis(path, values, setup.node, workloads)
     return Knob(path=axis.path, written=path, unit=axis.unit, choices=axis.values)

@@ -1,4 +1,6 @@
-"""What a point of a sweep gives: fields of a result by name, as ``run --json`` has them, each with unit and label."""
+"""What a point of a sweep gives: fields of a result by name, as ``run --json`` has them, each with
+unit and label.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.hints import unknown
+from c3sim.input.hints import unknown
 from c3sim.result import Result
 from c3sim.specs.workload import Workload
-
-__all__ = ["FIELDS", "TASK_FIELDS", "WHOLE", "describe", "output_names", "read_output"]
 
 #: Field of a result -> unit, words.
 FIELDS = {
@@ -38,13 +38,16 @@ WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants", "c3_variants"
 def output_names(
     wanted: Iterable[str], costs: Iterable[str], workloads: Sequence[Workload]
 ) -> tuple[str, ...]:
-    """Columns of the outputs *wanted*; ``tasks.*.slowdown`` is one for every task, those of whole studies are left out.
+    """Columns of the outputs *wanted*; ``tasks.*.slowdown`` is one for every task, those of whole
+    studies are left out.
 
     Raises InputError, its path ``outputs[i]``, for a name that is no output, cost or task.
     """
     tasks = list(dict.fromkeys(name for workload in workloads for name in workload.tasks))
     singles = {f"tasks.{task}.{field}": None for task in tasks for field in TASK_FIELDS}
-    several = {f"tasks.*.{field}": [f"tasks.{task}.{field}" for task in tasks] for field in TASK_FIELDS}
+    several = {
+        f"tasks.*.{field}": [f"tasks.{task}.{field}" for task in tasks] for field in TASK_FIELDS
+    }
     known = [*FIELDS, *costs, *several, *singles]
     found: dict[str, None] = {}
     for index, name in enumerate(wanted):

@@ -1,5 +1,6 @@
-"""A study as the list of its points, in an order that never depends on who runs them: scenarios, axes (the last one
-fastest), strategies; less those that a constraint leaves out. Everything that can be wrong is found here, before the work.
+"""A study as the list of its points, in an order that never depends on who runs them: scenarios,
+axes (the last one fastest), strategies; less those that a constraint leaves out. Everything that
+can be wrong is found here, before the work.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from c3sim.loading import LoadedStudy, open_study
+from c3sim.input.loading import LoadedStudy, open_study
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.sweeps.axes import MOST, Axis, axis_groups
@@ -22,10 +23,14 @@ from c3sim.sweeps.outputs import describe
 from c3sim.sweeps.points import Cases, Settings, Setup, models_of
 from c3sim.sweeps.setup import checked_constraint, located, make_setup
 
-__all__ = ["FORMAT", "Plan", "Point", "make_plan", "point_row"]
-
 FORMAT = 1  # of the metadata of results
-_NO_NUMBERS = ("models", "description", "source", "published", "search")  # words, and what is hashed apart
+_NO_NUMBERS = (
+    "models",
+    "description",
+    "source",
+    "published",
+    "search",
+)  # words, and what is hashed apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,9 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A *study* ready to be run: *indices* of each point (scenario, axis groups, strategy) and how many were *left_out*."""
+    """A *study* ready to be run: *indices* of each point (scenario, axis groups, strategy) and how
+    many were *left_out*.
+    """
 
     study: Study
     setup: Setup
@@ -58,24 +65,36 @@ class Plan:
         """The point at *number*."""
         scenario, *places, strategy = self.indices[number]
         return Point(
-            number, self.scenarios[scenario], self.strategies[strategy], _settings(self.groups, places)
+            number,
+            self.scenarios[scenario],
+            self.strategies[strategy],
+            _settings(self.groups, places),
         )
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
-        """The study as plain data, nothing left to look up: values counted out in SI units, models included."""
+        """The study as plain data, nothing left to look up: values counted out in SI units, models
+        included.
+        """
         given = self.study.model_dump(mode="json", by_alias=True, exclude={"published"})
         return {
             **given,
-            "scenarios": [
-                {"name": name, "label": label} for name, label in self._labels()
+            "scenarios": [{"name": name, "label": label} for name, label in self._labels()],
+            "axes": {
+                axis.path: list(axis.values)
+                for group in self.groups
+                if len(group) == 1
+                for axis in group
+            },
+            "linked": [
+                {axis.path: list(axis.values) for axis in group}
+                for group in self.groups
+                if len(group) > 1
             ],
-            "axes": {axis.path: list(axis.values) for group in self.groups if len(group) == 1 for axis in group},
-            "linked": [{axis.path: list(axis.values) for axis in group} for group in self.groups if len(group) > 1],
             "paths": [axis.path for axis in self.axes],
             "outputs": list(self.setup.outputs),
             "models": models_of(self.setup),
-        }  # fmt: skip
+        }
 
     def _labels(self) -> Iterator[tuple[str, str]]:
         labels = {scenario.name: scenario.label for scenario in self.study.scenarios}
@@ -95,24 +114,32 @@ class Plan:
 
     @cached_property
     def hashes(self) -> dict[str, str]:
-        """Of what decides the numbers: ``study``, ``node``, ``workloads``, ``code``; and of ``all`` of it."""
+        """Of what decides the numbers: ``study``, ``node``, ``workloads``, ``code``; and of ``all``
+        of it.
+        """
         models = self.resolved["models"]
         study = {key: value for key, value in self.resolved.items() if key not in _NO_NUMBERS}
         parts = {
-            "study": hash_of([study, models["settings"]]), "node": hash_of(models["node"]),
-            "workloads": hash_of(models["workloads"]), "code": code_hash(),
-        }  # fmt: skip
+            "study": hash_of([study, models["settings"]]),
+            "node": hash_of(models["node"]),
+            "workloads": hash_of(models["workloads"]),
+            "code": code_hash(),
+        }
         return {**parts, "all": hash_of(parts)}
 
 
 def make_plan(name_or_path: str | Path, node: Node | None = None) -> Plan:
-    """The plan of a study; *node* replaces its own. Raises InputError or InputErrors, with file and line."""
+    """The plan of a study; *node* replaces its own. Raises InputError or InputErrors, with file and
+    line.
+    """
     loaded = open_study(name_or_path)
     study = loaded.study
     setup = make_setup(loaded, node)
     workloads = list(setup.workloads.values())
     groups = axis_groups(loaded, setup.node, workloads)
-    total = math.prod([len(workloads), *(len(group[0].values) for group in groups), len(study.strategies)])
+    total = math.prod(
+        [len(workloads), *(len(group[0].values) for group in groups), len(study.strategies)]
+    )
     if total > MOST:
         raise loaded.error(f"{total} points; must be at most {MOST}", "axes")
     scenarios = tuple(setup.workloads)
@@ -121,13 +148,20 @@ def make_plan(name_or_path: str | Path, node: Node | None = None) -> Plan:
         *(range(len(group[0].values)) for group in groups),
         range(len(study.strategies)),
     )
-    indices = tuple(every) if not study.constraints else _kept(loaded, setup, groups, scenarios, every)
+    indices = (
+        tuple(every) if not study.constraints else _kept(loaded, setup, groups, scenarios, every)
+    )
     if not indices:
         raise loaded.error(f"no point is left of {total}; loosen the constraints", "constraints")
     return Plan(
-        study=study, setup=setup, scenarios=scenarios, groups=groups, strategies=study.strategies, indices=indices,
+        study=study,
+        setup=setup,
+        scenarios=scenarios,
+        groups=groups,
+        strategies=study.strategies,
+        indices=indices,
         left_out=total - len(indices),
-    )  # fmt: skip
+    )
 
 
 def _kept(
@@ -139,11 +173,17 @@ def _kept(
 ) -> tuple[tuple[int, ...], ...]:
     """The points of *every* that keep all constraints."""
     cases = Cases(setup)
-    values: dict[str, tuple[object, ...]] = {"scenario": scenarios, "strategy": loaded.study.strategies}
+    values: dict[str, tuple[object, ...]] = {
+        "scenario": scenarios,
+        "strategy": loaded.study.strategies,
+    }
     for axis in (axis for group in groups for axis in group if not axis.numeric):
         values |= {axis.path: axis.values, axis.written: axis.values}
     tests = [
-        (f"constraints[{index}]", checked_constraint(loaded, f"constraints[{index}]", text, setup, values))
+        (
+            f"constraints[{index}]",
+            checked_constraint(loaded, f"constraints[{index}]", text, setup, values),
+        )
         for index, text in enumerate(loaded.study.constraints)
     ]
     strategies = loaded.study.strategies
@@ -153,7 +193,9 @@ def _kept(
         settings = _settings(groups, places)
         return all(
             located(
-                loaded, place, partial(cases.holds, test, scenarios[scenario], strategies[strategy], settings)
+                loaded,
+                place,
+                partial(cases.holds, test, scenarios[scenario], strategies[strategy], settings),
             )
             for place, test in tests
         )
@@ -164,13 +206,18 @@ def _kept(
 def _settings(groups: tuple[tuple[Axis, ...], ...], places: Any) -> Settings:
     """Paths and values of a point, in the order of the axes."""
     return tuple(
-        (axis.path, axis.values[place]) for group, place in zip(groups, places, strict=True) for axis in group
+        (axis.path, axis.values[place])
+        for group, place in zip(groups, places, strict=True)
+        for axis in group
     )
 
 
 def point_row(point: Point, axes: Mapping[str, bool]) -> dict[str, Any]:
     """The columns that say which point it is; *axes*: path -> whether its column holds numbers."""
-    values = {path: value if axes[path] or value is None else _text(value) for path, value in point.settings}
+    values = {
+        path: value if axes[path] or value is None else _text(value)
+        for path, value in point.settings
+    }
     return {"point": point.number, **values, "scenario": point.scenario, "strategy": point.strategy}
 
 

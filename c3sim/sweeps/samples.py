@@ -1,4 +1,6 @@
-"""Many samples of a node's parameters, each run for every scenario and reduced to the mean of each output."""
+"""Many samples of a node's parameters, each run for every scenario and reduced to the mean of each
+output.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,6 @@ from c3sim.sweeps.executor import Workers, in_batches
 from c3sim.sweeps.identity import code_hash, hash_of
 from c3sim.sweeps.points import Cases, Settings, Setup
 from c3sim.sweeps.sweep import Watcher, cases_of
-
-__all__ = ["Sampler"]
 
 Row = dict[str, Any]
 
@@ -29,7 +29,9 @@ class Sampler:
     def rows(self, wanted: Sequence[Settings], watcher: Watcher | None = None) -> list[Row]:
         """A row of each of *wanted*: the mean of every output over the scenarios, or ``error``."""
         tell = watcher or (lambda *_: None)
-        name = hash_of([self.setup.node.model_dump(mode="json"), sorted(self.setup.workloads), self.strategy])
+        name = hash_of(
+            [self.setup.node.model_dump(mode="json"), sorted(self.setup.workloads), self.strategy]
+        )
         work = partial(run_samples, self.setup, name, code_hash(), self.strategy)
         numbered = list(enumerate(wanted))
         rows: list[Row] = [{} for _ in wanted]

@@ -1,4 +1,5 @@
-"""The best designs within limits: knobs of a study moved by Optuna towards its objectives, and the front of what was found.
+"""The best designs within limits: knobs of a study moved by Optuna towards its objectives, and the
+front of what was found.
 
 Designs are asked for a generation at a time, run side by side, and told in order; so the result depends on the seed alone,
 whatever the number of workers. A design that cannot be run, or breaks a constraint, counts as tried and is never on the front.
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.loading import LoadedStudy, open_study
+from c3sim.input.loading import LoadedStudy, open_study
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Search
 from c3sim.sweeps.executor import Workers, in_batches
@@ -26,15 +27,14 @@ from c3sim.sweeps.samples import mean_row
 from c3sim.sweeps.setup import checked_constraint, located, make_setup
 from c3sim.sweeps.sweep import Watcher, cases_of
 
-__all__ = ["Found", "front_of", "optimise"]
-
 Row = dict[str, Any]
 Design = tuple[str, Settings]  # strategy, settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """Every design tried, in order: its *settings*, ``strategy``, outputs, ``error``; the numbers of those on the *front*.
+    """Every design tried, in order: its *settings*, ``strategy``, outputs, ``error``; the numbers
+    of those on the *front*.
 
     *objectives*: name -> whether more is better; *broken*: designs that a constraint forbids.
     """
@@ -65,8 +65,8 @@ def optimise(
 ) -> Found:
     """Search the designs of *study*; *node*, *trials* and *seed* replace its own.
 
-    An output of a design is its mean over the study's scenarios. Raises InputError or InputErrors: Optuna missing, no
-    ``search``, a wrong knob or objective, with file and line.
+    An output of a design is its mean over the study's scenarios. Raises InputError or InputErrors:
+    Optuna missing, no ``search``, a wrong knob or objective, with file and line.
     """
     check_optuna()
     loaded = open_study(study)
@@ -76,7 +76,12 @@ def optimise(
     setup = _with_objectives(loaded, make_setup(_without_axes(loaded), node), search)
     knobs = make_knobs(loaded, search, setup)
     values: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
-    values |= {name: knob.choices for knob in knobs if not knob.numeric for name in (knob.path, knob.written)}
+    values |= {
+        name: knob.choices
+        for knob in knobs
+        if not knob.numeric
+        for name in (knob.path, knob.written)
+    }
     tests = [
         checked_constraint(loaded, f"constraints[{index}]", text, setup, values)
         for index, text in enumerate(loaded.study.constraints)
@@ -85,14 +90,26 @@ def optimise(
     name = hash_of([loaded.study.name, setup.node.model_dump(mode="json"), seed, trials])
     work = partial(run_designs, setup, name, code_hash(), [test.text for test in tests])
     settings, rows = _search(
-        search, knobs, objectives, trials or search.trials, search.seed if seed is None else seed, work,
-        workers or Workers(), watcher,
-    )  # fmt: skip
+        search,
+        knobs,
+        objectives,
+        trials or search.trials,
+        search.seed if seed is None else seed,
+        work,
+        workers or Workers(),
+        watcher,
+    )
     broken = sum((row["error"] or "").startswith(_BROKEN) for row in rows)
     return Found(
-        loaded=loaded, setup=setup, knobs=knobs, objectives=objectives, settings=settings, rows=rows,
-        front=front_of(rows, objectives), broken=broken,
-    )  # fmt: skip
+        loaded=loaded,
+        setup=setup,
+        knobs=knobs,
+        objectives=objectives,
+        settings=settings,
+        rows=rows,
+        front=front_of(rows, objectives),
+        broken=broken,
+    )
 
 
 _BROKEN = "constraint "  # what the error of a design begins with that breaks one
@@ -124,13 +141,18 @@ def _with_objectives(loaded: LoadedStudy, setup: Setup, search: Search) -> Setup
         try:
             found = output_names([name], loaded.study.costs, workloads)
         except InputError as error:
-            message = f"{error.message}; a cost of your own is defined under costs: {{NAME: expression}}"
+            message = (
+                f"{error.message}; a cost of your own is defined under costs: {{NAME: expression}}"
+            )
             raise loaded.error(message, place) from None
         if found != (name,):
-            raise loaded.error(f"{name!r} is no single output; name one, such as fraction_of_ideal", place)
+            raise loaded.error(
+                f"{name!r} is no single output; name one, such as fraction_of_ideal", place
+            )
     wanted = (*search.objectives, *loaded.study.outputs, *loaded.study.costs)
     return replace(
-        setup, outputs=located(loaded, "", partial(output_names, wanted, loaded.study.costs, workloads))
+        setup,
+        outputs=located(loaded, "", partial(output_names, wanted, loaded.study.costs, workloads)),
     )
 
 
@@ -148,7 +170,9 @@ def _search(
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     samplers: dict[str, Any] = {
-        "nsga2": lambda: optuna.samplers.NSGAIISampler(population_size=search.generation, seed=seed),
+        "nsga2": lambda: optuna.samplers.NSGAIISampler(
+            population_size=search.generation, seed=seed
+        ),
         "tpe": lambda: optuna.samplers.TPESampler(multivariate=False, seed=seed),
     }
     directions: Any = ["maximize" if more else "minimize" for more in objectives.values()]
@@ -169,7 +193,9 @@ def _search(
             row = memory[design]
             values = [row[name] for name in objectives]
             good = row["error"] is None and None not in values
-            asked.tell(trial, values if good else None, None if good else optuna.trial.TrialState.FAIL)
+            asked.tell(
+                trial, values if good else None, None if good else optuna.trial.TrialState.FAIL
+            )
             settings.append(design[1])
             rows.append({**row, "strategy": design[0]})
         tell(len(rows), trials, sum(row["error"] is not None for row in rows))
@@ -184,10 +210,14 @@ def _design(trial: Any, knobs: Sequence[Knob]) -> Design:
 
 
 def run_designs(
-    setup: Setup, name: str, code: str, constraints: Sequence[str], designs: Sequence[tuple[int, Design]]
+    setup: Setup,
+    name: str,
+    code: str,
+    constraints: Sequence[str],
+    designs: Sequence[tuple[int, Design]],
 ) -> list[tuple[int, Row]]:
     """The mean row of each of *designs* by number."""
-    from c3sim.expressions import parse_expression
+    from c3sim.input.expressions import parse_expression
 
     cases = cases_of(setup, name, code)
     tests = [parse_expression(text) for text in constraints]
@@ -198,7 +228,10 @@ def _run(cases: Cases, tests: Sequence[Any], strategy: str, settings: Settings) 
     nothing: Row = dict.fromkeys(cases.setup.outputs)
     try:
         for test in tests:
-            if not all(cases.holds(test, scenario, strategy, settings) for scenario in cases.setup.workloads):
+            if not all(
+                cases.holds(test, scenario, strategy, settings)
+                for scenario in cases.setup.workloads
+            ):
                 return {**nothing, "error": f"{_BROKEN}broken: {test.text}"}
     except InputError as error:
         return {**nothing, "error": str(error)}
@@ -206,7 +239,8 @@ def _run(cases: Cases, tests: Sequence[Any], strategy: str, settings: Settings) 
 
 
 def front_of(rows: Sequence[Mapping[str, Any]], objectives: Mapping[str, bool]) -> list[int]:
-    """Numbers of the *rows* that no other beats: as good in every objective and better in one. Of equals, the first.
+    """Numbers of the *rows* that no other beats: as good in every objective and better in one. Of
+    equals, the first.
 
     *objectives*: name -> whether more is better. In order of the first objective, best first.
     """

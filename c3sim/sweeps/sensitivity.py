@@ -1,4 +1,5 @@
-"""Which parameter moves an output most, and how uncertain it is: one at a time, then Sobol indices of those that matter.
+"""Which parameter moves an output most, and how uncertain it is: one at a time, then Sobol indices
+of those that matter.
 
 *One at a time*: each parameter at both ends of its interval, all others at their values: a tornado.
 *Sobol*: first-order index S1, the share of the output's variance that a parameter explains alone, and total index ST, the
@@ -18,8 +19,6 @@ from c3sim.sweeps.samples import Sampler
 from c3sim.sweeps.sweep import Watcher
 from c3sim.sweeps.uncertainty import Band, band_of
 
-__all__ = ["Effect", "Index", "Sensitivity", "sensitivity"]
-
 _NOTHING = 1e-9  # relative to the output: what moves it less does not move it
 
 
@@ -35,7 +34,9 @@ class Index:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """Outputs with one *parameter* at its *low* and *high* end; None where it could not be run. *index*: where it was worth it."""
+    """Outputs with one *parameter* at its *low* and *high* end; None where it could not be run.
+    *index*: where it was worth it.
+    """
 
     parameter: Parameter
     low: Mapping[str, float | None]
@@ -76,9 +77,11 @@ def sensitivity(
     seed: int = 1,
     watcher: Watcher | None = None,
 ) -> Sensitivity:
-    """Effects of *parameters* on *output*: all one at a time, the *top* of them by Sobol indices with so many *samples*.
+    """Effects of *parameters* on *output*: all one at a time, the *top* of them by Sobol indices
+    with so many *samples*.
 
-    *samples* is a power of 2. Raises InputError: SALib missing, no parameter, an output that has no value.
+    *samples* is a power of 2. Raises InputError: SALib missing, no parameter, an output that has no
+    value.
     """
     if samples < 2 or samples & (samples - 1):
         raise InputError(f"got {samples}; must be a power of 2, such as 64", "--samples")
@@ -102,9 +105,15 @@ def sensitivity(
     ]
     band = band_of(sampler, parameters, max(4 * samples, 64), seed, watcher)
     return Sensitivity(
-        output=output, strategy=sampler.strategy, base=base, effects=ranked, band=band, samples=samples, dropped=dropped,
+        output=output,
+        strategy=sampler.strategy,
+        base=base,
+        effects=ranked,
+        band=band,
+        samples=samples,
+        dropped=dropped,
         idle=len(effects) - len(moving),
-    )  # fmt: skip
+    )
 
 
 def check_salib() -> None:
@@ -147,7 +156,11 @@ def _sobol(
     from SALib.sample import sobol as scheme
 
     count = len(parameters)
-    problem = {"num_vars": count, "names": [each.path for each in parameters], "bounds": [[0.0, 1.0]] * count}
+    problem = {
+        "num_vars": count,
+        "names": [each.path for each in parameters],
+        "bounds": [[0.0, 1.0]] * count,
+    }
     places = scheme.sample(problem, samples, calc_second_order=False, seed=seed)
     rows = sampler.rows([settings_of(parameters, row) for row in places], watcher)
     values = np.array([np.nan if row[output] is None else row[output] for row in rows], dtype=float)
@@ -158,9 +171,11 @@ def _sobol(
     found = analysis.analyze(problem, whole.reshape(-1), calc_second_order=False, seed=seed)
     indices = {
         each.path: Index(
-            first=float(found["S1"][i]), first_within=float(found["S1_conf"][i]), total=float(found["ST"][i]),
+            first=float(found["S1"][i]),
+            first_within=float(found["S1_conf"][i]),
+            total=float(found["ST"][i]),
             total_within=float(found["ST_conf"][i]),
         )
         for i, each in enumerate(parameters)
-    }  # fmt: skip
+    }
     return indices, samples - len(whole)

@@ -1,4 +1,6 @@
-"""What all points of a study share, from its file: node, workloads, outputs, expressions. Mistakes are told with their line."""
+"""What all points of a study share, from its file: node, workloads, outputs, expressions. Mistakes
+are told with their line.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from c3sim.dimensions import TRUTH, WORDS, check_constraint
 from c3sim.errors import InputError
-from c3sim.expressions import Expression, parse_expression
-from c3sim.hints import unknown
-from c3sim.loading import LoadedStudy, load_hardware, load_workload
-from c3sim.paths import get_value, is_of_workload, set_value, unit_of
-from c3sim.placement_checks import check_on_node
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.dimensions import TRUTH, WORDS, check_constraint
+from c3sim.input.expressions import Expression, parse_expression
+from c3sim.input.hints import unknown
+from c3sim.input.loading import LoadedStudy, load_hardware, load_workload
+from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
+from c3sim.input.yaml_nodes import join
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Scenario
 from c3sim.specs.workload import Workload
-from c3sim.strategies import STRATEGIES
+from c3sim.strategies.table import STRATEGIES
 from c3sim.sweeps.outputs import FIELDS, WHOLE, output_names
 from c3sim.sweeps.points import Setup
-from c3sim.yaml_nodes import join
-
-__all__ = ["checked_constraint", "checked_expression", "kind_of", "located", "make_setup"]
 
 Found = TypeVar("Found")
 _COLUMNS = ("point", "scenario", "strategy", "error")
@@ -31,7 +31,9 @@ def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
     """Node, workloads and outputs of a study. Raises InputError or InputErrors, with file and line."""
     study = loaded.study
     if study.serving is not None:
-        raise loaded.error("a study of serving has no points of a workload; 'c3sim study' runs it", "serving")
+        raise loaded.error(
+            "a study of serving has no points of a workload; 'c3sim study' runs it", "serving"
+        )
     _check_names(loaded)
     base = node or located(loaded, "node", partial(_node, study.node))
     files: dict[str, Workload] = {}
@@ -51,7 +53,9 @@ def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
         if scenario.name in workloads:
             raise loaded.error(f"name {scenario.name!r} is given twice", f"scenarios[{index}].name")
         workloads[scenario.name] = workload
-        settings[scenario.name] = {path: v for path, v in scenario.set.items() if not is_of_workload(path)}
+        settings[scenario.name] = {
+            path: v for path, v in scenario.set.items() if not is_of_workload(path)
+        }
     _check_costs(loaded)
     every = list(workloads.values())
     outputs = located(loaded, "", partial(output_names, study.outputs, study.costs, every))
@@ -61,7 +65,9 @@ def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
             "for a sweep name an output, such as wall_s or fraction_of_ideal",
             "outputs",
         )
-    setup = Setup(node=base, workloads=workloads, settings=settings, outputs=outputs, costs=study.costs)
+    setup = Setup(
+        node=base, workloads=workloads, settings=settings, outputs=outputs, costs=study.costs
+    )
     for name, text in study.costs.items():
         checked_expression(loaded, join("costs", name), text, setup)
     return setup
@@ -112,17 +118,23 @@ def checked_expression(loaded: LoadedStudy, place: str, text: str, setup: Setup)
 def checked_constraint(
     loaded: LoadedStudy, place: str, text: str, setup: Setup, values: Mapping[str, Sequence[object]]
 ) -> Expression:
-    """As :func:`checked_expression`; it must also compare like with like. *values*: of names that hold words."""
+    """As :func:`checked_expression`; it must also compare like with like. *values*: of names that
+    hold words.
+    """
     expression = checked_expression(loaded, place, text, setup)
     workload = next(iter(setup.workloads.values()))
     located(
-        loaded, place, partial(check_constraint, expression, partial(kind_of, setup.node, workload), values)
+        loaded,
+        place,
+        partial(check_constraint, expression, partial(kind_of, setup.node, workload), values),
     )
     return expression
 
 
 def kind_of(node: Node, workload: Workload, name: str) -> str | None:
-    """The SI unit of the value at *name*, or what else it holds; None where it holds nothing now, or several values."""
+    """The SI unit of the value at *name*, or what else it holds; None where it holds nothing now,
+    or several values.
+    """
     if name in ("scenario", "strategy"):
         return WORDS
     value, unit = get_value(node, workload, name), unit_of(node, workload, name)

@@ -1,4 +1,5 @@
-"""The folder of a sweep: parts as they come, each written whole or not at all, and one sorted file at the end.
+"""The folder of a sweep: parts as they come, each written whole or not at all, and one sorted file
+at the end.
 
     DIR/sweep.json        what is being run, so that a later start knows whether it may go on
     DIR/parts/part-N      the rows of some points, N the first of them; gone when the sweep is complete
@@ -24,8 +25,6 @@ from c3sim.output.files import write_bytes, write_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Store", "locked", "missing", "results_schema", "write_table"]
-
 _SECONDS = "seconds"  # of parts only
 
 
@@ -37,7 +36,10 @@ def results_schema(
 
     fields = [
         pa.field("point", pa.int64(), nullable=False),
-        *(pa.field(path, pa.float64() if numeric else pa.string()) for path, numeric in words.items()),
+        *(
+            pa.field(path, pa.float64() if numeric else pa.string())
+            for path, numeric in words.items()
+        ),
         pa.field("scenario", pa.string(), nullable=False),
         pa.field("strategy", pa.string(), nullable=False),
         *(pa.field(name, pa.float64()) for name in outputs),
@@ -67,7 +69,9 @@ class Store:
         )
 
     def open(self, hashes: Mapping[str, str], points: int, *, fresh: bool) -> list[int]:
-        """Ready the folder; the points that are finished already. Raises InputError if it holds another sweep."""
+        """Ready the folder; the points that are finished already. Raises InputError if it holds
+        another sweep.
+        """
         if fresh:
             self._clear()
         before = self._before()
@@ -76,13 +80,15 @@ class Store:
         elif self.results.exists() or self.parts.exists():
             raise InputError(
                 "holds results, but not what they are of (sweep.json); choose another folder, or --fresh to start over",
-                "--out", str(self.folder),
-            )  # fmt: skip
+                "--out",
+                str(self.folder),
+            )
         self.parts.mkdir(exist_ok=True)
         if before is None:
             write_text(
                 self.about,
-                json.dumps({"version": 1, "points": points, "hashes": dict(hashes)}, indent=2) + "\n",
+                json.dumps({"version": 1, "points": points, "hashes": dict(hashes)}, indent=2)
+                + "\n",
             )
         if self.results.exists():
             self._drop_parts()
@@ -106,7 +112,9 @@ class Store:
             raise InputError(message, "", str(self.about)) from None
 
     def _same(self, before: Mapping[str, Any], hashes: Mapping[str, str]) -> None:
-        changed = [name for name in hashes if name != "all" and before["hashes"].get(name) != hashes[name]]
+        changed = [
+            name for name in hashes if name != "all" and before["hashes"].get(name) != hashes[name]
+        ]
         if changed:
             message = (
                 f"{' and '.join(_CHANGED[name] for name in changed)} changed since this sweep was started; "
@@ -148,7 +156,9 @@ class Store:
         import pyarrow as pa
 
         seconds = pa.field(_SECONDS, pa.float64())
-        table = pa.Table.from_pylist(list(rows), schema=self.schema.append(seconds).remove_metadata())
+        table = pa.Table.from_pylist(
+            list(rows), schema=self.schema.append(seconds).remove_metadata()
+        )
         write_table(table, self.parts / f"part-{rows[0]['point']:08d}.parquet")
 
     def finish(self, timing: Mapping[str, Any]) -> pa.Table:
@@ -159,10 +169,13 @@ class Store:
         whole = pa.concat_tables([self._read(part) for part in self._part_files()]).sort_by("point")
         seconds = whole.column(_SECONDS).to_numpy()
         spent = {
-            "points": len(seconds), "seconds_of_points": float(np.sum(seconds)), "median_s": float(np.median(seconds)),
-            "p95_s": float(np.quantile(seconds, 0.95)), "longest_s": float(np.max(seconds)),
+            "points": len(seconds),
+            "seconds_of_points": float(np.sum(seconds)),
+            "median_s": float(np.median(seconds)),
+            "p95_s": float(np.quantile(seconds, 0.95)),
+            "longest_s": float(np.max(seconds)),
             "longest_point": int(np.argmax(seconds)),
-        }  # fmt: skip
+        }
         write_text(self.folder / "timing.json", json.dumps({**timing, **spent}, indent=2) + "\n")
         table = whole.drop_columns([_SECONDS]).cast(self.schema.remove_metadata()).combine_chunks()
         table = table.replace_schema_metadata(self.schema.metadata)
@@ -175,7 +188,12 @@ class Store:
         return self._read(self.results)
 
 
-_CHANGED = {"study": "the study", "node": "the node", "workloads": "a workload", "code": "the code of c3sim"}
+_CHANGED = {
+    "study": "the study",
+    "node": "the node",
+    "workloads": "a workload",
+    "code": "the code of c3sim",
+}
 
 
 def missing(points: int, done: Iterable[int]) -> list[int]:
@@ -186,7 +204,8 @@ def missing(points: int, done: Iterable[int]) -> list[int]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Within it, no other process runs a sweep in *folder*, which is made. Raises InputError: another one does, or no folder.
+    """Within it, no other process runs a sweep in *folder*, which is made. Raises InputError:
+    another one does, or no folder.
 
     The lock ends with the process, however that ends.
     """

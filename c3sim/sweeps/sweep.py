@@ -21,8 +21,6 @@ from c3sim.sweeps.store import Store, locked, missing, results_schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Interrupted", "Swept", "Watcher", "cases_of", "run_points", "sweep"]
-
 Watcher = Callable[[int, int, int], None]  # points done, of how many, failed
 
 
@@ -39,7 +37,9 @@ class Interrupted(C3simError):
 
 @dataclass(frozen=True, kw_only=True)
 class Swept:
-    """A complete sweep: its *plan* and *folder*, the *table* of results, points *found* there at the start, seconds spent."""
+    """A complete sweep: its *plan* and *folder*, the *table* of results, points *found* there at
+    the start, seconds spent.
+    """
 
     plan: Plan
     folder: Path
@@ -65,8 +65,9 @@ def sweep(
 ) -> Swept:
     """Run every point of *study* that is not in the folder *out* yet (left out: ``sweep-NAME``).
 
-    *node* replaces the study's; *fresh* starts over; *watcher* is told how far it is. Raises InputError or InputErrors for
-    a wrong study and for a folder that holds another sweep, Interrupted after Ctrl-C.
+    *node* replaces the study's; *fresh* starts over; *watcher* is told how far it is. Raises
+    InputError or InputErrors for a wrong study and for a folder that holds another sweep,
+    Interrupted after Ctrl-C.
     """
     plan = make_plan(study, node)
     store = Store(Path(out or f"sweep-{plan.study.name}"), schema_of(plan))
@@ -77,7 +78,9 @@ def sweep(
         finished = store.open(plan.hashes, total, fresh=fresh)
         todo = missing(total, finished)
         if not todo and store.results.exists():
-            return Swept(plan=plan, folder=store.folder, table=store.load(), found=total, seconds=0.0)
+            return Swept(
+                plan=plan, folder=store.folder, table=store.load(), found=total, seconds=0.0
+            )
         begin = perf_counter()
         try:
             _run(plan, store, todo, chosen, watcher)
@@ -85,7 +88,9 @@ def sweep(
             kept = len(store.open(plan.hashes, total, fresh=False))
             raise Interrupted(str(store.folder), kept, total) from None
         seconds = perf_counter() - begin
-        table = store.finish({"seconds": seconds, "run_last": len(todo), "jobs": chosen.count(len(todo))})
+        table = store.finish(
+            {"seconds": seconds, "run_last": len(todo), "jobs": chosen.count(len(todo))}
+        )
     return Swept(plan=plan, folder=store.folder, table=table, found=len(finished), seconds=seconds)
 
 
@@ -99,7 +104,9 @@ def numeric_axes(plan: Plan) -> dict[str, bool]:
     return {axis.path: axis.numeric for axis in plan.axes}
 
 
-def _run(plan: Plan, store: Store, todo: Sequence[int], workers: Workers, watcher: Watcher | None) -> None:
+def _run(
+    plan: Plan, store: Store, todo: Sequence[int], workers: Workers, watcher: Watcher | None
+) -> None:
     total, done, failed = len(plan.indices), len(plan.indices) - len(todo), 0
     tell = watcher or (lambda *_: None)
     tell(done, total, failed)
@@ -133,12 +140,12 @@ _cases: dict[str, Cases] = {}  # of what this process works on
 
 
 def cases_of(setup: Setup, name: str, code: str) -> Cases:
-    """Those of *name* in this process, so that its batches share what they build. Raises InputError for other code."""
+    """Those of *name* in this process, so that its batches share what they build. Raises InputError
+    for other code.
+    """
     if code != code_hash():
         here = code_hash()
-        message = (
-            f"a worker has another version of the code of c3sim ({here} there, {code} here); install the same"
-        )
+        message = f"a worker has another version of the code of c3sim ({here} there, {code} here); install the same"
         raise InputError(message)
     cases = _cases.get(name)
     if cases is None:
@@ -150,7 +157,9 @@ def cases_of(setup: Setup, name: str, code: str) -> Cases:
 def run_points(
     setup: Setup, name: str, code: str, points: Sequence[Point]
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Rows of *points* by number, with the seconds each took; *name* tells sweeps apart, *code* is that of who asks."""
+    """Rows of *points* by number, with the seconds each took; *name* tells sweeps apart, *code* is
+    that of who asks.
+    """
     cases = cases_of(setup, name, code)
     rows = []
     for point in points:

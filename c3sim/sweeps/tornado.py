@@ -12,31 +12,47 @@ from c3sim.sweeps.sensitivity import Sensitivity
 from c3sim.sweeps.store import results_schema, write_table
 from c3sim.sweeps.uncertainty import Band
 
-__all__ = ["write_samples", "write_tornado"]
-
 
 def write_tornado(found: Sensitivity, study: str, node: str, path: Path) -> None:
     """A row for each parameter and output, the output that was asked for first.
 
-    Columns: ``parameter, low, high`` (SI), ``output, at_low, at_high, base``, ``s1, s1_within, st, st_within`` (Sobol, of the
-    output asked for; half widths of 95 % confidence), ``fitted`` (whether the interval is that of a fit).
+    Columns: ``parameter, low, high`` (SI), ``output, at_low, at_high, base``, ``s1, s1_within, st,
+    st_within`` (Sobol, of the output asked for; half widths of 95 % confidence), ``fitted``
+    (whether the interval is that of a fit).
     """
     import pyarrow as pa
 
     names = [found.output, *(name for name in found.base if name not in (found.output, "error"))]
     rows = [
         {
-            "parameter": effect.parameter.path, "low": effect.parameter.low, "high": effect.parameter.high, "output": name,
-            "at_low": effect.low.get(name), "at_high": effect.high.get(name), "base": found.base[name],
-            **_indices(effect.index if name == found.output else None), "fitted": str(effect.parameter.fitted).lower(),
+            "parameter": effect.parameter.path,
+            "low": effect.parameter.low,
+            "high": effect.parameter.high,
+            "output": name,
+            "at_low": effect.low.get(name),
+            "at_high": effect.high.get(name),
+            "base": found.base[name],
+            **_indices(effect.index if name == found.output else None),
+            "fitted": str(effect.parameter.fitted).lower(),
         }
         for name in names
         for effect in found.effects
-    ]  # fmt: skip
+    ]
     words = ("parameter", "output", "fitted")
     columns = (
-        "parameter", "low", "high", "output", "at_low", "at_high", "base", "s1", "s1_within", "st", "st_within", "fitted",
-    )  # fmt: skip
+        "parameter",
+        "low",
+        "high",
+        "output",
+        "at_low",
+        "at_high",
+        "base",
+        "s1",
+        "s1_within",
+        "st",
+        "st_within",
+        "fitted",
+    )
     fields = [pa.field(name, pa.string() if name in words else pa.float64()) for name in columns]
     parameters = [effect.parameter for effect in found.effects]
     about = _about(study, node, {each.path: each.unit for each in parameters}, names) | {
@@ -74,7 +90,12 @@ def write_samples(band: Band, strategy: str, study: str, node: str, path: Path) 
 
 def _about(study: str, node: str, units: dict[str, str], outputs: list[str]) -> dict[str, Any]:
     return {
-        "version": FORMAT, "study": {"name": study}, "node": node,
-        "axes": {path: {"unit": unit, "label": " ".join(path.replace("_", " ").split(".")[-2:])} for path, unit in units.items()},
+        "version": FORMAT,
+        "study": {"name": study},
+        "node": node,
+        "axes": {
+            path: {"unit": unit, "label": " ".join(path.replace("_", " ").split(".")[-2:])}
+            for path, unit in units.items()
+        },
         "outputs": {name: describe(name) for name in outputs},
-    }  # fmt: skip
+    }

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.loading import LoadedNode
+from c3sim.input.loading import LoadedNode
 from c3sim.specs.workload import Workload
 from c3sim.sweeps.executor import Workers
 from c3sim.sweeps.intervals import Parameter, latin_hypercube, parameters_of, settings_of, spread
 from c3sim.sweeps.points import Settings, Setup
 from c3sim.sweeps.samples import Sampler
 from c3sim.sweeps.sweep import Watcher
-
-__all__ = ["Band", "band_of", "uncertainty"]
 
 OUTPUTS = ("wall_s", "speedup", "fraction_of_ideal")
 
@@ -45,17 +43,24 @@ class Band:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""
-        whole = {name: dict(ends) for name, ends in self.outputs.items() if not name.startswith("tasks.")}
+        whole = {
+            name: dict(ends) for name, ends in self.outputs.items() if not name.startswith("tasks.")
+        }
         tasks: dict[str, dict[str, Any]] = {}
         for name, ends in self.outputs.items():
             if name.startswith("tasks."):
                 task, field = name[len("tasks.") :].rsplit(".", 1)
                 tasks.setdefault(task, {})[field] = dict(ends)
         return {
-            "method": "latin hypercube", "samples": self.samples, "seed": self.seed, "failed": self.failed,
-            "parameters": len(self.parameters), "logarithmic": [each.path for each in self.parameters if each.log],
-            **whole, "tasks": tasks,
-        }  # fmt: skip
+            "method": "latin hypercube",
+            "samples": self.samples,
+            "seed": self.seed,
+            "failed": self.failed,
+            "parameters": len(self.parameters),
+            "logarithmic": [each.path for each in self.parameters if each.log],
+            **whole,
+            "tasks": tasks,
+        }
 
 
 def uncertainty(
@@ -69,22 +74,32 @@ def uncertainty(
     workers: Workers | None = None,
     watcher: Watcher | None = None,
 ) -> Band:
-    """Band of wall time, speedup, fraction of ideal and slowdowns of one run. Parameters in *but* keep their value.
+    """Band of wall time, speedup, fraction of ideal and slowdowns of one run. Parameters in *but*
+    keep their value.
 
     Raises InputError when the node has no interval, or no sample runs.
     """
     outputs = (*OUTPUTS, *(f"tasks.{name}.slowdown" for name in workload.tasks))
     setup = Setup(
-        node=loaded.node, workloads={workload.name: workload}, settings={workload.name: {}}, outputs=outputs
+        node=loaded.node,
+        workloads={workload.name: workload},
+        settings={workload.name: {}},
+        outputs=outputs,
     )
     sampler = Sampler(setup=setup, strategy=strategy, workers=workers or Workers(jobs=1))
     return band_of(sampler, parameters_of(loaded, but), samples, seed, watcher)
 
 
 def band_of(
-    sampler: Sampler, parameters: Sequence[Parameter], samples: int, seed: int, watcher: Watcher | None = None
+    sampler: Sampler,
+    parameters: Sequence[Parameter],
+    samples: int,
+    seed: int,
+    watcher: Watcher | None = None,
 ) -> Band:
-    """The band of every output of *sampler* over *parameters*. Raises InputError: nothing to draw, or nothing that runs."""
+    """The band of every output of *sampler* over *parameters*. Raises InputError: nothing to draw,
+    or nothing that runs.
+    """
     if not parameters:
         raise InputError(
             f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw"
@@ -94,6 +109,8 @@ def band_of(
     good = [row for row in rows if row["error"] is None]
     if not good:
         raise InputError(f"no sample runs; the first: {rows[0]['error']}")
-    known = {name: [row[name] for row in good if row[name] is not None] for name in sampler.setup.outputs}
+    known = {
+        name: [row[name] for row in good if row[name] is not None] for name in sampler.setup.outputs
+    }
     outputs = {name: spread(values) for name, values in known.items() if values}
     return Band(outputs=outputs, parameters=parameters, settings=settings, rows=rows, seed=seed)

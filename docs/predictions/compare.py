@@ -1,4 +1,5 @@
-"""Compares predictions that were written down with measured records: median and 90th percentile of the relative error.
+"""Compares predictions that were written down with measured records: median and 90th percentile of
+the relative error.
 
 python docs/predictions/compare.py docs/predictions/h200-2-c3.jsonl validation/data/h200/c3-run*.jsonl
 python docs/predictions/compare.py docs/predictions/h200-2-c3.jsonl docs/predictions/first-runs/c3-run*.jsonl.gz
@@ -20,11 +21,15 @@ import numpy as np
 def lines(path: str) -> Iterator[dict[str, Any]]:
     """The JSON lines of a file, packed or not."""
     raw = Path(path).read_bytes()
-    yield from map(json.loads, (gzip.decompress(raw) if path.endswith(".gz") else raw).decode().splitlines())
+    yield from map(
+        json.loads, (gzip.decompress(raw) if path.endswith(".gz") else raw).decode().splitlines()
+    )
 
 
 def measured(paths: list[str]) -> dict[tuple[bool, str], dict[str, Any]]:
-    """Means over repeats, by workload and whether its compute units were divided, in the shape of the predictions."""
+    """Means over repeats, by workload and whether its compute units were divided, in the shape of
+    the predictions.
+    """
     found = defaultdict(list)
     for record in (record for path in paths for record in lines(path)):
         times = record["measured"]
@@ -33,7 +38,8 @@ def measured(paths: list[str]) -> dict[tuple[bool, str], dict[str, Any]]:
         flat |= {f"isolated.{name}": each for name, each in times["isolated"].items()}
         found[record["suite"].endswith("partition"), record["workload"]["name"]].append(flat)
     return {
-        key: {name: np.mean([one[name] for one in runs]) for name in runs[0]} for key, runs in found.items()
+        key: {name: np.mean([one[name] for one in runs]) for name in runs[0]}
+        for key, runs in found.items()
     }
 
 
@@ -52,7 +58,9 @@ def main(predictions: str, *records: str) -> None:
             errors[f"{task} alone"].append(alone / run[f"isolated.{task}"] - 1)
     for name, values in errors.items():
         middle, tail = np.quantile(np.abs(values), [0.5, 0.9])
-        print(f"{name:22} {len(values):4} runs   median {100 * middle:5.1f} %   p90 {100 * tail:5.1f} %")
+        print(
+            f"{name:22} {len(values):4} runs   median {100 * middle:5.1f} %   p90 {100 * tail:5.1f} %"
+        )
 
 
 if __name__ == "__main__":

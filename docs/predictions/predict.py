@@ -1,4 +1,5 @@
-"""Predicts every run of a C3 plan of the probe before it is measured: one JSON line per run, by the name of its workload.
+"""Predicts every run of a C3 plan of the probe before it is measured: one JSON line per run, by the
+name of its workload.
 
 python docs/predictions/predict.py validation h200-2 > docs/predictions/h200-2-c3.jsonl
 """
@@ -12,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import c3sim
-from c3sim.loading import load_hardware, parse_workload
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.input.units import parse_quantity
 from c3sim.specs.hardware import Node
-from c3sim.units import parse_quantity
 from c3sim.validation.probing.plan import load_plan
 
 
@@ -27,7 +28,9 @@ def text_of(size: int) -> str:
 
 
 def workloads(words: list[str], node: Node) -> Iterator[dict[str, Any]]:
-    """The workloads of one ``c3`` command, as the probe writes them on *node*: with its first libraries."""
+    """The workloads of one ``c3`` command, as the probe writes them on *node*: with its first
+    libraries.
+    """
     library, backend = next(iter(node.gpu.gemm_libraries)), next(iter(node.collective_libraries))
     last = node.gpu.compute_unit_count - 1
     options = dict(zip(words[1::2], words[2::2], strict=True))
@@ -38,7 +41,12 @@ def workloads(words: list[str], node: Node) -> Iterator[dict[str, Any]]:
         if variant.startswith("dma") and op in ("reduce_scatter", "all_reduce"):
             continue
         m, n, k = map(int, shape.split("x"))
-        collective: dict[str, Any] = {"kind": "collective", "op": op, "size": size_bytes, "backend": backend}
+        collective: dict[str, Any] = {
+            "kind": "collective",
+            "op": op,
+            "size": size_bytes,
+            "backend": backend,
+        }
         gemm: dict[str, Any] = {"kind": "gemm", "m": m, "n": n, "k": k, "library": library}
         streams: dict[str, Any] = {}
         host: dict[str, Any] = {}
@@ -60,9 +68,12 @@ def workloads(words: list[str], node: Node) -> Iterator[dict[str, Any]]:
         for name in streams:
             tasks[name]["stream"] = name
         yield {
-            "schema": 1, "name": f"{shape} beside {op} {text_of(size_bytes)}, {variant}",
-            "tasks": {name: tasks[name] for name in order}, "streams": streams, "host": {**host, "order": order},
-        }  # fmt: skip
+            "schema": 1,
+            "name": f"{shape} beside {op} {text_of(size_bytes)}, {variant}",
+            "tasks": {name: tasks[name] for name in order},
+            "streams": streams,
+            "host": {**host, "order": order},
+        }
 
 
 def main(plan: str, node: str) -> None:
@@ -71,10 +82,15 @@ def main(plan: str, node: str) -> None:
         for data in workloads(step.words, machine):
             result = c3sim.run(parse_workload(data, plain_si=True), node=machine)
             line = {
-                "workload": data["name"], "node": node, "step": step.name, "wall_us": round(result.wall_s * 1e6, 2),
+                "workload": data["name"],
+                "node": node,
+                "step": step.name,
+                "wall_us": round(result.wall_s * 1e6, 2),
                 "tasks": {name: round(task.time_s * 1e6, 2) for name, task in result.tasks.items()},
-                "isolated": {name: round(task.isolated_s * 1e6, 2) for name, task in result.tasks.items()},
-            }  # fmt: skip
+                "isolated": {
+                    name: round(task.isolated_s * 1e6, 2) for name, task in result.tasks.items()
+                },
+            }
             print(json.dumps(line))
 
 

@@ -1,4 +1,6 @@
-"""``cli(...)`` runs a command in this process; ``shell(...)`` in a new one. Both in an empty folder."""
+"""``cli(...)`` runs a command in this process; ``shell(...)`` in a new one. Both in an empty
+folder.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def cli(empty):
 @pytest.fixture
 def shell(empty):
     def run(*arguments, **options):
-        return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, **options)
+        return subprocess.run(
+            [*COMMAND, *arguments], capture_output=True, text=True, timeout=120, **options
+        )
 
     return run
 

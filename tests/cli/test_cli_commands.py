@@ -5,13 +5,22 @@ import json
 import pytest
 
 from c3sim import __version__
-from c3sim.strategies import STRATEGIES
+from c3sim.strategies.table import STRATEGIES
 
 #: The promise of design.md: ``run --json`` has at least these.
 RUN = {
-    "workload", "node", "strategy", "wall_s", "serial_s", "ideal_speedup", "speedup", "fraction_of_ideal", "own_fraction",
-    "energy_j", "tasks",
-}  # fmt: skip
+    "workload",
+    "node",
+    "strategy",
+    "wall_s",
+    "serial_s",
+    "ideal_speedup",
+    "speedup",
+    "fraction_of_ideal",
+    "own_fraction",
+    "energy_j",
+    "tasks",
+}
 TASK = {"isolated_s", "start_s", "end_s", "time_s", "slowdown"}
 COMMANDS = ("list", "show", "run", "compare", "explain", "study", "schema")
 
@@ -43,7 +52,8 @@ def test_no_command_shows_help(cli):
     assert "Usage: " in (result := cli()).output and result.exit_code == 2
 
 
-# list and show ---------------------------------------------------------------------------------------------------
+# list and show ------------------------------------------------------------------------------------
+# ---------------
 
 
 def test_list_names_everything(cli):
@@ -52,7 +62,9 @@ def test_list_names_everything(cli):
     assert {"mi300x-8", "teaching-4"} <= {entry["name"] for entry in found["nodes"]}
     assert [entry["name"] for entry in found["strategies"]] == list(STRATEGIES)
     assert all(entry["description"] for entries in found.values() for entry in entries)
-    assert not any("does not load" in entry["description"] for entries in found.values() for entry in entries)
+    assert not any(
+        "does not load" in entry["description"] for entries in found.values() for entry in entries
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +104,10 @@ def test_every_number_of_a_node_has_a_source(cli):
 def test_show_a_workload_with_its_defaults(cli, pair):
     rows = {row["path"]: row for row in data_of(cli("show", pair, "--json"))["values"]}
     assert (rows["task.gemm.m"]["value"], rows["task.gemm.m"]["source"]) == (4096, "line 4")
-    assert (rows["task.gemm.library"]["value"], rows["task.gemm.library"]["source"]) == (None, "default")
+    assert (rows["task.gemm.library"]["value"], rows["task.gemm.library"]["source"]) == (
+        None,
+        "default",
+    )
     assert (rows["task.gather.size"]["text"], rows["task.gather.size"]["unit"]) == ("64 MiB", "B")
     assert "task.gather.size" in cli("show", pair).stdout
 
@@ -106,7 +121,8 @@ def test_show_other_kinds(cli, name, kind):
     assert cli("show", name).stdout.startswith(f"{kind} {name}\n")
 
 
-# run, compare, explain -------------------------------------------------------------------------------------------
+# run, compare, explain
+# -------------------------------------------------------------------------------------------
 
 
 def test_run_has_what_is_promised(cli, pair):
@@ -161,16 +177,17 @@ def test_compare_all_that_apply(cli, pair):
 
 
 def test_compare_a_list(cli, pair):
-    assert list(data_of(cli("compare", pair, "--strategies", "sp,rp:16", "--json"))["strategies"]) == [
-        "sp",
-        "rp:16",
-    ]
+    assert list(
+        data_of(cli("compare", pair, "--strategies", "sp,rp:16", "--json"))["strategies"]
+    ) == ["sp", "rp:16"]
 
 
 def test_explain_adds_up(cli, pair):
     found = data_of(cli("explain", pair, "--json"))
     for task in found["tasks"].values():
-        assert task["slowdown"] == pytest.approx(1 + sum(task["causes"].values()) + task["left_over"])
+        assert task["slowdown"] == pytest.approx(
+            1 + sum(task["causes"].values()) + task["left_over"]
+        )
     assert "where the time went" in cli("explain", pair, "--strategy", "conccl").stdout
 
 

@@ -55,7 +55,9 @@ def test_sensitivity_of_a_workload(cli, pair, empty):
     assert sorted(files("o")) == ["samples.parquet", "sensitivity.parquet", "tornado.png"]
     assert Path("o/tornado.png").read_bytes().startswith(PNG)
     rows = pq.read_table("o/sensitivity.parquet").to_pylist()
-    assert {"parameter", "low", "high", "output", "at_low", "at_high", "base", "s1", "st"} <= set(rows[0])
+    assert {"parameter", "low", "high", "output", "at_low", "at_high", "base", "s1", "st"} <= set(
+        rows[0]
+    )
     assert rows[0]["output"] == "fraction_of_ideal" and rows[0]["st"] is not None
     assert (
         cli("plot", "o/sensitivity.parquet", "--out", "again.png").exit_code == 0
@@ -76,12 +78,18 @@ def test_sensitivity_of_a_study_is_the_mean_of_its_scenarios(cli, empty):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["pair.yaml", "--output", "wal_s"], "--output: unknown output 'wal_s'; did you mean 'wall_s'?"),
+        (
+            ["pair.yaml", "--output", "wal_s"],
+            "--output: unknown output 'wal_s'; did you mean 'wall_s'?",
+        ),
         (
             ["pair.yaml", "--output", "tasks.*.slowdown"],
             "--output: 'tasks.*.slowdown' is several; name one task",
         ),
-        (["pair.yaml", "--strategy", "bse"], "--strategy: unknown strategy 'bse'; did you mean 'base'?"),
+        (
+            ["pair.yaml", "--strategy", "bse"],
+            "--strategy: unknown strategy 'bse'; did you mean 'base'?",
+        ),
         (["pair.yaml", "--samples", "6"], "--samples: got 6; must be a power of 2, such as 64"),
         (["pair.yaml", "--node", "teaching-4"], "no parameter of teaching-4 has an interval"),
         (
@@ -108,9 +116,14 @@ def test_optimise_leaves_a_front_and_its_picture(cli, search, empty):
 
 
 def test_optimise_json_is_the_same_for_a_seed(cli, search):
-    first, again = (cli("optimise", search, "--seed", "3", "--jobs", "1", "--json").stdout for _ in range(2))
+    first, again = (
+        cli("optimise", search, "--seed", "3", "--jobs", "1", "--json").stdout for _ in range(2)
+    )
     found = json.loads(first)
-    assert first == again and found["objectives"] == {"fraction_of_ideal": "maximise", "area": "minimise"}
+    assert first == again and found["objectives"] == {
+        "fraction_of_ideal": "maximise",
+        "area": "minimise",
+    }
     assert 0 < len(found["front"]) <= found["tried"] == 12
 
 

@@ -26,12 +26,22 @@ def test_tables_files_and_picture(cli, mine, empty):
     assert "one copy from host memory" in result.stdout and "(us)" in result.stdout
     assert "one request on mi300x-8: time to first token" in result.stdout
     assert "why: a batch takes the waiting of one copy for the other away" in result.stdout
-    assert sorted(path.name for path in Path("results").iterdir()) == ["mine.json", "mine.png", "mine.txt"]
+    assert sorted(path.name for path in Path("results").iterdir()) == [
+        "mine.json",
+        "mine.png",
+        "mine.txt",
+    ]
 
 
 def test_set_and_json(cli, mine):
     result = cli(
-        "study", mine, "--set", "serving.hit_rate=1", "--set", "gpu.dma_engines.bandwidth=20 GB/s", "--json"
+        "study",
+        mine,
+        "--set",
+        "serving.hit_rate=1",
+        "--set",
+        "gpu.dma_engines.bandwidth=20 GB/s",
+        "--json",
     )
     found = json.loads(result.stdout)
     assert [row["requests"] for row in found["rows"]] == [1, 4]
@@ -57,7 +67,10 @@ def test_the_packaged_study_says_what_is_published_and_where_it_is_reached(cli):
     ("arguments", "message"),
     [
         (["--set", "serving.hit_rate"], "'serving.hit_rate' is not a setting; write PATH=VALUE"),
-        (["--set", "serving.load=sync"], "serving.load: unknown value 'sync'; did you mean 'async'?"),
+        (
+            ["--set", "serving.load=sync"],
+            "serving.load: unknown value 'sync'; did you mean 'async'?",
+        ),
         (["--plot", "kv.jpg"], "unknown suffix '.jpg'"),
     ],
 )

@@ -46,7 +46,15 @@ def test_a_sweep_leaves_a_page_and_its_results_can_be_drawn(cli, swept):
             "a.svg",
         ),
         (
-            ("results", "--where", "strategy=conccl", "--where", "links.bandwidth>10 GB/s", "--out", "b.pdf"),
+            (
+                "results",
+                "--where",
+                "strategy=conccl",
+                "--where",
+                "links.bandwidth>10 GB/s",
+                "--out",
+                "b.pdf",
+            ),
             "b.pdf",
         ),
         (("results", "--where", "strategy=base", "--out", "c.html"), "c.html"),

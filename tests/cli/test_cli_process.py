@@ -42,11 +42,15 @@ def test_the_same_input_gives_the_same_bytes(shell):
     assert first == second
 
 
-@pytest.mark.parametrize("script", ["import c3sim", "import c3sim.cli.app", "from c3sim.cli import main"])
+@pytest.mark.parametrize(
+    "script", ["import c3sim", "import c3sim.cli.app", "from c3sim.cli import main"]
+)
 def test_nothing_heavy_is_imported_before_a_command_needs_it(script, empty):
     """Half a second for --help is a bound on what is imported; times would depend on the computer."""
     code = f"{script}; import sys; print(*{{name.split('.')[0] for name in sys.modules}})"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert not HEAVY & set(loaded.split())
 
 
@@ -82,7 +86,17 @@ main()
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
-    command = [sys.executable, "-c", INTERRUPTED, "study", "conccl", "--jobs", "1", "--out", "results"]
+    command = [
+        sys.executable,
+        "-c",
+        INTERRUPTED,
+        "study",
+        "conccl",
+        "--jobs",
+        "1",
+        "--out",
+        "results",
+    ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout) == (130, "")
     assert run.stderr == "c3sim: interrupted; nothing more was written\n"
@@ -103,7 +117,11 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
     ],
 )
 def test_completion(shell, words, expected):
-    given = {"_C3SIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    given = {
+        "_C3SIM_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
     assert shell(env={**os.environ, **given}).stdout.split() == expected
 
 

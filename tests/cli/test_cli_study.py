@@ -23,7 +23,13 @@ outputs: [speedup, c3]
 scenarios: [{name: one, set: {task.gemm.m: 1024}}, {name: other, set: {task.gemm.m: 2048}}]
 published: {source: nobody, mean_fraction_of_ideal: {base: 0.25}, note: checked against nothing}
 """
-MEANS = {"mean_fraction_of_ideal", "ratio_of_means", "mean_own_fraction", "mean_speedup", "max_speedup"}
+MEANS = {
+    "mean_fraction_of_ideal",
+    "ratio_of_means",
+    "mean_own_fraction",
+    "mean_speedup",
+    "max_speedup",
+}
 
 
 @pytest.fixture
@@ -47,12 +53,22 @@ def test_conccl_has_what_is_promised(cli):
     assert all(set(row) >= MEANS for row in found["strategies"].values())
     for scenario in found["scenarios"]:
         assert set(scenario) >= {
-            "name", "class", "collective", "bytes", "gemm", "gemm_isolated_s", "comm_isolated_s", "strategies",
-        }  # fmt: skip
+            "name",
+            "class",
+            "collective",
+            "bytes",
+            "gemm",
+            "gemm_isolated_s",
+            "comm_isolated_s",
+            "strategies",
+        }
         assert set(scenario["gemm"]) == {"m", "n", "k", "dtype"}
         for run in scenario["strategies"].values():
             assert set(run) >= {"wall_s", "speedup", "fraction_of_ideal"}
-    assert set(found["published"]["mean_fraction_of_ideal"]) == set(names) - {"conccl_latte", "auto"}
+    assert set(found["published"]["mean_fraction_of_ideal"]) == set(names) - {
+        "conccl_latte",
+        "auto",
+    }
 
 
 def test_conccl_says_how_far_it_is_off_and_what_it_is_checked_against(cli):
@@ -102,7 +118,9 @@ def test_out_leaves_table_data_and_picture(cli, two, empty):
 
 
 def test_set_changes_every_scenario(cli, sweep):
-    """A path that is an axis gets other values, another one joins; text of a list crosses its entries."""
+    """A path that is an axis gets other values, another one joins; text of a list crosses its
+    entries.
+    """
     result = cli(
         "study",
         sweep,
@@ -114,7 +132,9 @@ def test_set_changes_every_scenario(cli, sweep):
     )
     rows = json.loads(result.stdout)["rows"]
     found = [(row["task.gather.size"], row["links.bandwidth"], row["strategy"]) for row in rows]
-    assert found == [("8 MiB", rate, name) for rate in ("10 GB/s", "20 GB/s") for name in ("base", "sp")]
+    assert found == [
+        ("8 MiB", rate, name) for rate in ("10 GB/s", "20 GB/s") for name in ("base", "sp")
+    ]
     assert rows[0]["wall_s"] > rows[2]["wall_s"]
 
 
@@ -125,7 +145,11 @@ def test_plot(cli, two, empty):
 
 def test_a_sweep_leaves_no_picture(cli, sweep, empty):
     cli("study", sweep, "--out", ".")
-    assert sorted(path.name for path in empty.iterdir()) == ["sweep.json", "sweep.txt", "sweep.yaml"]
+    assert sorted(path.name for path in empty.iterdir()) == [
+        "sweep.json",
+        "sweep.txt",
+        "sweep.yaml",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +159,15 @@ def test_a_sweep_leaves_no_picture(cli, sweep, empty):
             ["sweep.yaml", "--plot", "a.png"],
             "--plot: study 'sweep' has nothing to draw; pictures need the output 'c3'",
         ),
-        (["sweep.yaml", "--out", "sweep.yaml"], "sweep.yaml: --out: is not a folder; allowed: a folder"),
+        (
+            ["sweep.yaml", "--out", "sweep.yaml"],
+            "sweep.yaml: --out: is not a folder; allowed: a folder",
+        ),
         (["sweep.yaml", "--out", "sweep.yaml/x"], "cannot write"),
-        (["sweep.yaml", "--node", "techaing-4"], "unknown node 'techaing-4'; did you mean 'teaching-4'?"),
+        (
+            ["sweep.yaml", "--node", "techaing-4"],
+            "unknown node 'techaing-4'; did you mean 'teaching-4'?",
+        ),
         (["conclc"], "unknown study 'conclc'; did you mean 'conccl'?"),
         (["conccl", "--plot", "a.jpg"], "a.jpg: unknown suffix '.jpg'; allowed: .png, .svg, .pdf"),
     ],

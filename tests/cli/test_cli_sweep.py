@@ -1,4 +1,6 @@
-"""``c3sim sweep`` as a user meets it: what it prints, where results go, and what wrong input is told."""
+"""``c3sim sweep`` as a user meets it: what it prints, where results go, and what wrong input is
+told.
+"""
 
 import json
 from pathlib import Path
@@ -28,7 +30,9 @@ def test_a_table_and_a_folder(cli, study, empty):
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0].rstrip() == "engines on teaching-4"
-    assert any(line.startswith("fraction_of_ideal") and "dma engines count" in line for line in lines)
+    assert any(
+        line.startswith("fraction_of_ideal") and "dma engines count" in line for line in lines
+    )
     assert lines[-1].rstrip() == "results: sweep-engines/results.parquet"
     assert pq.read_table("sweep-engines/results.parquet").num_rows == 4
     assert files(empty) == ["study.yaml", "sweep-engines"]
@@ -44,15 +48,21 @@ def test_json(cli, study):
     found = json.loads(cli("sweep", study, "--out", "o", "--json").stdout)
     assert found["points"] == 4 and found["failed"] == 0 and found["results"] == "o/results.parquet"
     assert [(row["gpu.dma_engines.count"], row["strategy"]) for row in found["rows"]] == [
-        (1.0, "base"), (1.0, "conccl"), (2.0, "base"), (2.0, "conccl"),
-    ]  # fmt: skip
+        (1.0, "base"),
+        (1.0, "conccl"),
+        (2.0, "base"),
+        (2.0, "conccl"),
+    ]
 
 
 def test_failed_points_are_counted_and_the_first_is_shown(cli, study):
     text = STUDY.replace("hw.sdma.engines: [1, 2]", "task.gather.channels: [2, 4000]")
     Path(study).write_text(text, encoding="utf-8")
     result = cli("sweep", study)
-    assert result.exit_code == 0 and "2 failed; the first, base, gather channels 4000: " in result.stdout
+    assert (
+        result.exit_code == 0
+        and "2 failed; the first, base, gather channels 4000: " in result.stdout
+    )
 
 
 def test_nothing_but_failures_is_a_failure(cli, study):
@@ -90,15 +100,25 @@ def test_another_study_in_the_same_folder(cli, study):
 def test_an_out_that_is_a_file(cli, study):
     result = cli("sweep", study, "--out", study)
     assert (result.exit_code, result.stderr) == (
-        2, "study.yaml: --out: is not a folder; allowed: a folder, or a path where one can be made\n",
-    )  # fmt: skip
+        2,
+        "study.yaml: --out: is not a folder; allowed: a folder, or a path where one can be made\n",
+    )
 
 
 def test_outputs_of_a_whole_study_are_no_columns(cli, study):
-    """A table of ``c3sim study`` and a sweep differ only in what is asked for: c3 is a table of means."""
+    """A table of ``c3sim study`` and a sweep differ only in what is asked for: c3 is a table of
+    means.
+    """
     Path(study).write_text(STUDY + "outputs: [speedup, c3]\n", encoding="utf-8")
     row = json.loads(cli("sweep", study, "--json").stdout)["rows"][0]
-    assert set(row) == {"point", "gpu.dma_engines.count", "scenario", "strategy", "speedup", "error"}
+    assert set(row) == {
+        "point",
+        "gpu.dma_engines.count",
+        "scenario",
+        "strategy",
+        "speedup",
+        "error",
+    }
 
 
 def test_a_study_of_nothing_else_cannot_be_swept(cli, empty):
@@ -127,7 +147,9 @@ def test_errors_of_points_show_no_class(cli, study):
 
 def test_the_folder_of_a_sensitivity_study_is_drawn_as_a_tornado(cli, empty):
     assert (
-        cli("sensitivity", "gemm-beside-all-gather", "--samples", "2", "--top", "0", "--out", "s").exit_code
+        cli(
+            "sensitivity", "gemm-beside-all-gather", "--samples", "2", "--top", "0", "--out", "s"
+        ).exit_code
         == 0
     )
     Path("s/tornado.png").unlink()

@@ -1,4 +1,5 @@
-"""Every test of the fluid layer runs twice: with the pure progress of flows, and with the compiled one.
+"""Every test of the fluid layer runs twice: with the pure progress of flows, and with the compiled
+one.
 
 Where numba is not installed the loops of the compiled one run as they stand: slower, the same steps.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import fluid_bench
 import pytest
 
-from c3sim.engine.compiled import CompiledProgress
+from c3sim.engine.compiled.progress import CompiledProgress
 from c3sim.engine.progress import Progress
 
 

@@ -10,11 +10,13 @@ import simpy
 from fluid_bench import Bench, Log
 
 from c3sim.engine.clock import Clock
-from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.flow import Flow
+from c3sim.engine.fluid import Fluid
 
 pytestmark = pytest.mark.usefixtures("progress")
 
-# Order ------------------------------------------------------------------------------------------------------
+# Order --------------------------------------------------------------------------------------------
+# ----------
 
 
 def test_end_and_event_take_turns() -> None:
@@ -24,7 +26,13 @@ def test_end_and_event_take_turns() -> None:
     bench.start("fast", 1.0, cap=1.0)
     for time in (2.0, 0.5, 4.0):
         bench.at(time, lambda: bench.ends.append((bench.env.now, "event")))
-    assert bench.run() == [(0.5, "event"), (1.0, "fast"), (2.0, "event"), (3.0, "slow"), (4.0, "event")]
+    assert bench.run() == [
+        (0.5, "event"),
+        (1.0, "fast"),
+        (2.0, "event"),
+        (3.0, "slow"),
+        (4.0, "event"),
+    ]
 
 
 @pytest.mark.parametrize("event_first", [True, False])
@@ -65,7 +73,9 @@ def test_a_flow_stopped_when_it_is_due_does_not_end() -> None:
 
 
 def test_what_an_end_causes_at_its_instant_comes_before_the_solve() -> None:
-    """a's end stops c, starts b, and has an event start d: b and d are solved together, and c has gone."""
+    """a's end stops c, starts b, and has an event start d: b and d are solved together, and c has
+    gone.
+    """
     log = Log()
     bench = Bench([log], link=2.0)
     c = bench.start("c", 9.0, "link")
@@ -78,8 +88,10 @@ def test_what_an_end_causes_at_its_instant_comes_before_the_solve() -> None:
     bench.fluid.start(Flow("a", 1.0, amounts=[("link", 1.0)]), next_two)
     assert bench.run() == [(2.0, "b"), (2.0, "d")]
     assert [(time, rates) for time, rates in log.solves] == [
-        (0.0, {"c": 1.0, "a": 1.0}), (1.0, {"b": 1.0, "d": 1.0}), (2.0, {}),
-    ]  # fmt: skip
+        (0.0, {"c": 1.0, "a": 1.0}),
+        (1.0, {"b": 1.0, "d": 1.0}),
+        (2.0, {}),
+    ]
 
 
 def test_flows_without_work_end_one_after_another_at_one_instant() -> None:
@@ -116,7 +128,9 @@ def test_a_process_waits_for_a_flow_and_a_timeout() -> None:
 
 
 def test_what_a_solve_schedules_comes_in_its_turn() -> None:
-    """A clock that is 1 at first and asks to come back in 2 s, when it is 1/2 for good: of a's 3, 1 is left then, 2 s."""
+    """A clock that is 1 at first and asks to come back in 2 s, when it is 1/2 for good: of a's 3, 1
+    is left then, 2 s.
+    """
     bench = Bench()
     again = [2.0]
 
@@ -131,7 +145,8 @@ def test_what_a_solve_schedules_comes_in_its_turn() -> None:
     assert bench.run() == [(4.0, "a")]
 
 
-# As in SimPy ------------------------------------------------------------------------------------------------
+# As in SimPy
+# ------------------------------------------------------------------------------------------------
 
 
 def test_run_until_a_time_stops_before_its_ends_and_goes_on() -> None:
@@ -223,7 +238,9 @@ def test_one_fluid_layer_to_a_clock() -> None:
 
 
 def test_no_event_is_spent_on_a_prediction_that_moved() -> None:
-    """Ten flows, each of which slows those before it: 10 timeouts, 10 ends, and a last solve with nobody left."""
+    """Ten flows, each of which slows those before it: 10 timeouts, 10 ends, and a last solve with
+    nobody left.
+    """
     bench = Bench(link=1.0)
     for number in range(10):
         bench.at(number / 100, lambda number=number: bench.start(str(number), 1.0 + number, "link"))

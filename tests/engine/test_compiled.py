@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from stories import Act, scripts, story
 
-from c3sim import simulation
 from c3sim.api import prepare
 from c3sim.engine.clock import Clock
-from c3sim.engine.compiled import CompiledProgress
-from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.compiled.progress import CompiledProgress
+from c3sim.engine.flow import Flow
+from c3sim.engine.fluid import Fluid
 from c3sim.engine.progress import Progress
 from c3sim.errors import InputError
+from c3sim.simulation import simulate as simulation
 
 REL = 1e-12
 
@@ -34,9 +35,10 @@ def test_compiled_and_pure_tell_the_same_story(script: tuple[list[Act], list[flo
 
 
 def test_table_grows_while_flows_run() -> None:
-    """200 flows and 80 capacities where 64 have room, one flow that uses six where four fit: n flows share a link
-    of 1, works 1 to n. In turn i (from 1) n + 1 - i flows share, and the next ends after another n + 1 - i: the last
-    ends when all work is done."""
+    """200 flows and 80 capacities where 64 have room, one flow that uses six where four fit: n
+    flows share a link of 1, works 1 to n. In turn i (from 1) n + 1 - i flows share, and the next
+    ends after another n + 1 - i: the last ends when all work is done.
+    """
     env = Clock()
     fluid = Fluid(env, (), CompiledProgress())
     names = [f"wide{index}" for index in range(80)]
@@ -65,7 +67,9 @@ def test_rows_of_flows_that_have_gone_are_used_again() -> None:
 
     def begin(left: int) -> None:
         if left:
-            fluid.start(Flow(str(left), 1.0, amounts=[("link", 1.0)]), lambda _flow: begin(left - 1))
+            fluid.start(
+                Flow(str(left), 1.0, amounts=[("link", 1.0)]), lambda _flow: begin(left - 1)
+            )
 
     begin(1000)
     env.run()

@@ -7,11 +7,12 @@ from fluid_bench import Bench, Log
 from hypothesis import given
 from hypothesis import strategies as st
 
-from c3sim.engine.fluid import Flow
+from c3sim.engine.flow import Flow
 
 pytestmark = pytest.mark.usefixtures("progress")
 
-# Progress ---------------------------------------------------------------------------------------------------
+# Progress -----------------------------------------------------------------------------------------
+# ----------
 
 
 def test_work_over_rate() -> None:
@@ -29,7 +30,8 @@ def test_what_one_leaves_the_other_gets() -> None:
 
 
 def test_newcomer_slows_who_is_there() -> None:
-    # a does 4 in the first second, then 2 per second: 4 left take 2 s, t = 3. b has done 4 of 6 by then; 0.5
+    # a does 4 in the first second, then 2 per second: 4 left take 2 s, t = 3. b has done 4 of 6 by
+    # then; 0.5
     # s more.
     bench = Bench(link=4.0)
     bench.start("a", 8.0, "link")
@@ -50,7 +52,8 @@ def test_no_work_ends_at_once() -> None:
     assert bench.run() == [(1.0, "a")]
 
 
-# When it solves ---------------------------------------------------------------------------------------------
+# When it solves
+# ---------------------------------------------------------------------------------------------
 
 
 def test_once_per_instant_however_much_happens() -> None:
@@ -69,7 +72,9 @@ def test_once_per_instant_however_much_happens() -> None:
 
 
 def test_only_the_touched_component() -> None:
-    """a and b share the left link, c and d the right one: c's end concerns d alone, and its rate only."""
+    """a and b share the left link, c and d the right one: c's end concerns d alone, and its rate
+    only.
+    """
     log = Log()
     bench = Bench([log], left=2.0, right=2.0)
     bench.start("a", 9.0, "left")
@@ -77,10 +82,14 @@ def test_only_the_touched_component() -> None:
     bench.start("c", 1.0, "right")
     bench.start("d", 4.0, "right")
     assert bench.run() == [(1.0, "c"), (2.5, "d"), (9.0, "a"), (9.0, "b")]
-    # d: 1 s at 1, then 3 left at 2. When c ends, d alone is solved; d's end leaves nobody to solve for.
+    # d: 1 s at 1, then 3 left at 2. When c ends, d alone is solved; d's end leaves nobody to solve
+    # for.
     assert [(time, sorted(rates)) for time, rates in log.solves] == [
-        (0.0, ["a", "b", "c", "d"]), (1.0, ["d"]), (2.5, []), (9.0, []),
-    ]  # fmt: skip
+        (0.0, ["a", "b", "c", "d"]),
+        (1.0, ["d"]),
+        (2.5, []),
+        (9.0, []),
+    ]
 
 
 def test_component_reaches_through_shared_flows_and_domains() -> None:
@@ -97,7 +106,8 @@ def test_component_reaches_through_shared_flows_and_domains() -> None:
     assert sorted(log.solves[1][1]) == ["a", "b", "c", "d"]
 
 
-# Cancelling -------------------------------------------------------------------------------------------------
+# Cancelling
+# -------------------------------------------------------------------------------------------------
 
 
 def test_stop_returns_what_remains_and_frees_what_it_used() -> None:
@@ -128,8 +138,9 @@ def test_progress_between_events() -> None:
 
 
 def test_shorten() -> None:
-    """Ten rounds at one per second; after 2.5 s somebody waits, and only the round in progress is to be
-    finished."""
+    """Ten rounds at one per second; after 2.5 s somebody waits, and only the round in progress is
+    to be finished.
+    """
     bench = Bench()
     a = bench.start("a", 10.0, cap=1.0)
     bench.at(2.5, lambda: bench.fluid.shorten(a, 3.0))
@@ -151,13 +162,16 @@ def test_lengthen_puts_the_end_off() -> None:
     assert bench.run() == [(5.0, "a")]
 
 
-# Exactness --------------------------------------------------------------------------------------------------
+# Exactness
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
 def test_equal_flows_end_at_one_instant_on_any_scale(scale: float) -> None:
-    """Thirds have no exact binary form; three flows that should end together do, at one solve, whatever the
-    scale of work and so of time. An absolute epsilon would fail at one end of the range or the other."""
+    """Thirds have no exact binary form; three flows that should end together do, at one solve,
+    whatever the scale of work and so of time. An absolute epsilon would fail at one end of the
+    range or the other.
+    """
     log = Log()
     bench = Bench([log], link=1.0)
     for name in "abc":
@@ -170,8 +184,9 @@ def test_equal_flows_end_at_one_instant_on_any_scale(scale: float) -> None:
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 def test_ends_that_only_rounding_tells_apart_are_one_instant(scale: float) -> None:
-    """0.3 at 0.1 per second is 2.9999999999999996 s in floating point, 3 at 1 per second is 3 s: both end
-    together."""
+    """0.3 at 0.1 per second is 2.9999999999999996 s in floating point, 3 at 1 per second is 3 s:
+    both end together.
+    """
     assert 0.3 / 0.1 != 3.0
     bench = Bench()
     bench.start("a", 0.3 * scale, cap=0.1)
@@ -191,9 +206,12 @@ def test_unequal_flows_do_not_end_together_on_any_scale(scale: float) -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.01, 10)), min_size=1, max_size=8))
-def test_every_flow_ends_and_the_link_was_never_idle_in_vain(flows: list[tuple[float, float]]) -> None:
-    """Work conservation on one link of 1: all work is done, and the last end is the end of the last busy
-    period."""
+def test_every_flow_ends_and_the_link_was_never_idle_in_vain(
+    flows: list[tuple[float, float]],
+) -> None:
+    """Work conservation on one link of 1: all work is done, and the last end is the end of the last
+    busy period.
+    """
     bench = Bench(link=1.0)
     for i, (start, work) in enumerate(flows):
         bench.at(start, lambda i=i, work=work: bench.start(str(i), work, "link"))
@@ -206,8 +224,9 @@ def test_every_flow_ends_and_the_link_was_never_idle_in_vain(flows: list[tuple[f
 
 
 def test_a_tiny_end_late_in_a_long_run_still_ends() -> None:
-    """At t = 1e6 s, 1e-12 s is less than the clock can resolve: the flow whose end woke the clock is complete
-    by definition, else the same instant would be scheduled forever."""
+    """At t = 1e6 s, 1e-12 s is less than the clock can resolve: the flow whose end woke the clock
+    is complete by definition, else the same instant would be scheduled forever.
+    """
     bench = Bench()
     bench.at(1e6, lambda: bench.start("a", 1e-12, cap=1.0))
     bench.at(1e6, lambda: bench.start("b", 1.0, cap=1.0))

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from fluid_bench import Bench, Log
 
-from c3sim.engine.fluid import Flow
+from c3sim.engine.flow import Flow
 
 pytestmark = pytest.mark.usefixtures("progress")
 
-# Zero rates, domains, capacity rules ------------------------------------------------------------------------
+# Zero rates, domains, capacity rules
+# ------------------------------------------------------------------------
 
 
 def test_zero_rate_waits_without_an_event() -> None:
@@ -25,8 +26,9 @@ def test_zero_rate_waits_without_an_event() -> None:
 
 
 def test_zero_rate_resumes_when_its_state_changes() -> None:
-    """Cap = other members of the domain: a stands still until b comes at t = 1, for 2 s. a does 2, and stands
-    again."""
+    """Cap = other members of the domain: a stands still until b comes at t = 1, for 2 s. a does 2,
+    and stands again.
+    """
     bench = Bench()
     bench.fluid.domain("company", lambda flows: len(flows) - 1)
     a = bench.start("a", 3.0, domain="company", cap=float)
@@ -37,9 +39,10 @@ def test_zero_rate_resumes_when_its_state_changes() -> None:
 
 
 def test_domain_state_is_a_function_of_its_members() -> None:
-    """A clock that slows with the load its users declare: 1 / (declared load). a alone: rate 1 for 1 s. With
-    b, loads add to 4: both run at 1/4. b's 0.5 take 2 s, in which a does 0.5 too; a's last 0.5 run at 1: t =
-    3.5."""
+    """A clock that slows with the load its users declare: 1 / (declared load). a alone: rate 1 for
+    1 s. With b, loads add to 4: both run at 1/4. b's 0.5 take 2 s, in which a does 0.5 too; a's
+    last 0.5 run at 1: t = 3.5.
+    """
     log = Log()
     bench = Bench([log])
     bench.fluid.domain("clock", lambda flows: 1.0 / max(1.0, sum(flow.tags for flow in flows)))
@@ -50,8 +53,9 @@ def test_domain_state_is_a_function_of_its_members() -> None:
 
 
 def test_capacity_rule_sees_who_uses_it_and_not_how_fast() -> None:
-    """A memory that gives 4 to readers and loses 1 where a writer is among its users, even one whose own rate
-    is 0."""
+    """A memory that gives 4 to readers and loses 1 where a writer is among its users, even one
+    whose own rate is 0.
+    """
     seen = []
 
     def rule(value: float, users: list[Flow]) -> float:
@@ -62,14 +66,17 @@ def test_capacity_rule_sees_who_uses_it_and_not_how_fast() -> None:
     bench.fluid.capacity("memory", 4.0, rule)
     bench.start("reader", 10.0, "memory", tags="read")
     writer = []
-    bench.at(1.0, lambda: writer.append(bench.start("writer", 1.0, "memory", tags="write", cap=0.0)))
+    bench.at(
+        1.0, lambda: writer.append(bench.start("writer", 1.0, "memory", tags="write", cap=0.0))
+    )
     bench.at(2.0, lambda: bench.fluid.stop(writer[0]))
     # 4 in the first second, 3 in the second; 3 left at 4 take 0.75 s
     assert bench.run() == [(2.75, "reader")]
     assert seen == [["reader"], ["reader", "writer"], ["reader"]]
 
 
-# Observers --------------------------------------------------------------------------------------------------
+# Observers
+# --------------------------------------------------------------------------------------------------
 
 
 def _busy_run(*observers: Any) -> list[tuple[float, str]]:
@@ -78,7 +85,9 @@ def _busy_run(*observers: Any) -> list[tuple[float, str]]:
     for i in range(12):
         capacities = [("left",), ("right",), ("left", "right")][i % 3]
         more = {"domain": "crowd", "cap": lambda crowd: 2 / crowd} if i % 2 else {}
-        bench.at(i / 7, lambda i=i, c=capacities, more=more: bench.start(str(i), 1 + i / 3, *c, **more))
+        bench.at(
+            i / 7, lambda i=i, c=capacities, more=more: bench.start(str(i), 1 + i / 3, *c, **more)
+        )
     return bench.run()
 
 
@@ -99,8 +108,9 @@ def test_observers_cannot_alter_results() -> None:
 
 
 def test_observers_hear_of_every_end_before_what_follows() -> None:
-    """At the instant of an end the observer still sees the flow, complete, and the successor has not
-    started."""
+    """At the instant of an end the observer still sees the flow, complete, and the successor has
+    not started.
+    """
     said: list[str] = []
 
     class Listener(Log):

@@ -1,4 +1,6 @@
-"""Compiled loops leave flows alone that stop rising below the level where something changed: nothing else may come of it."""
+"""Compiled loops leave flows alone that stop rising below the level where something changed:
+nothing else may come of it.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,20 @@ from hypothesis import given, settings
 from stories import Act, long_story, scripts, story
 
 from c3sim.engine.clock import Clock
-from c3sim.engine.compiled import CompiledProgress
-from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.compiled.progress import CompiledProgress
+from c3sim.engine.compiled.table import SETTLED
+from c3sim.engine.flow import Flow
+from c3sim.engine.fluid import Fluid
 from c3sim.engine.progress import Progress
-from c3sim.engine.table import SETTLED
 
 REL = 1e-12
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(scripts())
-def test_who_is_left_alone_ends_as_if_all_were_solved(script: tuple[list[Act], list[float]]) -> None:
+def test_who_is_left_alone_ends_as_if_all_were_solved(
+    script: tuple[list[Act], list[float]],
+) -> None:
     pure, _ = story(*script, Progress(), plain=True)
     compiled, _ = story(*script, CompiledProgress(), plain=True)
     assert compiled == pytest.approx(pure, rel=REL, abs=0.0)
@@ -27,19 +32,25 @@ def test_who_is_left_alone_ends_as_if_all_were_solved(script: tuple[list[Act], l
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_long_story_in_one_connected_set(seed: int) -> None:
-    """40 flows at once on 2 to 4 of 12 capacities, with weights and amounts over six decades, 500 ends: each starts another
-    or two, at once or later, and some stop. Rounding does not add up from solve to solve."""
+    """40 flows at once on 2 to 4 of 12 capacities, with weights and amounts over six decades, 500
+    ends: each starts another or two, at once or later, and some stop. Rounding does not add up from
+    solve to solve.
+    """
     stories = [long_story(Random(seed), progress) for progress in (Progress(), CompiledProgress())]
     (pure, compiled) = stories
     assert [name for _, name in compiled] == [name for _, name in pure]
     assert len(pure) == 500
-    assert [time for time, _ in compiled] == pytest.approx([time for time, _ in pure], rel=1e-11, abs=0.0)
+    assert [time for time, _ in compiled] == pytest.approx(
+        [time for time, _ in pure], rel=1e-11, abs=0.0
+    )
 
 
 def test_flows_below_what_changed_are_left_alone() -> None:
-    """a and b have 1/2 each of a narrow link of 1; b, c and d share one of 10, of which c and d get 4.75 each. c ends at
-    2 s. a and b stopped rising at level 1/2, below 4.75, and so does whoever comes with a weight of 1: only d is solved,
-    at 9.5, and so ends at 2 + 19 / 9.5 = 4 s. A second flow on the narrow link is another matter: all get 1/3 there."""
+    """a and b have 1/2 each of a narrow link of 1; b, c and d share one of 10, of which c and d get
+    4.75 each. c ends at 2 s. a and b stopped rising at level 1/2, below 4.75, and so does whoever
+    comes with a weight of 1: only d is solved, at 9.5, and so ends at 2 + 19 / 9.5 = 4 s. A second
+    flow on the narrow link is another matter: all get 1/3 there.
+    """
     clock, progress = Clock(), CompiledProgress()
     fluid = Fluid(clock, (), progress)
     fluid.capacity("narrow", 1.0)
@@ -47,9 +58,13 @@ def test_flows_below_what_changed_are_left_alone() -> None:
     flows = {
         name: Flow(name, work, amounts=[(way, 1.0) for way in ways.split()])
         for name, work, ways in (
-            ("a", 99.0, "narrow"), ("b", 99.0, "narrow wide"), ("c", 9.5, "wide"), ("d", 28.5, "wide"), ("e", 9.0, "narrow"),
+            ("a", 99.0, "narrow"),
+            ("b", 99.0, "narrow wide"),
+            ("c", 9.5, "wide"),
+            ("d", 28.5, "wide"),
+            ("e", 9.0, "narrow"),
         )
-    }  # fmt: skip
+    }
     ends: list[tuple[float, str]] = []
     for name in "abcd":
         fluid.start(flows[name], lambda flow: ends.append((clock.now, flow.name)))

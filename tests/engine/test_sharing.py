@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from c3sim.engine import sharing_oracle
+from c3sim.engine import oracle as sharing_oracle
 from c3sim.engine.sharing import Demand, solve
 
 INF = math.inf
@@ -25,7 +25,8 @@ def flow(*capacities: int, weight: float = 1.0, cap: float = INF, amount: float 
     return Demand(weight, cap, tuple((c, amount) for c in capacities))
 
 
-# Cases solved by hand ------------------------------------------------------------------------------------------------
+# Cases solved by hand
+# ------------------------------------------------------------------------------------------------
 
 
 def test_nothing_runs() -> None:
@@ -56,8 +57,13 @@ def test_cap_above_the_fair_share_changes_nothing() -> None:
 
 
 def test_caps_are_met_in_order_of_level_not_of_rate() -> None:
-    # A: weight 4, cap 4, meets it at level 1. B: weight 1, cap 2, at level 2. C has the rest: 12 - 4 - 2 = 6.
-    assert solve([12.0], [flow(0, weight=4.0, cap=4.0), flow(0, cap=2.0), flow(0)]) == [4.0, 2.0, 6.0]
+    # A: weight 4, cap 4, meets it at level 1. B: weight 1, cap 2, at level 2. C has the rest: 12 -
+    # 4 - 2 = 6.
+    assert solve([12.0], [flow(0, weight=4.0, cap=4.0), flow(0, cap=2.0), flow(0)]) == [
+        4.0,
+        2.0,
+        6.0,
+    ]
 
 
 def test_cap_is_returned_to_the_last_bit() -> None:
@@ -75,8 +81,10 @@ def test_amount_is_drawn_per_unit_of_rate() -> None:
 
 
 def test_coupled_demand_is_as_fast_as_its_narrowest_capacity() -> None:
-    # A copy draws 1 on a link of 5 and 2 (a read, a write) on a memory of 12: min(5 / 1, 12 / 2) = 5.
-    # With a kernel of weight 3 beside it on the memory: 2 * level + 3 * level = 12, level = 2.4, the link is not full.
+    # A copy draws 1 on a link of 5 and 2 (a read, a write) on a memory of 12: min(5 / 1, 12 / 2) =
+    # 5.
+    # With a kernel of weight 3 beside it on the memory: 2 * level + 3 * level = 12, level = 2.4,
+    # the link is not full.
     copy = Demand(1.0, INF, ((0, 1.0), (1, 2.0)))
     assert solve([5.0, 12.0], [copy]) == [5.0]
     assert solve([5.0, 12.0], [copy, flow(1, weight=3.0)]) == pytest.approx([2.4, 7.2], rel=REL)
@@ -101,8 +109,10 @@ def test_infinite_capacity_limits_nobody() -> None:
 
 
 def test_parking_lot() -> None:
-    # The long flow crosses links 0, 1, 2 of 1, 2, 3; a short one sits on each. Level 0.5: link 0 is full, so the long
-    # flow and its first neighbour have 0.5. What remains of the others goes to their short flow: 1.5 and 2.5.
+    # The long flow crosses links 0, 1, 2 of 1, 2, 3; a short one sits on each. Level 0.5: link 0 is
+    # full, so the long
+    # flow and its first neighbour have 0.5. What remains of the others goes to their short flow:
+    # 1.5 and 2.5.
     demands = [flow(0, 1, 2), flow(0), flow(1), flow(2)]
     assert solve([1.0, 2.0, 3.0], demands) == pytest.approx([0.5, 0.5, 1.5, 2.5], rel=REL)
 
@@ -110,14 +120,17 @@ def test_parking_lot() -> None:
 def test_lesson_a_bystander_can_speed_somebody_up() -> None:
     """'An added bystander never speeds anybody up' is tempting and false."""
     a, b, c = flow(0, 1), flow(0), flow(1)
-    # Links of 1 and 0.6, A on both, B on the first. Link 0 is full at level 0.5; A's 0.5 leaves link 1 room.
+    # Links of 1 and 0.6, A on both, B on the first. Link 0 is full at level 0.5; A's 0.5 leaves
+    # link 1 room.
     assert solve([1.0, 0.6], [a, b]) == [0.5, 0.5]
-    # Add C on the second. Link 1 is full at level 0.3: A = C = 0.3. B takes what A no longer does: 1 - 0.3 = 0.7.
+    # Add C on the second. Link 1 is full at level 0.3: A = C = 0.3. B takes what A no longer does:
+    # 1 - 0.3 = 0.7.
     assert solve([1.0, 0.6], [a, b, c]) == pytest.approx([0.3, 0.7, 0.3], rel=REL)
 
 
 def test_a_light_flow_keeps_its_digits_beside_heavy_ones() -> None:
-    # Weights 1e15 apart. The heavy flow stops at its cap of 0.5 and leaves 0.5. A running sum of the weights would
+    # Weights 1e15 apart. The heavy flow stops at its cap of 0.5 and leaves 0.5. A running sum of
+    # the weights would
     # have lost the light one (1e15 + 0.3 - 1e15 = 0.25) and given it 0.6.
     assert solve([1.0], [flow(0, weight=1e15, cap=0.5), flow(0, weight=0.3)]) == [0.5, 0.5]
 
@@ -150,13 +163,18 @@ def test_oracle_names_the_unlimited_flow() -> None:
         sharing_oracle.solve([1.0], [flow(0), flow()], float)
 
 
-# Random systems ------------------------------------------------------------------------------------------------------
+# Random systems -----------------------------------------------------------------------------------
+# -------------------
 
 
 @st.composite
 def systems(draw: st.DrawFn, spread: float = 16.0) -> System:
-    """Up to 6 capacities and 12 flows; weights, amounts, sizes and caps within a factor *spread* of one, or zero."""
-    positive = st.floats(1 / spread, spread) | st.sampled_from([0.5, 1.0, 2.0])  # the latter make ties likely
+    """Up to 6 capacities and 12 flows; weights, amounts, sizes and caps within a factor *spread* of
+    one, or zero.
+    """
+    positive = st.floats(1 / spread, spread) | st.sampled_from(
+        [0.5, 1.0, 2.0]
+    )  # the latter make ties likely
     sizes = draw(st.lists(positive | st.just(0.0), min_size=1, max_size=6))
     uses = st.dictionaries(st.integers(0, len(sizes) - 1), positive, max_size=3)
     demands = []
@@ -178,7 +196,9 @@ def exceeded(system: System, rates: Sequence[float | Fraction], rel: float) -> l
         for c, size in enumerate(capacities)
         if drawn[c] > Fraction(size) * (1 + Fraction(rel))
     ]
-    problems += [f"cap of {i}" for i, demand in enumerate(demands) if not 0 <= rates[i] <= demand.cap]
+    problems += [
+        f"cap of {i}" for i, demand in enumerate(demands) if not 0 <= rates[i] <= demand.cap
+    ]
     return problems
 
 
@@ -192,11 +212,16 @@ def draws(system: System, rates: Sequence[float | Fraction]) -> list[Fraction]:
 
 
 def without_bottleneck(system: System, rates: Sequence[float | Fraction], rel: float) -> list[int]:
-    """The flows that could go faster: below their cap, and no exhausted capacity where nobody's level is higher."""
+    """The flows that could go faster: below their cap, and no exhausted capacity where nobody's
+    level is higher.
+    """
     capacities, demands = system
     slack = 1 - Fraction(rel)
     drawn = draws(system, rates)
-    level = [Fraction(rate) / Fraction(demand.weight) for rate, demand in zip(rates, demands, strict=True)]
+    level = [
+        Fraction(rate) / Fraction(demand.weight)
+        for rate, demand in zip(rates, demands, strict=True)
+    ]
     highest = [
         max((level[i] for i, d in enumerate(demands) if c in dict(d.uses)), default=0)
         for c in range(len(drawn))
@@ -251,7 +276,10 @@ def test_every_flow_is_capped_or_has_a_bottleneck(system: System) -> None:
 def test_splitting_a_flow_changes_nothing(system: System, parts: int, random: Random) -> None:
     capacities, demands = system
     chosen = random.randrange(len(demands)) if demands else 0
-    split = [Demand(d.weight / parts, d.cap / parts, d.uses) for d in demands[chosen : chosen + 1] * parts]
+    split = [
+        Demand(d.weight / parts, d.cap / parts, d.uses)
+        for d in demands[chosen : chosen + 1] * parts
+    ]
     rates = solve(capacities, demands[:chosen] + split + demands[chosen + 1 :])
     joined = (
         rates[:chosen]
@@ -266,7 +294,9 @@ def test_splitting_a_flow_changes_nothing(system: System, parts: int, random: Ra
 @given(system=systems())
 def test_rates_scale_with_the_capacities(factor: float, system: System) -> None:
     capacities, demands = system
-    scaled = solve([size * factor for size in capacities], [d._replace(cap=d.cap * factor) for d in demands])
+    scaled = solve(
+        [size * factor for size in capacities], [d._replace(cap=d.cap * factor) for d in demands]
+    )
     expected = [rate * factor for rate in solve(capacities, demands)]
     if (
         math.frexp(factor)[0] == 0.5
@@ -292,7 +322,8 @@ def test_declaration_order_changes_nothing(system: System, random: Random) -> No
     places = random.sample(range(len(capacities)), len(capacities))
     at = {old: new for new, old in enumerate(places)}
     shuffled = [
-        demands[i]._replace(uses=tuple((at[c], a) for c, a in reversed(demands[i].uses))) for i in flows
+        demands[i]._replace(uses=tuple((at[c], a) for c, a in reversed(demands[i].uses)))
+        for i in flows
     ]
     rates = solve(capacities, demands)
     assert solve([capacities[c] for c in places], shuffled) == pytest.approx(

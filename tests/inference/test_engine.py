@@ -8,7 +8,7 @@ import pytest
 from c3sim.errors import InputError
 from c3sim.inference.engine import serve
 from c3sim.inference.requests import measures, requests_of
-from c3sim.loading import load_hardware, load_model
+from c3sim.input.loading import load_hardware, load_model
 from c3sim.specs.serving import Serving
 
 COPY = 0.001  # s per copy
@@ -17,7 +17,9 @@ DECODE, PROMPT = 0.01, 0.0001  # s per step, and per token of a prompt in it
 
 @dataclass
 class Steps:
-    """A step takes 10 ms and 0.1 ms per prompt token; *slower*: factors beside a fetch. 32 layers share it equally."""
+    """A step takes 10 ms and 0.1 ms per prompt token; *slower*: factors beside a fetch. 32 layers
+    share it equally.
+    """
 
     slower: tuple[float, float] = (1.0, 1.0)
     batches: list = field(default_factory=list)
@@ -38,13 +40,23 @@ class Steps:
 def fetch(busy=0.0):
     """1 ms per copy; the thread that submits is busy for *busy* of that."""
     return SimpleNamespace(
-        alone=lambda copies: COPY * copies, host_time=lambda copies: busy * COPY * copies, prelaunched=False
+        alone=lambda copies: COPY * copies,
+        host_time=lambda copies: busy * COPY * copies,
+        prelaunched=False,
     )
 
 
 def serving(**changes):
-    """Prompts of 100 tokens, 80 of them (5 blocks) fetched: 5 copies of all layers, 5 ms; 20 to run: a step of 12 ms."""
-    plain = {"prompt_tokens": 100, "hit_rate": 0.8, "output_tokens": 3, "requests": 1, "layout": "contiguous"}
+    """Prompts of 100 tokens, 80 of them (5 blocks) fetched: 5 copies of all layers, 5 ms; 20 to
+    run: a step of 12 ms.
+    """
+    plain = {
+        "prompt_tokens": 100,
+        "hit_rate": 0.8,
+        "output_tokens": 3,
+        "requests": 1,
+        "layout": "contiguous",
+    }
     return Serving(**{**plain, **changes})
 
 
@@ -79,9 +91,11 @@ def test_fetches_follow_each_other_while_steps_go_on():
 
 
 def test_fetch_and_step_slow_each_other_while_they_meet():
-    """From 5 ms a step of 12 ms at half speed beside the second fetch, 5 ms at a fifth of its speed.
+    """From 5 ms a step of 12 ms at half speed beside the second fetch, 5 ms at a fifth of its
+    speed.
 
-    The step would need 24 ms beside it, the fetch 25: the step ends at 29 ms with 0.2 ms of fetch left.
+    The step would need 24 ms beside it, the fetch 25: the step ends at 29 ms with 0.2 ms of fetch
+    left.
     """
     first, second = serve(serving(requests=2), Steps(slower=(2.0, 5.0)), fetch())
     assert first.first == pytest.approx(0.029)
@@ -95,7 +109,9 @@ def test_blocking_loads_hold_everybody_up():
 
 
 def test_a_thread_that_submits_launches_no_step():
-    """Two submissions of 5 ms before anything runs; a thread of its own lets the first prompt begin after its fetch."""
+    """Two submissions of 5 ms before anything runs; a thread of its own lets the first prompt begin
+    after its fetch.
+    """
     worker = serve(serving(requests=2), Steps(), fetch(busy=1.0))
     own = serve(serving(requests=2, submitter="own"), Steps(), fetch(busy=1.0))
     assert worker[0].first == pytest.approx(0.010 + 0.014)
@@ -103,18 +119,26 @@ def test_a_thread_that_submits_launches_no_step():
 
 
 def test_layer_by_layer():
-    """160 copies in 160 ms, 5 ms per layer; layers of 12 / 32 ms wait for them: the last one ends behind the last copy."""
+    """160 copies in 160 ms, 5 ms per layer; layers of 12 / 32 ms wait for them: the last one ends
+    behind the last copy.
+    """
     slow = serve(serving(load="layerwise", layout="per_layer"), Steps(), fetch())
     assert slow[0].first == pytest.approx(0.160 + 0.012 / 32)
     quick = serve(
-        serving(load="layerwise", layout="per_layer", prompt_tokens=5000, hit_rate=0.005), Steps(), fetch()
+        serving(load="layerwise", layout="per_layer", prompt_tokens=5000, hit_rate=0.005),
+        Steps(),
+        fetch(),
     )
-    run = DECODE + PROMPT * 4984  # one block of 16 is fetched, 32 copies: layers wait for the first 1 ms only
+    run = (
+        DECODE + PROMPT * 4984
+    )  # one block of 16 is fetched, 32 copies: layers wait for the first 1 ms only
     assert quick[0].first == pytest.approx(0.001 + run)
 
 
 def test_equal_requests_are_not_the_same_request():
-    """Layer by layer, one prompt per step: the link moves 160 copies for each, so four end no earlier than 640 ms."""
+    """Layer by layer, one prompt per step: the link moves 160 copies for each, so four end no
+    earlier than 640 ms.
+    """
     found = serve(
         serving(load="layerwise", layout="per_layer", requests=4, batch_tokens=20, output_tokens=1),
         Steps(),
@@ -135,14 +159,20 @@ def test_long_prompts_go_in_chunks_behind_the_tokens_of_others():
     assert [batch.prompt for batch in steps.batches] == [8, 8, 4]
     assert [batch.heads for batch in steps.batches] == [0, 0, 1]
     assert [batch.context for batch in steps.batches] == [88, 96, 100]
-    assert steps.batches[0].pairs == sum(range(81, 89))  # token 81 sees 81 tokens, itself among them
+    assert steps.batches[0].pairs == sum(
+        range(81, 89)
+    )  # token 81 sees 81 tokens, itself among them
 
 
 def test_requests_that_generate_keep_their_history():
     """Three tokens: the prompt's step gives the first, with 101 and 102 tokens before the others."""
     steps = Steps()
     serve(serving(), steps, fetch())
-    assert [(batch.sequences, batch.history) for batch in steps.batches] == [(0, 0), (1, 101), (1, 102)]
+    assert [(batch.sequences, batch.history) for batch in steps.batches] == [
+        (0, 0),
+        (1, 101),
+        (1, 102),
+    ]
 
 
 def test_no_more_requests_than_are_allowed():
@@ -153,7 +183,9 @@ def test_no_more_requests_than_are_allowed():
 
 
 def test_memory_limits_who_is_admitted():
-    """40,000 of 1.29 million tokens each: 32 fit, and begin in one step of 10 million at most; then the other 8."""
+    """40,000 of 1.29 million tokens each: 32 fit, and begin in one step of 10 million at most; then
+    the other 8.
+    """
     steps = Steps()
     found = serve(
         serving(requests=40, prompt_tokens=39_997, hit_rate=0.0, batch_tokens=10**7), steps, fetch()
@@ -163,11 +195,16 @@ def test_memory_limits_who_is_admitted():
 
 
 def test_arrivals_follow_the_seed():
-    """Same seed, same times; the mean gap of many is one over the rate, within four standard errors."""
+    """Same seed, same times; the mean gap of many is one over the rate, within four standard
+    errors.
+    """
     base = Serving(requests=4000, arrivals_per_second=5)
     times = [request.arrival for request in requests_of(base)]
     assert times == [request.arrival for request in requests_of(base)] == sorted(times)
-    assert times[1:] != [request.arrival for request in requests_of(base.model_copy(update={"seed": 1}))][1:]
+    assert (
+        times[1:]
+        != [request.arrival for request in requests_of(base.model_copy(update={"seed": 1}))][1:]
+    )
     assert times[-1] / 3999 == pytest.approx(0.2, rel=4 / 3999**0.5)
 
 
@@ -178,5 +215,7 @@ def test_rare_requests_do_not_meet():
 
 
 def test_the_same_input_gives_the_same_times():
-    runs = [serve(serving(requests=20, arrivals_per_second=30), Steps(), fetch(0.3)) for _ in range(2)]
+    runs = [
+        serve(serving(requests=20, arrivals_per_second=30), Steps(), fetch(0.3)) for _ in range(2)
+    ]
     assert [r.first for r in runs[0]] == [r.first for r in runs[1]]

@@ -1,11 +1,13 @@
-"""Fetches alone: what a copy costs by each method, from the mechanisms, and laws between the methods."""
+"""Fetches alone: what a copy costs by each method, from the mechanisms, and laws between the
+methods.
+"""
 
 import pytest
 
 from c3sim.inference.fetch import HOSTS, METHODS, Fetch, workload_of
-from c3sim.library import names
-from c3sim.loading import load_hardware
-from c3sim.runs import run_once
+from c3sim.input.library import names
+from c3sim.input.loading import load_hardware
+from c3sim.simulation.runs import run_once
 
 SIZES = (4096, 65536, 2**21)
 
@@ -17,7 +19,9 @@ def node():
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_copy_of_a_batch_costs_decoding_the_read_of_the_host_and_its_bytes(node, size):
-    """One packet and one wait per copy; 50.8 GB/s of the engine is less than the host link. A packet written: 0.02 us."""
+    """One packet and one wait per copy; 50.8 GB/s of the engine is less than the host link. A
+    packet written: 0.02 us.
+    """
     engines = node.gpu.dma_engines
     expected = engines.packet_time + node.host.read_latency + size / engines.bandwidth
     assert Fetch(node, "batched_pl", size, 8).per_copy == pytest.approx(expected)
@@ -42,8 +46,12 @@ def test_the_reported_cost_in_a_batch_is_calibration(node):
 
 
 @pytest.mark.parametrize(("workgroups", "rate"), [(1, 25.9e9), (8, 36e9), (304, 36e9)])
-def test_a_gather_kernel_is_bound_by_its_compute_units_then_by_what_all_of_them_read(node, workgroups, rate):
-    """One CU copies 12.4 B per cycle of 2.1 GHz over a link, less the load on memory; all of them 36 GB/s."""
+def test_a_gather_kernel_is_bound_by_its_compute_units_then_by_what_all_of_them_read(
+    node, workgroups, rate
+):
+    """One CU copies 12.4 B per cycle of 2.1 GHz over a link, less the load on memory; all of them
+    36 GB/s.
+    """
     per_copy = Fetch(node, "gather", 65536, workgroups).per_copy
     assert 65536 / per_copy == pytest.approx(rate, rel=0.01)
 
@@ -79,7 +87,9 @@ def test_a_fetch_takes_the_same_on_one_gpu_and_on_all_that_share_a_model():
 
 
 def test_what_the_submitting_thread_is_busy_for(node):
-    """A call per copy; one launch; a batch with a packet per copy, one for the signal, one doorbell; done before."""
+    """A call per copy; one launch; a batch with a packet per copy, one for the signal, one
+    doorbell; done before.
+    """
     host = node.host
     assert Fetch(node, "per_block", 65536, 8).host_time(100) == pytest.approx(100 * host.copy_time)
     assert Fetch(node, "gather", 65536, 8).host_time(100) == host.launch_time

@@ -6,8 +6,8 @@ from c3sim.inference.fetch import Fetch, workload_of
 from c3sim.inference.grids import Grid, snap
 from c3sim.inference.layers import layer_tasks
 from c3sim.inference.steps import Batch, Steps, _factor
-from c3sim.loading import load_hardware, load_model
-from c3sim.runs import run_once
+from c3sim.input.loading import load_hardware, load_model
+from c3sim.simulation.runs import run_once
 
 PREFILL = Batch(prompt=2048, context=2048, pairs=2048 * 2049 / 2, heads=1)
 DECODE = Batch(sequences=64, history=64 * 4096, heads=64)
@@ -44,9 +44,13 @@ def test_snapping():
     assert [snap(value, 4.0) for value in (0, 1, 3, 16, 40)] == [0, 1, 4, 16, 64]
 
 
-@pytest.mark.parametrize(("batch", "bytes_read"), [(PREFILL, 2048 * 4096), (DECODE, 64 * 4096 * 4096)])
+@pytest.mark.parametrize(
+    ("batch", "bytes_read"), [(PREFILL, 2048 * 4096), (DECODE, 64 * 4096 * 4096)]
+)
 def test_a_layer_is_what_all_its_tasks_take_in_one_stream(steps, batch, bytes_read):
-    """Both numbers of tokens lie on the grid. Pairs take 4 FLOP x 32 heads x 128; each KV byte is read once."""
+    """Both numbers of tokens lie on the grid. Pairs take 4 FLOP x 32 heads x 128; each KV byte is
+    read once.
+    """
     pairs = batch.pairs or batch.history
     attention = steps._attention_task(float(bytes_read), pairs * 4 * 32 * 128)
     tasks = {**layer_tasks(steps.model, 1, batch.tokens), "attention": attention}
@@ -61,7 +65,9 @@ def test_a_step_is_its_layers_and_the_head(steps):
 
 
 def test_a_lone_token_reads_all_weights(steps):
-    """16 GB at 3.5 to 4.5 TB/s are 3.6 to 4.6 ms; four GEMMs and attention of 32 layers begin and end in 4 us each."""
+    """16 GB at 3.5 to 4.5 TB/s are 3.6 to 4.6 ms; four GEMMs and attention of 32 layers begin and
+    end in 4 us each.
+    """
     time = steps.alone(Batch(sequences=1, history=100, heads=1))
     assert 3.6e-3 < time - 32 * 5 * 4e-6 < 4.8e-3
 
@@ -72,7 +78,9 @@ def test_more_work_takes_longer(steps):
 
 
 def test_a_gather_kernel_costs_gemms_their_compute_units_and_engines_do_not(steps):
-    """304 workgroups of a gather share every CU's place with the tiles of a GEMM; copies by engines load memory alone."""
+    """304 workgroups of a gather share every CU's place with the tiles of a GEMM; copies by engines
+    load memory alone.
+    """
     dma = steps.beside(PREFILL, Fetch(steps.node, "batched", 65536, 8))[0]
     few = steps.beside(PREFILL, Fetch(steps.node, "gather", 65536, 8))[0]
     many = steps.beside(PREFILL, Fetch(steps.node, "gather", 65536, 304))[0]
@@ -80,7 +88,9 @@ def test_a_gather_kernel_costs_gemms_their_compute_units_and_engines_do_not(step
 
 
 def test_copies_slow_under_memory_load(steps):
-    """An engine's round trip lengthens with load: more beside attention over long histories than beside short ones."""
+    """An engine's round trip lengthens with load: more beside attention over long histories than
+    beside short ones.
+    """
     fetch = Fetch(steps.node, "batched", 2**21, 8)
     short = steps.beside(Batch(sequences=64, history=64 * 128, heads=64), fetch)[1]
     assert 1.0 <= short < steps.beside(DECODE, fetch)[1] < 2.0
@@ -93,7 +103,9 @@ def test_prelaunched_copies_share_the_factors(steps):
 
 
 def test_a_factor_is_over_the_time_together():
-    """10 s alone, 12 s beside something that lasts 6: 6 s left at its own pace, so 4 s of work took the first 6."""
+    """10 s alone, 12 s beside something that lasts 6: 6 s left at its own pace, so 4 s of work took
+    the first 6.
+    """
     assert _factor(6.0, 10.0, 12.0) == pytest.approx(1.5)
     assert _factor(12.0, 10.0, 12.0) == pytest.approx(1.2)
     assert _factor(6.0, 10.0, 10.0) == 1.0

@@ -7,18 +7,27 @@ from itertools import pairwise
 import pytest
 from law_cases import Case, every_case
 
-from c3sim.counters import counters
-from c3sim.energy import COMPONENT_OF, by_component, components_of, idle_energy, task_accounts
-from c3sim.observe import Recorder
+from c3sim.engine.recorder import Recorder
+from c3sim.machine.energy import (
+    COMPONENT_OF,
+    by_component,
+    components_of,
+    idle_energy,
+    task_accounts,
+)
 from c3sim.result import Counter
-from c3sim.simulation import Outcome, can_fold, simulate
-from c3sim.specs.hardware import Energies
+from c3sim.simulation.counters import counters
+from c3sim.simulation.simulate import Outcome, can_fold, simulate
+from c3sim.specs.energies import Energies
 
 REL = 1e-9
 
 
 def integral(counter: Counter, values: object, end: float) -> float:
-    return sum(value * (b - a) for value, (a, b) in zip(values, pairwise([*counter.times, end]), strict=True))
+    return sum(
+        value * (b - a)
+        for value, (a, b) in zip(values, pairwise([*counter.times, end]), strict=True)
+    )
 
 
 def test_every_energy_of_the_schema_has_a_component() -> None:
@@ -26,21 +35,26 @@ def test_every_energy_of_the_schema_has_a_component() -> None:
     assert set(COMPONENT_OF) - {"idle_power"} == set(Energies.model_fields) - {"measured"}
 
 
-def spent(case: Case, *, fold: bool | None = None) -> tuple[dict[str, dict[str, float]], Outcome, Recorder]:
+def spent(
+    case: Case, *, fold: bool | None = None
+) -> tuple[dict[str, dict[str, float]], Outcome, Recorder]:
     """Energy [J] of each task on all GPUs, by the name of the energy; the run; its recorder."""
     recorder = Recorder()
     outcome = simulate(case.node, case.workload, observers=[recorder], fold=fold)
     copies = case.node.ranks if outcome.folded else 1
     tasks = task_accounts(case.node.gpu, recorder.segments())
     found = {
-        task: {name: copies * joules for name, joules in account.items()} for task, account in tasks.items()
+        task: {name: copies * joules for name, joules in account.items()}
+        for task, account in tasks.items()
     }
     return found, outcome, recorder
 
 
 @every_case("components_sum_to_the_energy_and_power_integrates_to_it")
 def test_components_sum_to_the_energy_and_power_integrates_to_it(case: Case) -> None:
-    """Of every task, and of the whole; from the counters of the simulated GPUs, in total and by component."""
+    """Of every task, and of the whole; from the counters of the simulated GPUs, in total and by
+    component.
+    """
     tasks, outcome, recorder = spent(case)
     parts = {task: by_component(case.node, account, idle=False) for task, account in tasks.items()}
     for task, account in tasks.items():
@@ -49,7 +63,11 @@ def test_components_sum_to_the_energy_and_power_integrates_to_it(case: Case) -> 
     idle = idle_energy(case.node, outcome.end)
     whole = idle + sum(sum(account.values()) for account in tasks.values())
     copies = case.node.ranks if outcome.folded else 1
-    power = [counter for counter in counters(recorder, outcome.machine) if counter.name.endswith(".power")]
+    power = [
+        counter
+        for counter in counters(recorder, outcome.machine)
+        if counter.name.endswith(".power")
+    ]
     assert len(power) == len(outcome.machine.gpus)
     watts = copies * sum(integral(counter, counter.values, outcome.end) for counter in power)
     assert watts == pytest.approx(whole, rel=REL)
@@ -61,7 +79,9 @@ def test_components_sum_to_the_energy_and_power_integrates_to_it(case: Case) -> 
 
 
 def _folds(case: Case) -> bool:
-    return case.node_name in ("mi300x-8", "h200-2", "teaching-cluster") and can_fold(case.workload, case.node)
+    return case.node_name in ("mi300x-8", "h200-2", "teaching-cluster") and can_fold(
+        case.workload, case.node
+    )
 
 
 @every_case("folded_equals_unfolded", _folds)

@@ -10,7 +10,8 @@ from law_network import between_nodes
 from law_observer import limit, observed
 
 from c3sim.engine.clock import Clock
-from c3sim.engine.fluid import Flow, Fluid
+from c3sim.engine.flow import Flow
+from c3sim.engine.fluid import Fluid
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
@@ -48,27 +49,35 @@ def _cap(flow: Flow, states: dict[str, object]) -> float:
 
 @every_case("every_flow_is_capped_or_has_a_bottleneck")
 def test_every_flow_is_capped_or_has_a_bottleneck(case: Case) -> None:
-    """Max-min fairness: a flow below its cap uses a full capacity, none of whose users is at a higher
-    level."""
+    """Max-min fairness: a flow below its cap uses a full capacity, none of whose users is at a
+    higher level.
+    """
     _, seen = observed(case)
     for snapshot in seen.snapshots:
         drawn = _drawn(snapshot.rates)
-        full = {c for c, (used, users) in drawn.items() if used >= limit(case.node, c, users) * (1 - REL)}
+        full = {
+            c
+            for c, (used, users) in drawn.items()
+            if used >= limit(case.node, c, users) * (1 - REL)
+        }
         level = {flow: rate / flow.weight for flow, rate in snapshot.rates}
         for flow, rate in snapshot.rates:
             if rate >= _cap(flow, snapshot.states) * (1 - REL):
                 continue
             bottlenecks = [
-                c for c, _ in flow.amounts
+                c
+                for c, _ in flow.amounts
                 if c in full and level[flow] >= max(level[user] for user in drawn[c][1]) * (1 - REL)
-            ]  # fmt: skip
+            ]
             assert bottlenecks, (snapshot.time, flow.name)
 
 
 @every_case("integral_of_rate_equals_work")
 def test_integral_of_rate_equals_work(case: Case) -> None:
-    """From the records alone: what each flow did between its first rate and its end is what it had to do, and
-    what the flows of a kernel did is all of its work: no tile is lost, none is done twice."""
+    """From the records alone: what each flow did between its first rate and its end is what it had
+    to do, and what the flows of a kernel did is all of its work: no tile is lost, none is done
+    twice.
+    """
     _, seen = observed(case)
     assert seen.ended_flows or all(task.kind == "host" for task in case.workload.tasks.values())
     for flow, integral in seen.ended_flows:
@@ -86,8 +95,10 @@ def test_integral_of_rate_equals_work(case: Case) -> None:
 
 
 def _requested(case: Case, task: Gemm | StreamKernel) -> float:
-    """Bytes that all workgroups of a kernel ask of L2: the arrays once; or per tile of a GEMM its rows of A,
-    its columns of B (both K / split long) and its part of C, of which a split GEMM writes fp32 sums."""
+    """Bytes that all workgroups of a kernel ask of L2: the arrays once; or per tile of a GEMM its
+    rows of A, its columns of B (both K / split long) and its part of C, of which a split GEMM
+    writes fp32 sums.
+    """
     if isinstance(task, StreamKernel):
         return sum(ARRAYS[task.pattern]) * task.bytes * task.passes
     plan, element = plan_gemm(case.node.gpu, task), DTYPE_BYTES[task.dtype]
@@ -98,11 +109,11 @@ def _requested(case: Case, task: Gemm | StreamKernel) -> float:
 
 
 def test_splitting_a_flow_changes_nothing() -> None:
-    """A flow's weight is its outstanding requests; n parts of 1/n of weight, cap and work share as the whole
-    did.
+    """A flow's weight is its outstanding requests; n parts of 1/n of weight, cap and work share as
+    the whole did.
 
-    Random systems of 2 to 6 flows over 1 to 4 capacities; the first flow is split into 2 to 5. All flows end
-    when they did before, and all parts end together.
+    Random systems of 2 to 6 flows over 1 to 4 capacities; the first flow is split into 2 to 5. All
+    flows end when they did before, and all parts end together.
     """
     draw = random.Random(6)
     for _ in range(200):
@@ -134,7 +145,9 @@ def _ends(
         fluid.capacity(str(index), value)
     ends = [0.0] * len(flows)
     for i, (work, cap, weight, uses) in enumerate(flows):
-        flow = Flow(str(i), work, cap=cap, weight=weight, amounts=[(str(c), amount) for c, amount in uses])
+        flow = Flow(
+            str(i), work, cap=cap, weight=weight, amounts=[(str(c), amount) for c, amount in uses]
+        )
         fluid.start(flow, lambda flow: ends.__setitem__(int(flow.name), env.now))
     env.run()
     return ends
@@ -143,18 +156,26 @@ def _ends(
 def test_a_bystander_may_speed_somebody_up() -> None:
     """A tempting law that is false: whoever comes slows everybody down.
 
-    A uses link 1 (capacity 2), B links 1 and 2. Alone they halve link 1 and have a rate of 1 each. C comes on
-    link 2 (capacity 1): now B has 1/2 there, and A has 2 - 1/2 = 3/2. A's 3 units take 2 s instead of 3 s.
+    A uses link 1 (capacity 2), B links 1 and 2. Alone they halve link 1 and have a rate of 1 each.
+    C comes on link 2 (capacity 1): now B has 1/2 there, and A has 2 - 1/2 = 3/2. A's 3 units take 2
+    s instead of 3 s.
     """
-    a, b, c = (3.0, 9.0, 1.0, [(0, 1.0)]), (9.0, 9.0, 1.0, [(0, 1.0), (1, 1.0)]), (9.0, 9.0, 1.0, [(1, 1.0)])
+    a, b, c = (
+        (3.0, 9.0, 1.0, [(0, 1.0)]),
+        (9.0, 9.0, 1.0, [(0, 1.0), (1, 1.0)]),
+        (9.0, 9.0, 1.0, [(1, 1.0)]),
+    )
     assert _ends([2.0, 1.0], [a, b])[0] == pytest.approx(3.0)
     assert _ends([2.0, 1.0], [a, b, c])[0] == pytest.approx(2.0)
 
 
-# Bytes on links ---------------------------------------------------------------------------------------------
+# Bytes on links
+# ---------------------------------------------------------------------------------------------
 
-# What each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A ring all-reduce
-# passes every one of n parts n-1 times in its reduce-scatter and n-1 times in its all-gather; the others send
+# What each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A ring
+# all-reduce
+# passes every one of n parts n-1 times in its reduce-scatter and n-1 times in its all-gather; the
+# others send
 # each part once.
 SENT = {
     "all_reduce": lambda n: 2 * (n - 1) / n,
@@ -166,10 +187,11 @@ SENT = {
 
 @every_case("bytes_sent_equal_bytes_received")
 def test_bytes_sent_equal_bytes_received(case: Case) -> None:
-    """Every GPU simulated. A GPU between sender and receiver passes on what it gets, so at each GPU what
-    leaves and what arrives differ by what the workload makes it send and receive, and links carry bytes x
-    hops in all. Between nodes, NICs send and receive what the tasks ask for, and leaf switches what of it crosses the
-    spine."""
+    """Every GPU simulated. A GPU between sender and receiver passes on what it gets, so at each GPU
+    what leaves and what arrives differ by what the workload makes it send and receive, and links
+    carry bytes x hops in all. Between nodes, NICs send and receive what the tasks ask for, and leaf
+    switches what of it crosses the spine.
+    """
     node, gpus = case.node, case.node.ranks
     outcome, seen = observed(case, fold=False)
     moved = seen.moved()
@@ -206,12 +228,16 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
         wanted, crossing = between_nodes(case, outcome)
         assert carried == pytest.approx([wanted, wanted, crossing, crossing], rel=REL)
     scale = max(sum(sent), 1.0)
-    assert [s - r for s, r in zip(sent, received, strict=True)] == pytest.approx(net, abs=REL * scale)
+    assert [s - r for s, r in zip(sent, received, strict=True)] == pytest.approx(
+        net, abs=REL * scale
+    )
 
 
 def _sent_in_node(node: Node, task: Collective, algorithm: str) -> float:
-    """What each GPU sends over links, in units of S. Phases inside a node are a whole collective there. A ring through
-    all nodes leaves a node once in g hops; of n - 1 peers g - 1 are in the own node."""
+    """What each GPU sends over links, in units of S. Phases inside a node are a whole collective
+    there. A ring through all nodes leaves a node once in g hops; of n - 1 peers g - 1 are in the
+    own node.
+    """
     g, n = node.gpus, node.ranks
     if algorithm == "tree":  # the GPU inside that sends most: up and twice down
         return 3.0
@@ -221,11 +247,19 @@ def _sent_in_node(node: Node, task: Collective, algorithm: str) -> float:
 
 
 def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
-    """(source, destination, bytes) between GPUs of a node that a task asks of the DMA engines, or of a copy kernel."""
+    """(source, destination, bytes) between GPUs of a node that a task asks of the DMA engines, or
+    of a copy kernel.
+    """
     gpus, everyone = node.gpus, range(node.ranks)
-    if isinstance(task, Copy) and task.executor != "nic" and "peer" in (task.source, task.destination):
+    if (
+        isinstance(task, Copy)
+        and task.executor != "nic"
+        and "peer" in (task.source, task.destination)
+    ):
         pairs = [(g, node.peer(g, task.peer)) for g in (everyone if task.gpus == "all" else (0,))]
-        return [(p, g, task.bytes) if task.source == "peer" else (g, p, task.bytes) for g, p in pairs]
+        return [
+            (p, g, task.bytes) if task.source == "peer" else (g, p, task.bytes) for g, p in pairs
+        ]
     if isinstance(task, Collective) and task.backend == "dma":
         size = task.size / (node.ranks if task.algorithm == "direct" else gpus)
         return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
@@ -252,7 +286,9 @@ def _moved(command: Command, gpu: int, node: Node) -> list[tuple[int, int, float
 
 
 def _wire(task: object, node: Node) -> float:
-    """Payload share of the bytes that engines put on a link: of reads from a peer where the receiver's engine moves them."""
+    """Payload share of the bytes that engines put on a link: of reads from a peer where the
+    receiver's engine moves them.
+    """
     if not isinstance(task, Copy | Collective):
         return node.gpu.dma_engines.link_efficiency["push"]
     if isinstance(task, Copy) and task.executor == "kernel":
@@ -262,15 +298,24 @@ def _wire(task: object, node: Node) -> float:
 
 
 def _stretch(case: Case, name: str, outcome: object) -> float:
-    """Wire bytes per payload byte: the protocol's flags, and the mean number of hops of an algorithm that
-    sends straight to every peer. (Neighbours only: 1. A ring of 4 has peers 1, 2 and 1 hops away: 4/3.)"""
+    """Wire bytes per payload byte: the protocol's flags, and the mean number of hops of an
+    algorithm that sends straight to every peer. (Neighbours only: 1. A ring of 4 has peers 1, 2 and
+    1 hops away: 4/3.)
+    """
     node, detail = case.node, outcome.times[name, 0].detail
     efficiency = (
-        node.collective_library(case.workload.tasks[name].backend).protocols[detail["protocol"]].efficiency
+        node.collective_library(case.workload.tasks[name].backend)
+        .protocols[detail["protocol"]]
+        .efficiency
     )
     hops, op = 1.0, case.workload.tasks[name].op
-    direct = detail["algorithm"] == "direct" or (detail["algorithm"], op) == ("hierarchical", "all_to_all")
+    direct = detail["algorithm"] == "direct" or (detail["algorithm"], op) == (
+        "hierarchical",
+        "all_to_all",
+    )
     if direct and node.links.topology != "switch":
-        routes = [len(route(node.links.topology, node.gpus, 0, peer)) for peer in range(1, node.gpus)]
+        routes = [
+            len(route(node.links.topology, node.gpus, 0, peer)) for peer in range(1, node.gpus)
+        ]
         hops = sum(routes) / len(routes)
     return hops / efficiency

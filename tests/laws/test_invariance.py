@@ -1,5 +1,6 @@
-"""Laws about what must not matter: the unit of time, units of input, order of declaration, and running
-twice."""
+"""Laws about what must not matter: the unit of time, units of input, order of declaration, and
+running twice.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +24,28 @@ from law_cases import (
     ends,
     every_case,
     parsed,
-)  # fmt: skip
+)
 from law_nodes import scaled, without_power_limit
 
-from c3sim import library
-from c3sim.loading import load_hardware, parse_workload
-from c3sim.simulation import simulate
+from c3sim.input import library
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.workload import Hold, HostTask
 
 
 @every_case("halving_all_rates_and_clocks_doubles_every_time")
 def test_halving_all_rates_and_clocks_doubles_every_time(case: Case) -> None:
-    """Bandwidths and clocks halved, latencies doubled, bytes kept, no power limit: every time doubles.
+    """Bandwidths and clocks halved, latencies doubled, bytes kept, no power limit: every time
+    doubles.
 
     What fails here is a time or a rate hidden in the code, where no file can change it.
     """
     node = without_power_limit(case.node)
     half = scaled(node, lambda _path, unit: {"B/s": 0.5, "Hz": 0.5, "s": 2.0}.get(unit, 1.0))
     tasks = {
-        name: task.model_copy(update={"time": 2 * task.time}) if isinstance(task, HostTask | Hold) else task
+        name: task.model_copy(update={"time": 2 * task.time})
+        if isinstance(task, HostTask | Hold)
+        else task
         for name, task in case.workload.tasks.items()
     }
     slow = simulate(half, case.workload.model_copy(update={"tasks": tasks}))
@@ -51,22 +55,39 @@ def test_halving_all_rates_and_clocks_doubles_every_time(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES[:: len(CASES) // 40], ids=str)
 def test_compiled_loops_change_rounding_alone(case: Case) -> None:
-    """A sample of all cases, unfolded, in compiled loops; tests/engine/test_compiled.py has random flows."""
+    """A sample of all cases, unfolded, in compiled loops; tests/engine/test_compiled.py has random
+    flows.
+    """
     pytest.importorskip("numba")
     compiled = simulate(case.node, case.workload, fold=False, compiled=True)
-    assert ends(compiled) == pytest.approx(ends(simulate(case.node, case.workload, fold=False)), rel=1e-12)
+    assert ends(compiled) == pytest.approx(
+        ends(simulate(case.node, case.workload, fold=False)), rel=1e-12
+    )
 
 
-# Units ------------------------------------------------------------------------------------------------------
+# Units --------------------------------------------------------------------------------------------
+# ----------
 
 # unit -> (another unit of the same dimension, how many of those make one)
 OTHER = {
-    "GB/s": ("MB/s", 1000), "TB/s": ("GB/s", 1000), "MB/s": ("GB/s", Fraction(1, 1000)),
-    "GHz": ("MHz", 1000), "MHz": ("kHz", 1000), "us": ("ns", 1000), "ns": ("us", Fraction(1, 1000)),
-    "GiB": ("MiB", 1024), "MiB": ("KiB", 1024), "KiB": ("B", 1024), "W": ("mW", 1000),
-    "pJ/flop": ("fJ/flop", 1000), "pJ/B": ("fJ/B", 1000), "B/cycle": ("kB/cycle", Fraction(1, 1000)),
-}  # fmt: skip
-QUANTITY = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) (" + "|".join(map(re.escape, OTHER)) + r")(?![\w/])")
+    "GB/s": ("MB/s", 1000),
+    "TB/s": ("GB/s", 1000),
+    "MB/s": ("GB/s", Fraction(1, 1000)),
+    "GHz": ("MHz", 1000),
+    "MHz": ("kHz", 1000),
+    "us": ("ns", 1000),
+    "ns": ("us", Fraction(1, 1000)),
+    "GiB": ("MiB", 1024),
+    "MiB": ("KiB", 1024),
+    "KiB": ("B", 1024),
+    "W": ("mW", 1000),
+    "pJ/flop": ("fJ/flop", 1000),
+    "pJ/B": ("fJ/B", 1000),
+    "B/cycle": ("kB/cycle", Fraction(1, 1000)),
+}
+QUANTITY = re.compile(
+    r"(?<![\w.])(\d+(?:\.\d+)?) (" + "|".join(map(re.escape, OTHER)) + r")(?![\w/])"
+)
 
 
 def _in_other_units(text: str) -> str:
@@ -87,8 +108,9 @@ def _in_other_units(text: str) -> str:
     "name", [name for name in NODES if "\ngpu:" in library.find("node", name).read_text()]
 )
 def test_units_do_not_matter(name: str, tmp_path: Path) -> None:
-    """The packaged files and the same ones in other units (48.5 GB/s as 48500 MB/s, ...) load to equal
-    nodes."""
+    """The packaged files and the same ones in other units (48.5 GB/s as 48500 MB/s, ...) load to
+    equal nodes.
+    """
     node_text = library.find("node", name).read_text()
     gpu_name = re.search(r"^gpu: *(\S+)", node_text, re.MULTILINE)[1]
     gpu_text = library.find("gpu", gpu_name).read_text()
@@ -101,18 +123,22 @@ def test_units_do_not_matter(name: str, tmp_path: Path) -> None:
 
 def test_units_of_a_workload_do_not_matter() -> None:
     def gather(size: str) -> object:
-        return parse_workload({"schema": 1, "name": "w", "tasks": {"gather": {**GATHER, "size": size}}})
+        return parse_workload(
+            {"schema": 1, "name": "w", "tasks": {"gather": {**GATHER, "size": size}}}
+        )
 
     assert gather("896 MiB") == gather("0.875 GiB") == gather("917504 KiB") == gather("939524096 B")
 
 
-# Order ------------------------------------------------------------------------------------------------------
+# Order --------------------------------------------------------------------------------------------
+# ----------
 
 
 @every_case("declaration_order_changes_only_ties", lambda c: len(c.workload.tasks) > 1)
 def test_declaration_order_changes_only_ties(case: Case) -> None:
-    """Tasks that arrive at the same instant are launched in the host's order. With that order given, the
-    order in which tasks and streams are declared decides nothing."""
+    """Tasks that arrive at the same instant are launched in the host's order. With that order
+    given, the order in which tasks and streams are declared decides nothing.
+    """
     order = case.workload.host.order or tuple(case.workload.tasks)
     host = case.workload.host.model_copy(update={"order": order})
     tasks = dict(reversed(case.workload.tasks.items()))
@@ -125,12 +151,17 @@ def test_declaration_order_changes_only_ties(case: Case) -> None:
 
 @pytest.mark.parametrize("node", NODES)
 def test_launch_order_decides_ties_and_priority_decides_before_it(node: str) -> None:
-    """Two kernels that each want every compute unit arrive at the same instant: a tie, which launch order
-    decides. With different priorities there is no tie: the higher one is first, whoever was launched
-    first."""
+    """Two kernels that each want every compute unit arrive at the same instant: a tie, which launch
+    order decides. With different priorities there is no tie: the higher one is first, whoever was
+    launched first.
+    """
 
     def end_of_gemm(order: list[str], priority: int) -> float:
-        gemm = {**BIG, "macro_tile": [256, 256], "stream": "g"}  # a workgroup takes all of a unit's LDS
+        gemm = {
+            **BIG,
+            "macro_tile": [256, 256],
+            "stream": "g",
+        }  # a workgroup takes all of a unit's LDS
         case = {
             "tasks": {"gemm": gemm, "stream": {**STREAM, "stream": "s"}},
             "streams": {"g": {"priority": priority}, "s": {}},
@@ -142,7 +173,8 @@ def test_launch_order_decides_ties_and_priority_decides_before_it(node: str) -> 
     assert end_of_gemm(["gemm", "stream"], 1) == end_of_gemm(["stream", "gemm"], 1)
 
 
-# Repetition -------------------------------------------------------------------------------------------------
+# Repetition
+# -------------------------------------------------------------------------------------------------
 
 
 @every_case("same_input_same_bytes")
@@ -154,14 +186,22 @@ def test_same_input_same_bytes(case: Case) -> None:
 def test_same_input_same_bytes_in_another_process() -> None:
     """Nor does the order in which Python happens to keep sets of strings matter."""
     script = (
-        "from law_cases import *\nimport sys\nfrom c3sim.simulation import simulate\n"
+        "from law_cases import *\nimport sys\nfrom c3sim.simulation.simulate import simulate\n"
         "for case in CASES: print(case, as_json(simulate(case.node, case.workload, spans=True)))"
     )
     said = set()
     for seed in ("0", "1"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent)}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": str(Path(__file__).parents[1] / "support"),
+        }
         run = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=True,
         )
         said.add(run.stdout)
     assert len(said) == 1 and said.pop().count("\n") == len(CASES)

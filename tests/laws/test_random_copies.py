@@ -9,8 +9,8 @@ import pytest
 from law_cases import REL, ends
 
 from c3sim.errors import InputErrors
-from c3sim.loading import load_hardware, parse_workload
-from c3sim.simulation import can_fold, simulate
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.simulation.simulate import can_fold, simulate
 
 NODES = {name: load_hardware(name).node for name in ("h200-4", "mi300x-8", "teaching-4")}
 SIZES = ("1 B", "64 B", "1 KiB", "20 KiB", "64 KiB", "1 MiB", "16 MiB")
@@ -28,13 +28,22 @@ def random_workload(random: Random, gpus: int) -> dict[str, Any]:
     tasks: dict[str, Any] = {}
     for number in range(random.randint(1, 3)):
         if random.random() < 0.6:
-            task = {"kind": "copy", "bytes": random.choice(SIZES), "gpus": "all", **random.choice(WAYS)}
+            task = {
+                "kind": "copy",
+                "bytes": random.choice(SIZES),
+                "gpus": "all",
+                **random.choice(WAYS),
+            }
             if "peer" in task.values():
                 task["peer"] = random.randint(1, gpus - 1)
             task["repeat"] = random.choice((1, 1, 3))
         else:
             variant = random.choice(("pcpy", "b2b", "pull"))
-            task = {"kind": "collective", "op": random.choice(("all_gather", "all_to_all")), "backend": "dma"}
+            task = {
+                "kind": "collective",
+                "op": random.choice(("all_gather", "all_to_all")),
+                "backend": "dma",
+            }
             task |= {"size": random.choice(SIZES[2:])} | (
                 {"direction": "pull"} if variant == "pull" else {"variant": variant}
             )
@@ -60,7 +69,10 @@ def test_random_copies_folded_equal_unfolded(name: str) -> None:
         if not can_fold(workload, node):
             continue
         folded += 1
-        one, all_of_them = ends(simulate(node, workload)), ends(simulate(node, workload, fold=False))
+        one, all_of_them = (
+            ends(simulate(node, workload)),
+            ends(simulate(node, workload, fold=False)),
+        )
         for (task, gpu), end in all_of_them.items():
             assert end == pytest.approx(one[task, 0], rel=REL), (workload, gpu)
     assert folded > 20

@@ -8,22 +8,23 @@ import pytest
 from law_cases import CASES, NODES, REL, Case, as_expected, every_case, only
 from law_nodes import scaled, without_power_limit
 
-from c3sim.machine import SHARING
+from c3sim.machine.machine import SHARING
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import HierarchicalPlan, plan_task
-from c3sim.processes.engines_and_nics import parts_of
-from c3sim.simulation import can_fold, simulate
+from c3sim.processes.network.engines_and_nics import parts_of
+from c3sim.simulation.simulate import can_fold, simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Gemm, Workload
 
 
 @every_case("alone_takes_its_isolated_time")
 def test_alone_takes_its_isolated_time(case: Case) -> None:
-    """With every kind of sharing taken away, tasks that wait for nobody take what they take alone, to
-    rounding.
+    """With every kind of sharing taken away, tasks that wait for nobody take what they take alone,
+    to rounding.
 
-    A task's time counts from the common release. Tasks that wait for another (``after``, the same stream)
-    start later and are left out, as is an eager host's launch, whose thread serves tasks in order.
+    A task's time counts from the common release. Tasks that wait for another (``after``, the same
+    stream) start later and are left out, as is an eager host's launch, whose thread serves tasks in
+    order.
     """
     together = simulate(case.node, case.workload, private=frozenset(SHARING))
     streams = [task.stream for task in case.workload.tasks.values()]
@@ -37,17 +38,19 @@ def test_alone_takes_its_isolated_time(case: Case) -> None:
 @every_case("concurrent_is_never_faster_than_ideal")
 def test_concurrent_is_never_faster_than_ideal(case: Case) -> None:
     wall = simulate(case.node, case.workload).end
-    longest = max(simulate(case.node, only(case.workload, name)).end for name in case.workload.tasks)
-    assert as_expected("concurrent_is_never_faster_than_ideal", case, wall >= longest * (1 - REL)), (
-        wall,
-        longest,
+    longest = max(
+        simulate(case.node, only(case.workload, name)).end for name in case.workload.tasks
     )
+    assert as_expected(
+        "concurrent_is_never_faster_than_ideal", case, wall >= longest * (1 - REL)
+    ), (wall, longest)
 
 
 @every_case("folded_equals_unfolded", lambda c: can_fold(c.workload, c.node))
 def test_folded_equals_unfolded(case: Case) -> None:
-    """One GPU stands for all: every GPU of the unfolded run has the times of the only one of the folded
-    run."""
+    """One GPU stands for all: every GPU of the unfolded run has the times of the only one of the
+    folded run.
+    """
     folded = simulate(case.node, case.workload, fold=True)
     unfolded = simulate(case.node, case.workload, fold=False)
     assert {gpu for _, gpu in unfolded.times} == set(range(case.node.ranks))
@@ -61,13 +64,17 @@ def test_folded_equals_unfolded(case: Case) -> None:
 def test_copies_of_the_first_gpu_only_are_never_folded() -> None:
     """GPU 0 has a link to share that the others have not: folding is derived, not asserted."""
     for case in CASES:
-        if any(task.kind == "copy" and task.gpus == "first" for task in case.workload.tasks.values()):
+        if any(
+            task.kind == "copy" and task.gpus == "first" for task in case.workload.tasks.values()
+        ):
             assert not simulate(case.node, case.workload).folded
 
 
 def _pinned(workload: Workload, node: Node) -> Workload:
-    """The same with the library's present choices written down, so that no other tile is picked on a faster
-    node, nor another algorithm between nodes (the library does not know what a network does behind its leaf switches)."""
+    """The same with the library's present choices written down, so that no other tile is picked on
+    a faster node, nor another algorithm between nodes (the library does not know what a network
+    does behind its leaf switches).
+    """
     tasks = {}
     for name, task in workload.tasks.items():
         if isinstance(task, Gemm):
@@ -108,22 +115,27 @@ UNUSED = {
 
 
 @every_case(
-    "more_bandwidth_or_less_latency_never_makes_the_only_task_slower", lambda c: len(c.workload.tasks) == 1
+    "more_bandwidth_or_less_latency_never_makes_the_only_task_slower",
+    lambda c: len(c.workload.tasks) == 1,
 )
 def test_more_bandwidth_or_less_latency_never_makes_the_only_task_slower(case: Case) -> None:
-    """Placement and clock fixed. (A faster memory costs power, and at the power limit that slows the
-    clock.)"""
+    """Placement and clock fixed. (A faster memory costs power, and at the power limit that slows
+    the clock.)
+    """
     node = without_power_limit(case.node)
     workload = _pinned(case.workload, node)
     before = simulate(node, workload).end
-    slower = [path for path, n in _improvements(node) if simulate(n, workload).end > before * (1 + REL)]
+    slower = [
+        path for path, n in _improvements(node) if simulate(n, workload).end > before * (1 + REL)
+    ]
     law = "more_bandwidth_or_less_latency_never_makes_the_only_task_slower"
     assert as_expected(law, case, not slower), slower
 
 
 def test_every_bandwidth_and_latency_matters_to_some_task() -> None:
-    """The law above would hold of a simulator that ignores its hardware; this one uses every number of its
-    files."""
+    """The law above would hold of a simulator that ignores its hardware; this one uses every number
+    of its files.
+    """
     matters: dict[str, bool] = {}
     for name, node in NODES.items():
         node = without_power_limit(node)

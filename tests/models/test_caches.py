@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from c3sim import library
+from c3sim.input import library
 from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction, serving_level
 
 COUNTERS = json.loads(
     (
-        library.find("gpu", "mi300x").parent.parent / "validation/data/published/mi300x/cache_counters.json"
+        library.find("gpu", "mi300x").parent.parent
+        / "validation/data/published/mi300x/cache_counters.json"
     ).read_text()
 )
 MEASURED = COUNTERS["derived"]["gemm_torch_alone"]
@@ -30,22 +31,25 @@ def _mi300x_8192() -> dict[str, float]:
 
 
 def test_requests_to_l2_are_those_counted() -> None:
-    """74.5 million requests of 128 B = 9.54 GB; the model's 1184 x (256 + 224) x 8192 x 2 B, and C, within 2
-    %."""
+    """74.5 million requests of 128 B = 9.54 GB; the model's 1184 x (256 + 224) x 8192 x 2 B, and C,
+    within 2 %.
+    """
     assert _mi300x_8192()["requested"] == pytest.approx(MEASURED["l2_request_bytes"], rel=0.02)
 
 
 def test_writes_past_l2_are_c() -> None:
-    """Counted: exactly C, 8192^2 x 2 B. The model writes whole tiles; the last column tile is padded: 37 x
-    224 = 8288 columns, 1.2 % more."""
+    """Counted: exactly C, 8192^2 x 2 B. The model writes whole tiles; the last column tile is
+    padded: 37 x 224 = 8288 columns, 1.2 % more.
+    """
     assert _mi300x_8192()["written"] == pytest.approx(
         MEASURED["bytes_written_past_l2"] * 8288 / 8192, rel=1e-9
     )
 
 
 def test_reads_past_l2_are_those_counted() -> None:
-    """1.78 GB, within 15 %. Each tile needs 4.19 MB of A and 3.67 MB of B; 38 tiles of a die that share
-    nothing would read 9.3 GB in all, 38 in a square of 6 x 6.3 1.5 GB."""
+    """1.78 GB, within 15 %. Each tile needs 4.19 MB of A and 3.67 MB of B; 38 tiles of a die that
+    share nothing would read 9.3 GB in all, 38 in a square of 6 x 6.3 1.5 GB.
+    """
     assert _mi300x_8192()["read past L2"] == pytest.approx(MEASURED["bytes_read_past_l2"], rel=0.15)
 
 
@@ -55,16 +59,18 @@ def test_operands_are_touched_once() -> None:
 
 
 def test_one_tile_shares_with_nobody() -> None:
-    """100 x 100 in one tile of 128 x 128, K = 10, 2 B: rows and columns that exist, 2000 B each; C is 20000
-    B."""
+    """100 x 100 in one tile of 128 x 128, K = 10, 2 B: rows and columns that exist, 2000 B each; C
+    is 20000 B.
+    """
     traffic = gemm_traffic(100, 100, 10, 1, (128, 128), 1, 2, 4, 99)
     assert (traffic.l2, traffic.past_l2, traffic.written) == (24000.0, 24000.0, 20000.0)
     assert (traffic.first_touch, traffic.reread) == (4000.0, 0.0)
 
 
 def test_all_tiles_at_once_on_one_die_read_the_operands_once() -> None:
-    """2 x 2 tiles of 64, K = 32, 2 B, one die: each asks for 2 x 4096 B, together the operands are 16384 B,
-    4096 each."""
+    """2 x 2 tiles of 64, K = 32, 2 B, one die: each asks for 2 x 4096 B, together the operands are
+    16384 B, 4096 each.
+    """
     traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 4)
     assert traffic.l2 - traffic.written == 8192.0
     assert traffic.past_l2 - traffic.written == 4096.0
@@ -72,8 +78,9 @@ def test_all_tiles_at_once_on_one_die_read_the_operands_once() -> None:
 
 
 def test_one_tile_at_a_time_reads_again() -> None:
-    """The same tiles one after another: each reads its row and its column, 8192 B, of which 4096 B are first
-    touches (the operands once, in all 16384 B) and 4096 B somebody has read before."""
+    """The same tiles one after another: each reads its row and its column, 8192 B, of which 4096 B
+    are first touches (the operands once, in all 16384 B) and 4096 B somebody has read before.
+    """
     traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 1)
     assert traffic.past_l2 - traffic.written == 8192.0
     assert (traffic.first_touch, traffic.reread) == (4096.0, 4096.0)
@@ -81,7 +88,8 @@ def test_one_tile_at_a_time_reads_again() -> None:
 
 def test_more_tiles_in_flight_never_read_more() -> None:
     reads = [
-        gemm_traffic(8192, 8192, 8192, 1, (256, 256), 1, 2, 8, n).reread for n in (1, 8, 38, 76, 152, 304)
+        gemm_traffic(8192, 8192, 8192, 1, (256, 256), 1, 2, 8, n).reread
+        for n in (1, 8, 38, 76, 152, 304)
     ]
     assert reads == sorted(reads, reverse=True)
     assert reads[0] > 2 * reads[-1]
@@ -108,9 +116,11 @@ def test_what_fits_stays() -> None:
 
 
 def test_tiles_of_a_die_share_as_far_as_its_l2_holds_their_slices() -> None:
-    """One die, 2 x 2 tiles of 64 x 64 in flight: two slices of 128 B of 2 x 64 rows and 2 x 64 columns are 64 KiB. An L2
-    that holds them lets each tile read half of what it asks for (2 rows and 2 columns for 4 tiles); one that holds half of
-    them lets half of that sharing happen; one that holds nothing, none."""
+    """One die, 2 x 2 tiles of 64 x 64 in flight: two slices of 128 B of 2 x 64 rows and 2 x 64
+    columns are 64 KiB. An L2 that holds them lets each tile read half of what it asks for (2 rows
+    and 2 columns for 4 tiles); one that holds half of them lets half of that sharing happen; one
+    that holds nothing, none.
+    """
 
     def past_l2(capacity: float) -> float:
         traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 4, capacity)
@@ -123,8 +133,10 @@ def test_tiles_of_a_die_share_as_far_as_its_l2_holds_their_slices() -> None:
 
 
 def test_tiles_of_a_cluster_read_what_they_share_once() -> None:
-    """Tiles of 128x256, K = 1024, 2 B: rows are 256 KiB and columns 512 KiB. Two tiles below each other share columns: each
-    asks L2 for 256 + 256 KiB instead of 768, and writes its 128 x 256 x 2 B = 64 KiB as before."""
+    """Tiles of 128x256, K = 1024, 2 B: rows are 256 KiB and columns 512 KiB. Two tiles below each
+    other share columns: each asks L2 for 256 + 256 KiB instead of 768, and writes its 128 x 256 x 2
+    B = 64 KiB as before.
+    """
     shape = (2048, 2048, 1024, 1, (128, 256), 1, 2, 1, 64)
     alone, down = gemm_traffic(*shape), gemm_traffic(*shape, cluster=(2, 1))
     assert alone.l2 == (256 + 512 + 64) * 1024
@@ -134,9 +146,10 @@ def test_tiles_of_a_cluster_read_what_they_share_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("footprint", "level"),
-    [(8e6, "l2"), (8.1e6, "cache"), (64e6, "cache"), (65e6, "hbm")],
+    ("footprint", "level"), [(8e6, "l2"), (8.1e6, "cache"), (64e6, "cache"), (65e6, "hbm")]
 )
-def test_a_repeated_sweep_is_served_by_the_first_level_it_fits(footprint: float, level: str) -> None:
+def test_a_repeated_sweep_is_served_by_the_first_level_it_fits(
+    footprint: float, level: str
+) -> None:
     """Two dies with 4 MB of L2 each, a share of 64 MB of the cache behind them."""
     assert serving_level(footprint, 2, 4e6, 64e6) == level

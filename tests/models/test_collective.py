@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from c3sim import library
 from c3sim.errors import InputErrors
-from c3sim.loading import load_hardware, parse_workload
+from c3sim.input import library
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.collective import CollectivePlan, plan_collective
-from c3sim.placement_checks import check_on_node
 from c3sim.specs.workload import Collective
 
 MI300X, TEACHING = load_hardware("mi300x-8").node, load_hardware("teaching-4").node
@@ -26,20 +26,28 @@ def plan(op: str, size: float = S, node=MI300X, **more: object) -> CollectivePla
     ("op", "algorithm", "sent", "reads", "writes"),
     [
         # In eighths of S, on 8 GPUs; a GPU's writes include those that arrive from its neighbour.
-        # Ring reduce-scatter, 7 steps: each sends a part (7 sent) and adds what arrived to its own. The first
-        # part is read (1) and sent; then 6 times what arrived and its own are read (12) and the sum sent;
-        # last both are read once more (2) and the result written (1). Reads 15; writes: 7 that arrive, 1
+        # Ring reduce-scatter, 7 steps: each sends a part (7 sent) and adds what arrived to its own.
+        # The first
+        # part is read (1) and sent; then 6 times what arrived and its own are read (12) and the sum
+        # sent;
+        # last both are read once more (2) and the result written (1). Reads 15; writes: 7 that
+        # arrive, 1
         # result: 8.
         ("reduce_scatter", "ring", 7, 15, 8),
-        # Ring all-gather, 7 steps: its own part is read and copied to its place (1 read, 1 write) while it is
-        # sent; 6 of the 7 that arrive (7 writes) are read and sent on, and all 7 copied out (7 writes) as
+        # Ring all-gather, 7 steps: its own part is read and copied to its place (1 read, 1 write)
+        # while it is
+        # sent; 6 of the 7 that arrive (7 writes) are read and sent on, and all 7 copied out (7
+        # writes) as
         # they are read: one read serves both. Reads 1 + 7 = 8; writes 1 + 7 + 7 = 15.
         ("all_gather", "ring", 7, 8, 15),
-        # All-reduce: both, except that the result of the first is written and sent on in one step. 7 + 7
-        # sent. Reads: 1 + 6 x 2 + 2 = 15, and 7 that arrive again: 22. Writes: 7 arrive, 1 result, 7 arrive,
+        # All-reduce: both, except that the result of the first is written and sent on in one step.
+        # 7 + 7
+        # sent. Reads: 1 + 6 x 2 + 2 = 15, and 7 that arrive again: 22. Writes: 7 arrive, 1 result,
+        # 7 arrive,
         # 7 copied out: 22.
         ("all_reduce", "ring", 14, 22, 22),
-        # Direct all-to-all: 7 parts go to the peers' buffers (7 read, 7 arrive), are copied out there (7
+        # Direct all-to-all: 7 parts go to the peers' buffers (7 read, 7 arrive), are copied out
+        # there (7
         # read, 7 written), and its own is copied (1 read, 1 written).
         ("all_to_all", "direct", 7, 15, 15),
     ],
@@ -49,11 +57,15 @@ def test_bytes_by_algorithm(op: str, algorithm: str, sent: int, reads: int, writ
     assert found.sent == sent / 8 * S
     assert found.reads * found.sent == pytest.approx(reads / 8 * S)
     assert found.writes * found.sent == pytest.approx(writes / 8 * S)
-    assert sum(amount for _, amount in found.paths) == pytest.approx(1.0)  # the simple protocol adds nothing
+    assert sum(amount for _, amount in found.paths) == pytest.approx(
+        1.0
+    )  # the simple protocol adds nothing
 
 
 def test_an_all_to_all_has_a_round_for_every_peer() -> None:
-    """A step's latency for each of 7 (two H200 take 14 us for small ones, four 19: suite h200_dma_library); slices go through one."""
+    """A step's latency for each of 7 (two H200 take 14 us for small ones, four 19: suite
+    h200_dma_library); slices go through one.
+    """
     found, gathered = plan("all_to_all", protocol="simple"), plan("all_gather", protocol="simple")
     assert found.flight == gathered.flight == pytest.approx(7 * MI300X.links.latency)
     library = MI300X.collective_library("rccl")
@@ -64,9 +76,12 @@ def test_an_all_to_all_has_a_round_for_every_peer() -> None:
 
 
 def test_memory_traffic_of_the_all_reduce_is_that_counted() -> None:
-    """Counters of one of eight GPUs during a ring all-reduce of 512 MiB: 22/8 S each way, within 1 %."""
+    """Counters of one of eight GPUs during a ring all-reduce of 512 MiB: 22/8 S each way, within 1
+    %.
+    """
     path = (
-        library.find("gpu", "mi300x").parent.parent / "validation/data/published/mi300x/cache_counters.json"
+        library.find("gpu", "mi300x").parent.parent
+        / "validation/data/published/mi300x/cache_counters.json"
     )
     measured = json.loads(path.read_text())["derived"]["rccl_all_reduce_beside_gemm_torch"]
     found = plan("all_reduce", algorithm="ring", protocol="simple")
@@ -75,8 +90,9 @@ def test_memory_traffic_of_the_all_reduce_is_that_counted() -> None:
 
 
 def test_every_ring_link_carries_its_part() -> None:
-    """Seven rings in the mesh of 8: a seventh of the bytes on each outgoing link. Two in a ring of 4: half
-    each."""
+    """Seven rings in the mesh of 8: a seventh of the bytes on each outgoing link. Two in a ring of
+    4: half each.
+    """
     assert dict(plan("all_gather").paths) == pytest.approx(
         {(0, f"link[{d}].out"): 1 / 7 for d in range(1, 8)}
     )
@@ -100,9 +116,10 @@ def test_protocol_with_flags_sends_more_than_the_payload() -> None:
 def test_time_by_hand() -> None:
     """Teaching node, ring all-gather of 8 MiB on 4 GPUs, 2 channels: 3/4 of it is sent in 3 steps.
 
-    One call in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10 has 1/p = 1/4 + 1/4:
-    5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere: 3 us launch, 3 x 2 us, and in each
-    step, and once more at the end, a slice of 512 KiB at that rate, 117.23 us; on the links 3 x 1 us.
+    One call in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10 has
+    1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere: 3 us
+    launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that rate,
+    117.23 us; on the links 3 x 1 us.
     """
     found = plan("all_gather", 8 * MIB, TEACHING)
     assert (found.channels, found.lanes, found.per_link) == (2, 2, 1)
@@ -119,8 +136,9 @@ def test_slices_are_no_longer_than_a_channel_has_to_send() -> None:
 
 
 def test_channels_are_dealt_to_links_and_the_fullest_decides() -> None:
-    """56 on 7 links: 8 each. 8 on 7 links: two on one of them, and the others wait for that one: no faster
-    than 14."""
+    """56 on 7 links: 8 each. 8 on 7 links: two on one of them, and the others wait for that one: no
+    faster than 14.
+    """
     full, eight, fourteen = (
         plan("all_reduce"),
         plan("all_reduce", channels=8),
@@ -131,12 +149,16 @@ def test_channels_are_dealt_to_links_and_the_fullest_decides() -> None:
 
 
 def test_more_channels_than_the_library_has_are_its_maximum() -> None:
-    assert plan("all_reduce", channels=300).channels == MI300X.collective_libraries["rccl"].channels.maximum
+    assert (
+        plan("all_reduce", channels=300).channels
+        == MI300X.collective_libraries["rccl"].channels.maximum
+    )
 
 
 def test_many_channels_fill_the_link_and_slow_ones_do_not() -> None:
-    """Rate grows with channels and never beyond the links; at half speed few channels lose half, many
-    less."""
+    """Rate grows with channels and never beyond the links; at half speed few channels lose half,
+    many less.
+    """
     rates = [plan("all_reduce", channels=n).rate(n, 1.0) for n in (7, 14, 28, 56)]
     assert rates == sorted(rates)
     links = 7 * MI300X.links.bandwidth
@@ -147,8 +169,9 @@ def test_many_channels_fill_the_link_and_slow_ones_do_not() -> None:
 
 
 def test_small_messages_take_fewer_steps_and_large_ones_fewer_bytes() -> None:
-    """A tree goes up and down in 2 ld 8 = 6 steps and sends 3 S from an inner GPU; a ring needs 14 steps and
-    14/8 S."""
+    """A tree goes up and down in 2 ld 8 = 6 steps and sends 3 S from an inner GPU; a ring needs 14
+    steps and 14/8 S.
+    """
     assert plan("all_reduce", size=8192).algorithm == "tree"
     assert plan("all_reduce", size=S).algorithm == "ring"
     tree = plan("all_reduce", algorithm="tree")
@@ -167,7 +190,9 @@ def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> N
 )
 def test_calls_that_only_receive_soften_a_ring(op: str, share: float) -> None:
     """On 4 GPUs: 3 of 4 calls of an all-gather send, 6 of 7 of an all-reduce; the node's p is 4."""
-    assert 1 / plan(op, 8 * MIB, TEACHING, algorithm="ring").softness == pytest.approx(1 / 4 + share)
+    assert 1 / plan(op, 8 * MIB, TEACHING, algorithm="ring").softness == pytest.approx(
+        1 / 4 + share
+    )
 
 
 def test_a_part_is_cut_into_at_least_so_many_slices() -> None:

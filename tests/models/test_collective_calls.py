@@ -1,10 +1,12 @@
-"""Calls of a channel that loads and stores at rates of its own, and how direct sends are dealt to channels."""
+"""Calls of a channel that loads and stores at rates of its own, and how direct sends are dealt to
+channels.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from c3sim.loading import load_hardware
+from c3sim.input.loading import load_hardware
 from c3sim.models.collective import _CALLS, COUNTS, CollectivePlan, _deal, plan_collective
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
@@ -14,14 +16,22 @@ H200 = load_hardware("h200-4").node
 
 
 def node(gpus: int = 4, softness: float = 200.0, **more: object) -> Node:
-    """Channels at 1 GHz: 1 ns for 20 B of payload, 20 B loaded or 10 B stored; one port of 18 links of 10 GB/s; hard minimum."""
+    """Channels at 1 GHz: 1 ns for 20 B of payload, 20 B loaded or 10 B stored; one port of 18 links
+    of 10 GB/s; hard minimum.
+    """
     library = H200.collective_libraries["nccl"]
     channels = library.channels.model_copy(
         update={
-            "bytes_per_cycle": 20.0, "load_bytes_per_cycle": 20.0, "store_bytes_per_cycle": 10.0, "link_efficiency": 1.0,
-            "link_softness": softness, "direct_link_softness": softness, "direct_part": None, **more,
+            "bytes_per_cycle": 20.0,
+            "load_bytes_per_cycle": 20.0,
+            "store_bytes_per_cycle": 10.0,
+            "link_efficiency": 1.0,
+            "link_softness": softness,
+            "direct_link_softness": softness,
+            "direct_part": None,
+            **more,
         }
-    )  # fmt: skip
+    )
     clock = H200.gpu.clock.model_copy(update={"maximum": 1e9})
     return H200.model_copy(
         update={
@@ -35,9 +45,14 @@ def node(gpus: int = 4, softness: float = 200.0, **more: object) -> Node:
 
 def plan(op: str, on: Node, channels: int = 1, size: float = 256 * MIB) -> CollectivePlan:
     task = Collective(
-        kind="collective", op=op, size=size, backend="nccl", channels=channels, protocol="simple",
+        kind="collective",
+        op=op,
+        size=size,
+        backend="nccl",
+        channels=channels,
+        protocol="simple",
         algorithm="direct" if op == "all_to_all" else "ring",
-    )  # fmt: skip
+    )
     return plan_collective(on, task)
 
 
@@ -54,13 +69,15 @@ def test_the_calls_of_a_ring_are_what_the_table_counts(op: str, gpus: int) -> No
 @pytest.mark.parametrize(
     ("op", "gpus", "cycles"),
     [
-        # Per byte of a part, of 20: a call costs 1, a load 1, a store 2. Two ranks: send (1 + 1 + 2), then receive
+        # Per byte of a part, of 20: a call costs 1, a load 1, a store 2. Two ranks: send (1 + 1 +
+        # 2), then receive
         # (1 + 1 + 2), or reduce and store (1 + 2 + 2).
         ("all_gather", 2, 8),
         ("reduce_scatter", 2, 9),
         # send 4, reduce, store and send (1 + 2 + 4), receive 4
         ("all_reduce", 2, 15),
-        # four ranks: two calls more that store here and at the peer (1 + 1 + 4), or reduce and send (1 + 2 + 2)
+        # four ranks: two calls more that store here and at the peer (1 + 1 + 4), or reduce and send
+        # (1 + 2 + 2)
         ("all_gather", 4, 8 + 2 * 6),
         ("reduce_scatter", 4, 9 + 2 * 5),
         ("all_reduce", 4, 15 + 2 * 6 + 2 * 5),
@@ -76,11 +93,14 @@ def test_one_channel_takes_what_its_calls_take(op: str, gpus: int, cycles: int) 
 
 
 def test_calls_that_send_wait_for_the_link_and_the_last_one_does_not() -> None:
-    """24 channels on two ranks: 24 x 5 GB/s is less than 180 GB/s; at 20 times the rates the send takes what the link
-    does, the call that only receives a twentieth of before."""
+    """24 channels on two ranks: 24 x 5 GB/s is less than 180 GB/s; at 20 times the rates the send
+    takes what the link does, the call that only receives a twentieth of before.
+    """
     fast = {"bytes_per_cycle": 400.0, "load_bytes_per_cycle": 400.0, "store_bytes_per_cycle": 200.0}
     found, part = plan("all_gather", node(2, **fast), channels=24), 128 * MIB
-    assert found.sent / found.rate(24, 1.0) == pytest.approx(part / 180e9 + 4 / 400 * 1e-9 * part / 24)
+    assert found.sent / found.rate(24, 1.0) == pytest.approx(
+        part / 180e9 + 4 / 400 * 1e-9 * part / 24
+    )
 
 
 def test_a_ring_whose_ranks_all_send_waits_for_one_slice() -> None:
@@ -97,7 +117,8 @@ def test_a_ring_whose_ranks_all_send_waits_for_one_slice() -> None:
 @pytest.mark.parametrize(
     ("channels", "gpus", "size", "used", "evenness"),
     [
-        # parts of at most 16 MiB, so that 128 MiB for the one peer take 8 channels of 16, and 512 MiB all of them
+        # parts of at most 16 MiB, so that 128 MiB for the one peer take 8 channels of 16, and 512
+        # MiB all of them
         (16, 2, 128, 8, 1.0),
         (16, 2, 512, 16, 1.0),
         # 8 channels: 4 are the peer's; 128 MiB take all, 16 MiB do not
@@ -105,7 +126,8 @@ def test_a_ring_whose_ranks_all_send_waits_for_one_slice() -> None:
         (8, 2, 16, 4, 1.0),
         # 24 are 32: 8 for each of three peers, one part per channel
         (24, 4, 64, 24, 1.0),
-        # 8 on four ranks: 2 for each peer are too few for 64 MiB; 4 make 12 parts, two on some channels, 1.5 on average
+        # 8 on four ranks: 2 for each peer are too few for 64 MiB; 4 make 12 parts, two on some
+        # channels, 1.5 on average
         (8, 4, 64, 8, 0.75),
         (1, 4, 64, 1, 1.0),
     ],
@@ -118,6 +140,9 @@ def test_direct_sends_are_dealt_in_powers_of_two(
 
 def test_channels_that_get_more_than_others_decide() -> None:
     """All-to-all of 256 MiB on four ranks, 8 channels: 4/3 of the time that even parts would take."""
-    even, dealt = plan("all_to_all", node(4), 8), plan("all_to_all", node(4, direct_part=16.0 * MIB), 8)
+    even, dealt = (
+        plan("all_to_all", node(4), 8),
+        plan("all_to_all", node(4, direct_part=16.0 * MIB), 8),
+    )
     assert dealt.channels == even.channels == 8
     assert even.rate(8, 1.0) / dealt.rate(8, 1.0) == pytest.approx(4 / 3)

@@ -27,14 +27,17 @@ def test_four_and_three() -> None:
 
 
 def test_ten_ten_nine_nine() -> None:
-    """After j rounds of 0 1 2 3 the credits are (2j, 2j, -2j, -2j). The third place of a round goes to engine
-    2 while 27 - 2j > 2j - 8, that is up to j = 8, nine rounds in all; then 0 and 1 have the two places that
-    are left of 38."""
+    """After j rounds of 0 1 2 3 the credits are (2j, 2j, -2j, -2j). The third place of a round goes
+    to engine 2 while 27 - 2j > 2j - 8, that is up to j = 8, nine rounds in all; then 0 and 1 have
+    the two places that are left of 38.
+    """
     assert _order((10, 10, 9, 9)) == [0, 1, 2, 3] * 9 + [0, 1]
 
 
 def test_places_of_a_grid_over_several_periods() -> None:
-    """148 places on a die of 10, 10, 9, 9: three periods of 38, and 34 places, eight rounds and 0 1."""
+    """148 places on a die of 10, 10, 9, 9: three periods of 38, and 34 places, eight rounds and 0
+    1.
+    """
     order = rotation((10, 10, 9, 9))
     assert [order.count(engine, 148) for engine in range(4)] == [39, 39, 35, 35]
     assert order.place(0, 10) == 38  # the eleventh workgroup of engine 0 opens the second period
@@ -52,7 +55,10 @@ def test_every_place_belongs_to_one_engine_and_turns_are_in_proportion(
     for engine, weight in enumerate(weights):
         for index in range(2 * weight):  # place() and count() are inverse
             place = order.place(engine, index)
-            assert (order.count(engine, place), order.count(engine, place + 1)) == (index, index + 1)
+            assert (order.count(engine, place), order.count(engine, place + 1)) == (
+                index,
+                index + 1,
+            )
 
 
 def test_a_rotation_of_nobody() -> None:
@@ -79,14 +85,16 @@ def test_strict_round_robin_over_dies(workgroups: int, dies: int, shares: list[i
 def test_turns_go_by_physical_size_and_skip_engines_without_a_unit(
     rule: str, weights: tuple[int, ...]
 ) -> None:
-    """Under a mask with 5, 1, 0 and 9 units: turns are those of the whole engines, but none for the empty
-    one."""
+    """Under a mask with 5, 1, 0 and 9 units: turns are those of the whole engines, but none for the
+    empty one.
+    """
     assert turn_weights(RULES[rule], (10, 10, 9, 9), (5, 1, 0, 9)) == weights
 
 
 def test_mask_bits_go_over_dies_then_engines() -> None:
-    """2 dies of engines 4 and 3. Bits 0 2 4 6 are on die 0, its first four units, of engines 0 1 0 1; bits 1
-    3 5 on die 1, engines 0 1 0."""
+    """2 dies of engines 4 and 3. Bits 0 2 4 6 are on die 0, its first four units, of engines 0 1 0
+    1; bits 1 3 5 on die 1, engines 0 1 0.
+    """
     assert mask_by_engine(tuple(range(7)), 2, (4, 3)) == ((2, 2), (2, 1))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.loading import load_hardware
+from c3sim.input.loading import load_hardware
 from c3sim.models.dma import engine_rate
 
 TEACHING = load_hardware("teaching-4").node
@@ -12,8 +12,9 @@ H200 = load_hardware("h200-2").node
 
 
 def test_an_engine_is_bound_by_its_data_path_or_its_bytes_in_flight() -> None:
-    """64 KiB over 2 x 0.5 us + 2 x 1 us are 21.8 GB/s, more than the data path's 10; under a load of 6 memory answers in
-    3.5 us, a round trip is 9 us, and 64 KiB are 7.28 GB/s."""
+    """64 KiB over 2 x 0.5 us + 2 x 1 us are 21.8 GB/s, more than the data path's 10; under a load
+    of 6 memory answers in 3.5 us, a round trip is 9 us, and 64 KiB are 7.28 GB/s.
+    """
     assert engine_rate(TEACHING, 0.0, linked=True) == 10e9
     assert engine_rate(TEACHING, 6.0, linked=True) == pytest.approx(65536 / 9e-6)
 
@@ -25,6 +26,8 @@ def test_a_copy_inside_a_gpu_crosses_no_link() -> None:
 
 def test_pull_has_its_own_bytes_in_flight() -> None:
     engines = TEACHING.gpu.dma_engines.model_copy(update={"remote_read_in_flight": 9e3})
-    node = TEACHING.model_copy(update={"gpu": TEACHING.gpu.model_copy(update={"dma_engines": engines})})
+    node = TEACHING.model_copy(
+        update={"gpu": TEACHING.gpu.model_copy(update={"dma_engines": engines})}
+    )
     assert engine_rate(node, 0.0, linked=True, pull=True) == pytest.approx(9e3 / 3e-6)
     assert engine_rate(node, 0.0, linked=True) == 10e9

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim import library
-from c3sim.loading import load_hardware
+from c3sim.input import library
+from c3sim.input.loading import load_hardware
+from c3sim.input.records import load_records
 from c3sim.models.gemm import plan_gemm
-from c3sim.records import load_records
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.workload import Gemm
 
 GPU = load_hardware("mi300x-8").node.gpu
 TEACHING = load_hardware("teaching-4").node.gpu
-PUBLISHED = library.find("gpu", "mi300x").parent.parent / "validation" / "data" / "published" / "mi300x"
+PUBLISHED = (
+    library.find("gpu", "mi300x").parent.parent / "validation" / "data" / "published" / "mi300x"
+)
 
 
 def gemm(m: int, n: int, k: int, **more: object) -> Gemm:
@@ -23,14 +25,22 @@ def gemm(m: int, n: int, k: int, **more: object) -> Gemm:
 # Tiles of hipBLASLt on MI300X in bf16, from kernel names and counts of workgroups:
 # github.com/ROCm/tritonBLAS docs/overlap-analysis.md (commit 70f7484), records c3_shapes
 TILES = [
-    (4096, 4096, 4096, (256, 224), 304),  # 16 x ceil(4096 / 224) = 16 x 19: exactly one per compute unit
+    (
+        4096,
+        4096,
+        4096,
+        (256, 224),
+        304,
+    ),  # 16 x ceil(4096 / 224) = 16 x 19: exactly one per compute unit
     (8192, 8192, 8192, (256, 224), 1184),  # 32 x ceil(8192 / 224) = 32 x 37
     (3840, 3840, 4096, (256, 192), 300),  # 15 x 20
 ]
 
 
 @pytest.mark.parametrize(("m", "n", "k", "tile", "tiles"), TILES)
-def test_macro_tile_of_the_library(m: int, n: int, k: int, tile: tuple[int, int], tiles: int) -> None:
+def test_macro_tile_of_the_library(
+    m: int, n: int, k: int, tile: tuple[int, int], tiles: int
+) -> None:
     plan = plan_gemm(GPU, gemm(m, n, k))
     assert (plan.tile, plan.tiles, plan.split_k) == (tile, tiles, 1)
 
@@ -41,15 +51,19 @@ def test_every_recorded_tile_of_the_library_is_chosen() -> None:
     for record in load_records(PUBLISHED / "c3_shapes.jsonl"):
         for task in record.workload.tasks.values():
             if isinstance(task, Gemm) and task.library == "hipblaslt" and task.macro_tile:
-                assert plan_gemm(GPU, task.model_copy(update={"macro_tile": None})).tile == task.macro_tile
+                assert (
+                    plan_gemm(GPU, task.model_copy(update={"macro_tile": None})).tile
+                    == task.macro_tile
+                )
                 found += 1
     assert found >= 4
 
 
 def test_tile_time_by_hand() -> None:
-    """Teaching GPU: 1000 FLOP per cycle at 1 GHz, operands at 60 GB/s, prologue 1 us. A tile of 128x128 with
-    K = 512: 2 x 128 x 128 x 512 / 1000 = 16777 cycles of issue; (128 + 128) x 512 x 2 B / 60 GB/s = 4.369 us
-    of operands. The two overlap, but not fully: the root of their squares."""
+    """Teaching GPU: 1000 FLOP per cycle at 1 GHz, operands at 60 GB/s, prologue 1 us. A tile of
+    128x128 with K = 512: 2 x 128 x 128 x 512 / 1000 = 16777 cycles of issue; (128 + 128) x 512 x 2
+    B / 60 GB/s = 4.369 us of operands. The two overlap, but not fully: the root of their squares.
+    """
     plan = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128)))
     assert plan.issue == pytest.approx(16.777e-6, rel=1e-4)
     assert plan.feed == pytest.approx(4.369e-6, rel=1e-4)
@@ -59,7 +73,9 @@ def test_tile_time_by_hand() -> None:
 
 
 def test_element_size_counts_in_the_feed_and_the_rate() -> None:
-    """fp8: 2000 FLOP per cycle, one byte per element: both halve. fp32: 100 FLOP per cycle, four bytes."""
+    """fp8: 2000 FLOP per cycle, one byte per element: both halve. fp32: 100 FLOP per cycle, four
+    bytes.
+    """
     fp8 = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128), dtype="fp8"))
     fp32 = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128), dtype="fp32"))
     assert (fp8.issue, fp8.feed) == pytest.approx((8.3886e-6, 2.1845e-6), rel=1e-4)
@@ -75,7 +91,8 @@ def test_padding_is_computed_too() -> None:
 @pytest.mark.parametrize(
     ("tile", "residents"),
     [
-        # LDS: (rows + columns) x 128 B of 64 KiB; registers: 4 waves x (tile / 256 + (rows + columns) / 4 +
+        # LDS: (rows + columns) x 128 B of 64 KiB; registers: 4 waves x (tile / 256 + (rows +
+        # columns) / 4 +
         # 64) of 2048
         ((256, 256), 1),  # 64 KiB of LDS; 4 x min(512, 256 + 128 + 64) = 1792 registers
         ((128, 128), 2),  # 32 KiB: 2; registers 4 x (64 + 64 + 64) = 768: 2
@@ -90,8 +107,9 @@ def test_residents_per_unit(tile: tuple[int, int], residents: int) -> None:
 
 
 def test_few_rows_are_split_along_k() -> None:
-    """16 rows of C make too few tiles for 304 units; the library splits K rather than leave most idle.
-    Sixteen tiles' worth of work is not split on a GPU whose library cannot."""
+    """16 rows of C make too few tiles for 304 units; the library splits K rather than leave most
+    idle. Sixteen tiles' worth of work is not split on a GPU whose library cannot.
+    """
     plan = plan_gemm(GPU, gemm(16, 2048, 16384))
     assert plan.split_k > 1
     assert plan.tiles >= 2 * -(-2048 // plan.tile[1])
@@ -110,15 +128,17 @@ def test_the_task_overrides_the_library() -> None:
 
 
 def test_the_choice_weighs_rounds_against_tile_size() -> None:
-    """Why 256x224 and not the larger 256x256 for 4096^3: 16 x 16 = 256 tiles of the large one leave 48 of 304
-    units idle in their only round; 304 of the smaller use all, each shorter."""
+    """Why 256x224 and not the larger 256x256 for 4096^3: 16 x 16 = 256 tiles of the large one leave
+    48 of 304 units idle in their only round; 304 of the smaller use all, each shorter.
+    """
     large = plan_gemm(GPU, gemm(4096, 4096, 4096, macro_tile=(256, 256)))
     chosen = plan_gemm(GPU, gemm(4096, 4096, 4096))
     assert (large.tiles, chosen.tiles) == (256, 304)
     assert chosen.body < large.body
 
 
-# Clusters: the library's kernels start so many workgroups together ---------------------------------------------------
+# Clusters: the library's kernels start so many workgroups together
+# ---------------------------------------------------
 
 
 def clusters_of(size: int) -> Gpu:
@@ -142,8 +162,9 @@ def test_a_grid_is_whole_clusters(m: int, n: int, cluster: tuple[int, int], tile
 
 
 def test_stages_claim_lds() -> None:
-    """A slice of a 64x64 tile is (64 + 64) x 128 B = 16 KiB; three fit on a unit of 64 KiB in one stage each as far as
-    registers go, one in four stages."""
+    """A slice of a 64x64 tile is (64 + 64) x 128 B = 16 KiB; three fit on a unit of 64 KiB in one
+    stage each as far as registers go, one in four stages.
+    """
     task = gemm(512, 512, 512, macro_tile=(64, 64))
     library = TEACHING.gemm_libraries["hipblaslt"].model_copy(update={"stages": 4})
     staged = TEACHING.model_copy(update={"gemm_libraries": {"hipblaslt": library}})

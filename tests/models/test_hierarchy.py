@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.loading import load_hardware
+from c3sim.input.loading import load_hardware
 from c3sim.models.collective import CollectivePlan, plan_collective
 from c3sim.models.hierarchy import HierarchicalPlan, cluster_algorithms, plan_task
 from c3sim.specs.hardware import Node
@@ -19,7 +19,9 @@ def nodes(count: int) -> Node:
     return CLUSTER.model_copy(update={"scale_out": wide})
 
 
-def plan(op: str, count: int = 16, size: float = GIB, **more: object) -> CollectivePlan | HierarchicalPlan:
+def plan(
+    op: str, count: int = 16, size: float = GIB, **more: object
+) -> CollectivePlan | HierarchicalPlan:
     return plan_task(nodes(count), Collective(kind="collective", op=op, size=size, **more))
 
 
@@ -27,24 +29,39 @@ def plan(op: str, count: int = 16, size: float = GIB, **more: object) -> Collect
     ("op", "phases"),
     [
         # (where, operation, bytes a GPU sends in units of S) on 16 nodes of 8
-        ("all_reduce", [("node", "reduce_scatter", 7 / 8), ("rail", "all_reduce", 2 * 15 / 16 / 8), ("node", "all_gather", 7 / 8)]),
+        (
+            "all_reduce",
+            [
+                ("node", "reduce_scatter", 7 / 8),
+                ("rail", "all_reduce", 2 * 15 / 16 / 8),
+                ("node", "all_gather", 7 / 8),
+            ],
+        ),
         ("all_gather", [("rail", "all_gather", 15 / 16 / 8), ("node", "all_gather", 7 / 8)]),
-        ("reduce_scatter", [("node", "reduce_scatter", 7 / 8), ("rail", "reduce_scatter", 15 / 16 / 8)]),
+        (
+            "reduce_scatter",
+            [("node", "reduce_scatter", 7 / 8), ("rail", "reduce_scatter", 15 / 16 / 8)],
+        ),
         ("all_to_all", [("node", "all_to_all", 7 / 8), ("rail", "all_to_all", 15 / 16)]),
     ],
-)  # fmt: skip
+)
 def test_phases_and_what_they_send(op: str, phases: list[tuple[str, str, float]]) -> None:
     found = plan(op, algorithm="hierarchical")
     assert isinstance(found, HierarchicalPlan)
-    assert [(phase.where, phase.plan.op) for phase in found.phases] == [entry[:2] for entry in phases]
+    assert [(phase.where, phase.plan.op) for phase in found.phases] == [
+        entry[:2] for entry in phases
+    ]
     sent = [phase.plan.sent * found.parts / GIB for phase in found.phases]
     assert sent == pytest.approx([entry[2] for entry in phases])
-    assert [phase.plan.network > 0 for phase in found.phases] == [entry[0] == "rail" for entry in phases]
+    assert [phase.plan.network > 0 for phase in found.phases] == [
+        entry[0] == "rail" for entry in phases
+    ]
 
 
 def test_a_ring_through_all_nodes() -> None:
-    """128 GPUs: 2 x 127/128 S each, an eighth of it over a NIC, the rest evenly over seven links; of 254 steps 1 in 8 goes
-    between nodes."""
+    """128 GPUs: 2 x 127/128 S each, an eighth of it over a NIC, the rest evenly over seven links;
+    of 254 steps 1 in 8 goes between nodes.
+    """
     found = plan("all_reduce", algorithm="ring", protocol="simple")
     assert found.sent == pytest.approx(2 * 127 / 128 * GIB)
     assert found.network == pytest.approx(1 / 8)
@@ -54,8 +71,9 @@ def test_a_ring_through_all_nodes() -> None:
 
 
 def test_bytes_for_a_nic_are_written_to_a_send_buffer_and_read_from_it() -> None:
-    """Direct all-to-all on one node: 15/8 S read and written (see test_collective.py); of 128 parts 120 leave the node:
-    (2 x 127 + 1)/128 S, and 120/128 S for the NIC."""
+    """Direct all-to-all on one node: 15/8 S read and written (see test_collective.py); of 128 parts
+    120 leave the node: (2 x 127 + 1)/128 S, and 120/128 S for the NIC.
+    """
     found = plan("all_to_all", algorithm="direct", protocol="simple")
     assert found.reads * found.sent == pytest.approx((255 + 120) / 128 * GIB)
     assert found.writes * found.sent == pytest.approx((255 + 120) / 128 * GIB)
@@ -66,7 +84,9 @@ def test_large_messages_go_in_parts_and_small_ones_do_not() -> None:
     large, small = plan("all_reduce"), plan("all_reduce", size=256 * KIB, algorithm="hierarchical")
     assert isinstance(large, HierarchicalPlan) and isinstance(small, HierarchicalPlan)
     assert large.parts == CLUSTER.scale_out.pipeline and small.parts == 1
-    assert plan("all_reduce", pipeline=5).parts == 5  # asked for parts, it takes the way that has some
+    assert (
+        plan("all_reduce", pipeline=5).parts == 5
+    )  # asked for parts, it takes the way that has some
     assert plan("all_reduce", pipeline=5, chunks=3).parts == 6  # whole parts in every chunk
 
 
@@ -79,10 +99,14 @@ def test_the_library_takes_what_it_expects_to_be_fastest() -> None:
 
 
 def test_many_receivers_need_long_messages() -> None:
-    """A host thread posts to each of 127 nodes: 1 GiB / 8 rails / 128 nodes are 1 MiB, 64 KiB in 16 parts, which 0.5 us per
-    post hardly hold up (131 GB/s); 16 MiB in 16 parts are 1 KiB, at most 2 GB/s."""
+    """A host thread posts to each of 127 nodes: 1 GiB / 8 rails / 128 nodes are 1 MiB, 64 KiB in 16
+    parts, which 0.5 us per post hardly hold up (131 GB/s); 16 MiB in 16 parts are 1 KiB, at most 2
+    GB/s.
+    """
     long, short = (
-        plan("all_gather", 128, size, algorithm="hierarchical", pipeline=16, protocol="simple").phases[0].plan
+        plan("all_gather", 128, size, algorithm="hierarchical", pipeline=16, protocol="simple")
+        .phases[0]
+        .plan
         for size in (GIB, 16 * KIB**2)
     )
     assert long.link_rate == pytest.approx(48.5e9)
@@ -105,7 +129,9 @@ def test_one_gpu_per_node_has_rails_only() -> None:
         thin, Collective(kind="collective", op="all_reduce", size=GIB, algorithm="hierarchical")
     )
     assert [phase.where for phase in found.phases] == ["rail"]
-    ring = plan_task(thin, Collective(kind="collective", op="all_reduce", size=GIB, algorithm="ring"))
+    ring = plan_task(
+        thin, Collective(kind="collective", op="all_reduce", size=GIB, algorithm="ring")
+    )
     assert ring.network == pytest.approx(1.0) and not ring.paths
 
 

@@ -16,12 +16,20 @@ from c3sim.models.links import ports, ring_ports, route, soft_minimum
         # a ring of 4: 3 is the neighbour of 0 the other way round, n - 1 = 3 places on
         ("ring", 4, 0, 1, [(0, "link[1].out")]),
         ("ring", 4, 0, 3, [(0, "link[3].out")]),
-        ("ring", 4, 0, 2, [(0, "link[1].out"), (1, "link[1].out")]),  # as far either way: the positive one
+        (
+            "ring",
+            4,
+            0,
+            2,
+            [(0, "link[1].out"), (1, "link[1].out")],
+        ),  # as far either way: the positive one
         ("ring", 6, 1, 5, [(1, "link[5].out"), (0, "link[5].out")]),  # 1, 0, 5: two hops, not four
         ("switch", 8, 6, 1, [(6, "port.out"), (1, "port.in")]),
     ],
 )
-def test_route(topology: str, gpus: int, source: int, destination: int, hops: list[tuple[int, str]]) -> None:
+def test_route(
+    topology: str, gpus: int, source: int, destination: int, hops: list[tuple[int, str]]
+) -> None:
     assert list(route(topology, gpus, source, destination)) == hops
 
 
@@ -39,7 +47,9 @@ def test_following_the_links_leads_to_the_destination(topology: str, gpus: int) 
 
 @pytest.mark.parametrize("topology", ["full_mesh", "ring", "switch"])
 def test_renumbering_maps_ports_onto_themselves(topology: str) -> None:
-    """What folding relies on: the route from g to g + d is that from 0 to d, every GPU g further on."""
+    """What folding relies on: the route from g to g + d is that from 0 to d, every GPU g further
+    on.
+    """
     for g in range(8):
         for d in range(1, 8):
             moved = [((owner + g) % 8, port) for owner, port in route(topology, 8, 0, d)]
@@ -59,7 +69,9 @@ def test_every_route_uses_declared_ports(topology: str) -> None:
 
 @pytest.mark.parametrize(("topology", "rings"), [("full_mesh", 7), ("ring", 2), ("switch", 1)])
 def test_rings_use_every_port_once(topology: str, rings: int) -> None:
-    """8 GPUs all joined have 7 outgoing links each, one ring for each; a ring can be gone round both ways."""
+    """8 GPUs all joined have 7 outgoing links each, one ring for each; a ring can be gone round
+    both ways.
+    """
     found = ring_ports(topology, 8)
     assert len(found) == rings
     assert sorted(port for ring in found for port in ring) == sorted(ports(topology, 8))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from c3sim.loading import load_hardware
+from c3sim.input.loading import load_hardware
 from c3sim.models.memory import ARRAYS, memory_given, served_share
 
 GPU = load_hardware("mi300x-8").node.gpu

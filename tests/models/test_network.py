@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.loading import load_hardware
+from c3sim.input.loading import load_hardware
 from c3sim.models.network import (
     crossing_share,
     gpus_per_leaf,
@@ -25,7 +25,9 @@ CLUSTER = load_hardware("mi300x-cluster").node
 def of(**changes: object) -> Node:
     """Six nodes of four GPUs, two to a leaf, an uplink half as wide as the NICs below it."""
     wide = {"nodes": 6, "nics": 4, "nodes_per_leaf": 2, "oversubscription": 2.0, **changes}
-    return CLUSTER.model_copy(update={"gpus": 4, "scale_out": CLUSTER.scale_out.model_copy(update=wide)})
+    return CLUSTER.model_copy(
+        update={"gpus": 4, "scale_out": CLUSTER.scale_out.model_copy(update=wide)}
+    )
 
 
 LAYOUTS = [
@@ -48,15 +50,20 @@ def test_shares_are_those_found_by_counting(node: Node) -> None:
             assert crossing_share(node, gpu, peers) == pytest.approx(len(across) / len(listed))
         on_leaf = [peer for peer in everyone if same_leaf(node, gpu, peer)]
         assert gpus_per_leaf(node, gpu) == len(on_leaf)
-        # of a ring from node to node, what its members on this leaf are charged is what leaves it: one stream of a GPU
+        # of a ring from node to node, what its members on this leaf are charged is what leaves it:
+        # one stream of a GPU
         last = max(peer for peer in on_leaf if peer % 4 == gpu % 4)
         leaves = not same_leaf(node, last, node.peer(last, 4)) if node.nodes > 2 else False
         members = [peer for peer in on_leaf if peer % 4 == gpu % 4]
-        assert sum(crossing_share(node, peer, "next") for peer in members) == pytest.approx(float(leaves))
+        assert sum(crossing_share(node, peer, "next") for peer in members) == pytest.approx(
+            float(leaves)
+        )
 
 
 def test_rails_and_racks() -> None:
-    """Rail r of the first two nodes is on leaf r, of the next two on leaf 4 + r; in racks nodes 0 and 1 are on leaf 0."""
+    """Rail r of the first two nodes is on leaf r, of the next two on leaf 4 + r; in racks nodes 0
+    and 1 are on leaf 0.
+    """
     rails, racks = of(topology="rails"), of(topology="racks")
     assert [leaf_of(rails, gpu) for gpu in range(12)] == [0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7]
     assert [leaf_of(racks, gpu) for gpu in range(12)] == [0] * 8 + [1] * 4
@@ -66,14 +73,18 @@ def test_rails_and_racks() -> None:
 
 
 def test_rates() -> None:
-    """A NIC of 50 GB/s with 0.97 payload; two to a GPU are one port of both; uplinks are the NICs below over 2."""
+    """A NIC of 50 GB/s with 0.97 payload; two to a GPU are one port of both; uplinks are the NICs
+    below over 2.
+    """
     assert nic_rate(of()) == pytest.approx(48.5e9)
     assert nic_rate(of(nics=8)) == pytest.approx(97e9)
     assert shared_rate(of(nics=2)) == pytest.approx(24.25e9)
     assert leaf_rate(of(topology="rails"), 0) == pytest.approx(2 * 48.5e9 / 2)
     assert leaf_rate(of(topology="racks"), 0) == pytest.approx(8 * 48.5e9 / 2)
     assert leaf_rate(of(topology="racks", nics=2), 0) == pytest.approx(4 * 48.5e9 / 2)
-    assert leaf_rate(of(topology="racks", nodes=5), 19) == pytest.approx(4 * 48.5e9 / 2)  # alone on its leaf
+    assert leaf_rate(of(topology="racks", nodes=5), 19) == pytest.approx(
+        4 * 48.5e9 / 2
+    )  # alone on its leaf
 
 
 def test_a_nic_is_reached_over_the_host_link_or_not() -> None:
@@ -84,7 +95,9 @@ def test_a_nic_is_reached_over_the_host_link_or_not() -> None:
 
 
 def test_latency_of_a_hop() -> None:
-    """4 us, and 1.5 us through the spine: for one hop in two of a ring along leaves of two, always to GPUs of all nodes."""
+    """4 us, and 1.5 us through the spine: for one hop in two of a ring along leaves of two, always
+    to GPUs of all nodes.
+    """
     node = of()
     assert hop_latency(node, "next") == pytest.approx(4.75e-6)
     assert hop_latency(node, "rail") == pytest.approx(5.5e-6)

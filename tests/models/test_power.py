@@ -47,21 +47,31 @@ COPY = Load(uncore=50, clocked=0)  # a DMA engine: what it moves does not slow w
             [Load(core=800), COPY],
             0.5,
         ),  # 800 f^2 = 350 - 100 - 50: the copy takes power from the clock
-        (290, 40, 1, [Load(core=400, uncore=200), Load(uncore=10, clocked=0)], (math.sqrt(2.65) - 0.5) / 2),
+        (
+            290,
+            40,
+            1,
+            [Load(core=400, uncore=200), Load(uncore=10, clocked=0)],
+            (math.sqrt(2.65) - 0.5) / 2,
+        ),
         # 400 f^2 + 200 f = 240, so f^2 + f / 2 - 0.6 = 0
         (750, 150, 1, [Load(core=600)], 1.0),  # just fits
         (750, 150, 1, [], 1.0),
         (110, 100, 1, [Load(core=800), COPY], 0.2),  # cannot fit: the lowest clock there is
     ],
 )
-def test_clock_factor(limit: float, idle: float, exponent: float, loads: list[Load], factor: float) -> None:
-    assert clock_factor(limit, idle, exponent, 0.2, tuple(loads)) == pytest.approx(factor, rel=1e-12)
+def test_clock_factor(
+    limit: float, idle: float, exponent: float, loads: list[Load], factor: float
+) -> None:
+    assert clock_factor(limit, idle, exponent, 0.2, tuple(loads)) == pytest.approx(
+        factor, rel=1e-12
+    )
 
 
 watts, share = st.floats(0, 1000), st.floats(0, 1)
-some_loads = st.lists(st.builds(Load, core=watts, held=watts, uncore=watts, clocked=share), max_size=4).map(
-    tuple
-)
+some_loads = st.lists(
+    st.builds(Load, core=watts, held=watts, uncore=watts, clocked=share), max_size=4
+).map(tuple)
 
 
 @given(st.floats(150, 2000), st.floats(0, 2), some_loads)

@@ -1,4 +1,6 @@
-"""A hand-made run of a GEMM beside an all-gather, an explanation and a study: numbers chosen to be easy to recognise."""
+"""A hand-made run of a GEMM beside an all-gather, an explanation and a study: numbers chosen to be
+easy to recognise.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,22 @@ import pytest
 from c3sim.result import Counter, Result, Span, TaskResult, Timeline
 
 MS = 1e-3
-# Until 1 ms the collective holds 32 of 304 compute units and the GEMM the others; then the GEMM has all until 3 ms.
+# Until 1 ms the collective holds 32 of 304 compute units and the GEMM the others; then the GEMM has
+# all until 3 ms.
 TIMES = [0.0, 0.5 * MS, 2.0 * MS, 3.0 * MS]
 
 
 def counter(name: str, unit: str, maximum: float | None, **by_task: list[float]) -> Counter:
     values = [sum(column) for column in zip(*by_task.values(), strict=True)]
-    return Counter(name=name, unit=unit, times=TIMES, values=values, maximum=maximum, by_task=by_task)
+    return Counter(
+        name=name, unit=unit, times=TIMES, values=values, maximum=maximum, by_task=by_task
+    )
 
 
 def make_timeline() -> Timeline:
     links = [
-        counter(f"gpu0.link[{i}].out", "B/s", 48e9, gather=[0.0, 40e9 + i * 1e9, 0.0, 0.0]) for i in range(3)
+        counter(f"gpu0.link[{i}].out", "B/s", 48e9, gather=[0.0, 40e9 + i * 1e9, 0.0, 0.0])
+        for i in range(3)
     ]
     return Timeline(
         spans=[
@@ -33,7 +39,13 @@ def make_timeline() -> Timeline:
                 end=3 * MS,
                 detail={"tiles": 1184},
             ),
-            Span(track="gpu0.stream.comm", name="all_gather", task="gather", start=0.5 * MS, end=2 * MS),
+            Span(
+                track="gpu0.stream.comm",
+                name="all_gather",
+                task="gather",
+                start=0.5 * MS,
+                end=2 * MS,
+            ),
             Span(
                 track="gpu0.dma[0]",
                 name="copy",
@@ -54,13 +66,23 @@ def make_timeline() -> Timeline:
         ],
         counters=[
             counter("gpu0.compute_units", "1", 304, gemm=[304, 272, 304, 0], gather=[0, 32, 0, 0]),
-            counter("gpu0.hbm", "B/s", 5.3e12, gemm=[1.5e12, 1e12, 1.5e12, 0], gather=[0, 0.9e12, 0, 0]),
+            counter(
+                "gpu0.hbm", "B/s", 5.3e12, gemm=[1.5e12, 1e12, 1.5e12, 0], gather=[0, 0.9e12, 0, 0]
+            ),
             *links,
             Counter(
-                name="gpu0.clock", unit="Hz", times=TIMES, values=[2.1e9, 1.8e9, 2.0e9, 2.1e9], maximum=2.1e9
+                name="gpu0.clock",
+                unit="Hz",
+                times=TIMES,
+                values=[2.1e9, 1.8e9, 2.0e9, 2.1e9],
+                maximum=2.1e9,
             ),
             Counter(
-                name="gpu0.power", unit="W", times=TIMES, values=[650.0, 750.0, 700.0, 140.0], maximum=750.0
+                name="gpu0.power",
+                unit="W",
+                times=TIMES,
+                values=[650.0, 750.0, 700.0, 140.0],
+                maximum=750.0,
             ),
         ],
         end=3 * MS,
@@ -126,11 +148,21 @@ EXPLANATION: dict[str, Any] = {
     },
 }
 
-MEANS = {"base": 0.2, "sp": 0.4, "rp": 0.38, "sp_rp": 0.43, "conccl": 0.65, "conccl_rp": 0.7, "auto": 0.72}
+MEANS = {
+    "base": 0.2,
+    "sp": 0.4,
+    "rp": 0.38,
+    "sp_rp": 0.43,
+    "conccl": 0.65,
+    "conccl_rp": 0.7,
+    "auto": 0.72,
+}
 
 
 def make_study() -> dict[str, Any]:
-    """Ten scenarios of all classes; the fraction of each strategy is its mean plus or minus a spread."""
+    """Ten scenarios of all classes; the fraction of each strategy is its mean plus or minus a
+    spread.
+    """
     scenarios = []
     for index in range(10):
         kind = ("G-long", "C-long", "GC-equal")[index % 3]

@@ -54,12 +54,18 @@ def test_a_link_stays_a_link(tmp_path):
     ],
 )
 @pytest.mark.parametrize("attempt", [check_writable, lambda path: write_text(path, "x")])
-def test_an_unwritable_place_is_one_line_with_path_and_what_is_allowed(tmp_path, place, reason, attempt):
+def test_an_unwritable_place_is_one_line_with_path_and_what_is_allowed(
+    tmp_path, place, reason, attempt
+):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError) as caught:
         attempt(tmp_path / place)
     text = str(caught.value)
-    assert text.startswith(str(tmp_path)) and reason in text and "allowed: a file in an existing" in text
+    assert (
+        text.startswith(str(tmp_path))
+        and reason in text
+        and "allowed: a file in an existing" in text
+    )
     assert "\n" not in text
 
 

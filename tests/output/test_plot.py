@@ -57,7 +57,9 @@ def test_panels_show_capacity_and_mean(result):
     assert texts(units) == ["all 304 units"] and texts(hbm) == ["capacity 5300 GB/s"]
     # 1500 GB/s for 0.5 ms, 1900 for 1.5 ms, 1500 for 1 ms: 1700 on average, 32 % of 5300
     assert hbm.get_title(loc="right") == "mean 1700 GB/s, 32 % of capacity"
-    assert links.get_title(loc="right") == "mean 20.5 GB/s, 43 % of capacity"  # 41 GB/s half of the time
+    assert (
+        links.get_title(loc="right") == "mean 20.5 GB/s, 43 % of capacity"
+    )  # 41 GB/s half of the time
     assert texts(clock) == ["highest 2100 MHz"] and texts(power) == ["limit 750 W"]
 
 
@@ -69,7 +71,8 @@ def test_one_legend_with_a_key_per_task(result):
 
 def test_a_clock_that_starts_late_is_not_drawn_from_zero(result):
     clock = replace(
-        next(c for c in result.timeline.counters if c.name == "gpu0.clock"), times=[1e-5, 1e-3, 2e-3, 3e-3]
+        next(c for c in result.timeline.counters if c.name == "gpu0.clock"),
+        times=[1e-5, 1e-3, 2e-3, 3e-3],
     )
     timeline = Timeline(spans=[], counters=[clock], end=3e-3)
     axes = plot_timeline(replace(result, timeline=timeline)).axes[1]
@@ -78,9 +81,18 @@ def test_a_clock_that_starts_late_is_not_drawn_from_zero(result):
 
 def test_absent_and_idle_counters_get_no_panel(result):
     idle = [
-        replace(c, values=[0.0] * 4, by_task={}) for c in result.timeline.counters if c.name == "gpu0.hbm"
+        replace(c, values=[0.0] * 4, by_task={})
+        for c in result.timeline.counters
+        if c.name == "gpu0.hbm"
     ]
-    assert len(plot_timeline(replace(result, timeline=Timeline(spans=[], counters=idle, end=3e-3))).axes) == 1
+    assert (
+        len(
+            plot_timeline(
+                replace(result, timeline=Timeline(spans=[], counters=idle, end=3e-3))
+            ).axes
+        )
+        == 1
+    )
 
 
 def test_counters_of_another_gpu(result):
@@ -103,13 +115,16 @@ def test_many_tasks_with_long_names(result):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")]
+    ("suffix", "magic"),
+    [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")],
 )
 def test_the_same_result_gives_the_same_bytes(result, tmp_path, suffix, magic):
     paths = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
     for path in paths:
         plot_timeline(result, path)
-    assert paths[0].read_bytes() == paths[1].read_bytes() and paths[0].read_bytes().startswith(magic)
+    assert paths[0].read_bytes() == paths[1].read_bytes() and paths[0].read_bytes().startswith(
+        magic
+    )
 
 
 def test_what_cannot_be_drawn(result, tmp_path):
@@ -125,7 +140,9 @@ def test_power_by_component_is_a_panel_with_a_key_of_its_own(result):
     power = next(counter for counter in result.timeline.counters if counter.name == "gpu0.power")
     idle = [140.0] * len(power.values)
     parts = {"compute_units": [value - 140.0 for value in power.values], "idle": idle}
-    counters = [replace(c, by_component=parts) if c is power else c for c in result.timeline.counters]
+    counters = [
+        replace(c, by_component=parts) if c is power else c for c in result.timeline.counters
+    ]
     timeline = replace(result.timeline, counters=counters, component_names={"compute_units": "CU"})
     figure = plot_timeline(replace(result, timeline=timeline))
     axes = figure.axes[-1]

@@ -13,7 +13,9 @@ def texts(axes):
 def test_a_bar_per_strategy_and_how_far_it_is_off(study):
     means, _ = plot_study(study).axes
     assert [label.get_text() for label in means.get_xticklabels()] == list(study["strategies"])
-    assert [bar.get_height() for bar in means.patches] == pytest.approx([20, 40, 38, 43, 65, 70, 72])
+    assert [bar.get_height() for bar in means.patches] == pytest.approx(
+        [20, 40, 38, 43, 65, 70, 72]
+    )
     assert texts(means)[:2] == ["20.0  (-1.0)", "40.0  (-2.0)"]  # published: 21 and 42 %
     assert texts(means)[3] == "43.0"  # nothing published
 

@@ -14,7 +14,9 @@ BAND = Band(
 )
 
 
-@pytest.mark.parametrize(("value", "lines"), [(1.9e-3, 1), (2e-3, 0), (3e-3, 0), (4.1e-3, 1), (None, 0)])
+@pytest.mark.parametrize(
+    ("value", "lines"), [(1.9e-3, 1), (2e-3, 0), (3e-3, 0), (4.1e-3, 1), (None, 0)]
+)
 def test_a_prediction_outside_its_band(value, lines):
     found = _outside("wall_s", value, BAND)
     assert len(found) == lines and all(

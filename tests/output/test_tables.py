@@ -27,7 +27,9 @@ def test_run_has_the_whole_then_a_row_per_task(result):
     assert "task kind (ms) (ms) (ms) (ms) (x) (J)" in text
     assert "gemm gemm 2.500 0.000 3.000 3.000 1.20x 1.50" in text
     assert "gather collective 1.250 0.500 2.000 2.000 1.60x 1.50" in text
-    assert text[-1] == "note: power is not validated on this node [no data]"  # brackets are no markup
+    assert (
+        text[-1] == "note: power is not validated on this node [no data]"
+    )  # brackets are no markup
 
 
 def test_a_short_run_is_in_microseconds_and_a_lone_task_has_no_fraction(result):
@@ -38,7 +40,9 @@ def test_a_short_run_is_in_microseconds_and_a_lone_task_has_no_fraction(result):
 
 
 def test_compare_has_a_row_per_strategy_and_names_the_fastest(result):
-    other = replace(result, strategy="conccl", wall_s=2.5e-3, speedup=1.5, fraction_of_ideal=1.0, tasks={})
+    other = replace(
+        result, strategy="conccl", wall_s=2.5e-3, speedup=1.5, fraction_of_ideal=1.0, tasks={}
+    )
     text = lines(tables.compare_table([result, other]))
     assert text[0] == "gemm_all_gather on mi300x-8: ideal speedup 1.50x"
     assert "base 3.000 1.25 50.0 62.5 2.25 3.000, 1.20x 2.000, 1.60x" in text
@@ -63,7 +67,11 @@ def test_explain_is_an_account_that_adds_up(explanation):
 def test_explain_leaves_out_what_would_read_as_nothing(explanation):
     explanation["tasks"]["gemm"]["causes"] |= {"links": 0.0004, "memory_cache": -0.0006}
     text = "\n".join(lines(tables.explain_table(explanation)))
-    assert "+ links" not in text and "+ memory cache -0.1" in text and "below 0.05 % are not listed" in text
+    assert (
+        "+ links" not in text
+        and "+ memory cache -0.1" in text
+        and "below 0.05 % are not listed" in text
+    )
 
 
 def test_study_stands_beside_the_published_figures(study):
@@ -87,7 +95,9 @@ def test_a_study_without_figures_bands_or_results(study):
     }
     study["scenarios"][0]["strategies"] = {}
     assert "base - 21.0 22.0 1.12 1.20 - - -" in lines(study_tables.study_table(study))
-    assert any(line.endswith("6.000 3.000 - -") for line in lines(study_tables.scenario_table(study)))
+    assert any(
+        line.endswith("6.000 3.000 - -") for line in lines(study_tables.scenario_table(study))
+    )
 
 
 @pytest.mark.parametrize("width", [50, 80])
@@ -97,7 +107,9 @@ def test_narrow_terminals_lose_nothing(result, width):
         assert figure in squeezed
 
 
-def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, study, explanation, capsys, monkeypatch):
+def test_a_pipe_gets_unfolded_lines_unless_told_its_width(
+    result, study, explanation, capsys, monkeypatch
+):
     monkeypatch.delenv("COLUMNS", raising=False)
     tables.print_run(result)
     tables.print_compare([result])
@@ -112,18 +124,24 @@ def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, study, explana
 
 
 def test_the_energy_of_a_run_is_a_row_per_component_and_a_column_per_task(result):
-    """Of 2.25 J in 3 ms, 750 W: 1.5 J (500 W) in compute units, all of them the GEMM's, and 0.75 J idle."""
+    """Of 2.25 J in 3 ms, 750 W: 1.5 J (500 W) in compute units, all of them the GEMM's, and 0.75 J
+    idle.
+    """
     gemm = replace(result.tasks["gemm"], energy={"compute_units": 1.5, "hbm": 0.0})
     gather = replace(result.tasks["gather"], energy_j=0.0, energy_per_byte=1.64e-10)
     energy = {"compute_units": 1.5, "hbm": 0.0, "idle": 0.75}
     text = lines(
         tables.run_table(
             replace(
-                result, energy=energy, average_power_w=750.0, gpus=3, component_names={"compute_units": "CU"},
+                result,
+                energy=energy,
+                average_power_w=750.0,
+                gpus=3,
+                component_names={"compute_units": "CU"},
                 tasks={"gemm": gemm, "gather": gather},
             )
         )
-    )  # fmt: skip
+    )
     assert (
         "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J, mean power 750 W (250 W per GPU)"
         in text

@@ -26,14 +26,21 @@ def test_numbers_in_names_sort_as_numbers():
 
 def test_a_step_holds_until_the_next():
     assert steps.at([1.0, 2.0], [5.0, 7.0], [0.0, 1.0, 1.5, 2.0, 9.0]) == [0.0, 5.0, 5.0, 7.0, 7.0]
-    assert steps.extended([1.0, 2.0], [5.0, 7.0], 3.0) == ([0.0, 1.0, 2.0, 3.0], [0.0, 5.0, 7.0, 7.0])
+    assert steps.extended([1.0, 2.0], [5.0, 7.0], 3.0) == (
+        [0.0, 1.0, 2.0, 3.0],
+        [0.0, 5.0, 7.0, 7.0],
+    )
     # 0 for 1 s, 5 for 1 s, 7 for 1 s
     assert steps.average([0.0, 1.0, 2.0, 3.0], [0.0, 5.0, 7.0, 7.0]) == pytest.approx(4.0)
 
 
 def test_the_mean_of_counters_with_steps_at_different_times():
-    one = Counter(name="a", unit="B/s", times=[0.0], values=[4.0], maximum=10.0, by_task={"x": [4.0]})
-    two = Counter(name="b", unit="B/s", times=[1.0], values=[8.0], maximum=20.0, by_task={"y": [8.0]})
+    one = Counter(
+        name="a", unit="B/s", times=[0.0], values=[4.0], maximum=10.0, by_task={"x": [4.0]}
+    )
+    two = Counter(
+        name="b", unit="B/s", times=[1.0], values=[8.0], maximum=20.0, by_task={"y": [8.0]}
+    )
     both = steps.mean([one, two], "mean")
     assert (both.times, both.values, both.maximum) == ([0.0, 1.0], [2.0, 6.0], 15.0)
     assert both.by_task == {"x": [2.0, 2.0], "y": [0.0, 4.0]}

@@ -9,7 +9,9 @@ from c3sim.result import Counter, Span, Timeline
 
 
 def read(data):
-    """Track names ("group/track") -> slices as (name, begin, end, annotations), and -> counter points."""
+    """Track names ("group/track") -> slices as (name, begin, end, annotations), and -> counter
+    points.
+    """
     trace, groups, names, slices, points, stacks = Trace.FromString(data), {}, {}, {}, {}, {}
     last = 0
     for packet in trace.packet:
@@ -36,7 +38,9 @@ def read(data):
 
 
 def span(start, end, task="a", name="x", track="gpu0.dma[0]", **detail):
-    return Span(track=track, name=name, task=task, start=start * 1e-9, end=end * 1e-9, detail=detail)
+    return Span(
+        track=track, name=name, task=task, start=start * 1e-9, end=end * 1e-9, detail=detail
+    )
 
 
 def test_slices_equal_spans(timeline):
@@ -87,7 +91,12 @@ def test_slices_that_touch_or_take_no_time_stay_apart():
 def test_counters_have_units_a_person_reads(timeline):
     data = perfetto_trace(timeline)
     _, points = read(data)
-    assert points["gpu0/hbm"] == [(0, 1500.0), (500_000, 1900.0), (2_000_000, 1500.0), (3_000_000, 0.0)]
+    assert points["gpu0/hbm"] == [
+        (0, 1500.0),
+        (500_000, 1900.0),
+        (2_000_000, 1500.0),
+        (3_000_000, 0.0),
+    ]
     assert points["gpu0/hbm (gather)"][1] == (500_000, 900.0)
     assert points["gpu0/clock"][1] == (500_000, 1800.0)
     tracks = [packet.track_descriptor for packet in Trace.FromString(data).packet]
@@ -116,7 +125,11 @@ def test_detail_of_every_kind_becomes_annotations():
     }
     slices, _ = read(perfetto_trace(Timeline(spans=[span(0, 1, **detail)], counters=[], end=1e-9)))
     notes = slices["gpu0/dma[0]"][0][3]
-    assert (notes["n"].int_value, notes["on"].bool_value, notes["share"].double_value) == (3, True, 0.5)
+    assert (notes["n"].int_value, notes["on"].bool_value, notes["share"].double_value) == (
+        3,
+        True,
+        0.5,
+    )
     assert (notes["tile"].string_value, notes["huge"].string_value) == ("256x256", str(2**70))
     assert [note.int_value for note in notes["peers"].array_values] == [1, 2]
     assert [(note.name, note.int_value) for note in notes["of"].dict_entries] == [("m", 1)]
@@ -141,18 +154,28 @@ def test_an_empty_timeline_is_a_valid_trace():
 
 
 def test_an_unwritable_place(timeline, tmp_path):
-    with pytest.raises(InputError, match=r"missing.*cannot write: no such file or directory; allowed: "):
+    with pytest.raises(
+        InputError, match=r"missing.*cannot write: no such file or directory; allowed: "
+    ):
         write_perfetto(timeline, tmp_path / "missing" / "a.pftrace")
 
 
 def test_power_by_component_has_a_track_per_component_in_the_files_words():
     power = Counter(
-        name="gpu0.power", unit="W", times=[0.0, 1e-9], values=[30.0, 20.0],
-        by_task={"a": [10.0, 0.0]}, by_component={"memory_cache": [10.0, 0.0], "idle": [20.0, 20.0]},
-    )  # fmt: skip
+        name="gpu0.power",
+        unit="W",
+        times=[0.0, 1e-9],
+        values=[30.0, 20.0],
+        by_task={"a": [10.0, 0.0]},
+        by_component={"memory_cache": [10.0, 0.0], "idle": [20.0, 20.0]},
+    )
     names = {"memory_cache": "Infinity Cache"}
-    _, points = read(perfetto_trace(Timeline(spans=[], counters=[power], end=2e-9, component_names=names)))
+    _, points = read(
+        perfetto_trace(Timeline(spans=[], counters=[power], end=2e-9, component_names=names))
+    )
     assert points == {
-        "gpu0/power": [(0, 30.0), (1, 20.0)], "gpu0/power (a)": [(0, 10.0), (1, 0.0)],
-        "gpu0/power: Infinity Cache": [(0, 10.0), (1, 0.0)], "gpu0/power: idle": [(0, 20.0), (1, 20.0)],
-    }  # fmt: skip
+        "gpu0/power": [(0, 30.0), (1, 20.0)],
+        "gpu0/power (a)": [(0, 10.0), (1, 0.0)],
+        "gpu0/power: Infinity Cache": [(0, 10.0), (1, 0.0)],
+        "gpu0/power: idle": [(0, 20.0), (1, 20.0)],
+    }

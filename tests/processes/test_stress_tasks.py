@@ -1,4 +1,6 @@
-"""Stress tasks: kernels that hold units, go over memory many times or only compute, beside each other and alone."""
+"""Stress tasks: kernels that hold units, go over memory many times or only compute, beside each
+other and alone.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from typing import Any
 import pytest
 from shapes import TEACHING
 
-from c3sim.loading import load_hardware, parse_workload
-from c3sim.simulation import Outcome, simulate
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.simulation.simulate import Outcome, simulate
 from c3sim.specs.hardware import Dies, Node
 
 US = 1e-6
@@ -28,7 +30,9 @@ def hold(workgroups: int, time: str = "100 us") -> dict[str, Any]:
 
 
 def test_a_hold_lasts_as_long_as_it_says() -> None:
-    """14 units: 14 workgroups hold them once, the 15th waits for a unit and holds it for as long again."""
+    """14 units: 14 workgroups hold them once, the 15th waits for a unit and holds it for as long
+    again.
+    """
     assert end(hold(4)) == pytest.approx(100 * US + OVERHEAD)
     assert end(hold(14)) == pytest.approx(100 * US + OVERHEAD)
     assert end(hold(15)) == pytest.approx(200 * US + OVERHEAD)
@@ -41,13 +45,17 @@ def test_a_hold_does_not_follow_the_clock() -> None:
 
 
 def test_a_held_unit_has_room_for_nobody() -> None:
-    """All 14 units are held from 2 to 102 us; the stream's workgroups, which need hardly any LDS, come after that."""
+    """All 14 units are held from 2 to 102 us; the stream's workgroups, which need hardly any LDS,
+    come after that.
+    """
     outcome = run({"hold": hold(14), "s": {"kind": "stream", "bytes": "1 MiB"}})
     assert outcome.task("s").start == pytest.approx(102 * US)
 
 
 def test_gemm_beside_held_units() -> None:
-    """14 tiles that each take all LDS of a unit are one round on 14 units, two on 13: a 14th of the machine costs double."""
+    """14 tiles that each take all LDS of a unit are one round on 14 units, two on 13: a 14th of the
+    machine costs double.
+    """
     gemm = {"kind": "gemm", "m": 14 * 256, "n": 256, "k": 4096, "macro_tile": [256, 256]}
     alone = end(gemm) - OVERHEAD
     assert run({"hold": hold(1, "1 s"), "g": gemm}).task("g").end - OVERHEAD == pytest.approx(
@@ -56,32 +64,41 @@ def test_gemm_beside_held_units() -> None:
 
 
 def test_later_passes_hit_l2_where_the_arrays_fit() -> None:
-    """One workgroup reads 100 kB eleven times. First from memory at 40 B/cycle and 1 GHz: 2.5 us. The two L2s hold 2 MiB,
-    so the other ten come from there at 60 B/cycle: 10 x 100 kB / 60 GB/s = 16.67 us. (Load on memory: below 1e-4.)"""
+    """One workgroup reads 100 kB eleven times. First from memory at 40 B/cycle and 1 GHz: 2.5 us.
+    The two L2s hold 2 MiB, so the other ten come from there at 60 B/cycle: 10 x 100 kB / 60 GB/s =
+    16.67 us. (Load on memory: below 1e-4.)
+    """
     task = {"kind": "stream", "pattern": "read", "bytes": "100 kB", "workgroups": 1, "passes": 11}
     assert end(task) - OVERHEAD == pytest.approx((2.5 + 16.667) * US, rel=1e-3)
 
 
 def test_passes_over_more_than_fits_cost_the_same_each() -> None:
-    """8 MiB do not fit in 2 MiB of L2, and there is no other cache: each line is gone before it is needed again."""
+    """8 MiB do not fit in 2 MiB of L2, and there is no other cache: each line is gone before it is
+    needed again.
+    """
     task = {"kind": "stream", "pattern": "copy", "bytes": "4 MiB"}
     once = end(task) - OVERHEAD
     assert end({**task, "passes": 3}) - OVERHEAD == pytest.approx(3 * once)
 
 
 def test_an_alu_hog_takes_the_time_of_its_flop() -> None:
-    """100 kB, two passes, 1000 FLOP per byte: 2e8 FLOP at 100 per cycle and 1 GHz is 2 ms; memory hides behind it."""
+    """100 kB, two passes, 1000 FLOP per byte: 2e8 FLOP at 100 per cycle and 1 GHz is 2 ms; memory
+    hides behind it.
+    """
     task = {"kind": "stream", "pattern": "read", "bytes": "100 kB", "workgroups": 1, "passes": 2}
     assert end({**task, "flops_per_byte": 1000}) - OVERHEAD == pytest.approx(2e-3)
 
 
-# Clusters ---------------------------------------------------------------------------------------------------
+# Clusters -----------------------------------------------------------------------------------------
+# ----------
 
 
 def clustered(size: int, rule: str) -> Node:
     """One die with engines of 4 and 3 units, and a GEMM library that launches clusters of *size*."""
     gpu = TEACHING.gpu
-    library = gpu.gemm_libraries["hipblaslt"].model_copy(update={"cluster": size, "schedule": "persistent"})
+    library = gpu.gemm_libraries["hipblaslt"].model_copy(
+        update={"cluster": size, "schedule": "persistent"}
+    )
     dies = Dies(count=1, shader_engines=(4, 3), dispatch=rule)
     changed = gpu.model_copy(update={"dies": dies, "gemm_libraries": {"hipblaslt": library}})
     return TEACHING.model_copy(update={"gpu": changed})
@@ -98,9 +115,10 @@ SIX = {
 
 @pytest.mark.parametrize("rule", ["work_conserving", "rotation", "weighted_rotation"])
 def test_a_held_unit_costs_a_cluster_its_place(rule: str) -> None:
-    """Engines of 4 and 3 units have room for 2 and 1 clusters of two: a grid of 6. With one unit of the first held there
-    is room for 1 and 1, though 6 units are free: the static grid does not fit and its last cluster starts when the first
-    ones end. Single workgroups find the 6 units."""
+    """Engines of 4 and 3 units have room for 2 and 1 clusters of two: a grid of 6. With one unit of
+    the first held there is room for 1 and 1, though 6 units are free: the static grid does not fit
+    and its last cluster starts when the first ones end. Single workgroups find the 6 units.
+    """
     for size, rounds in ((2, 2), (1, 1)):
         node = clustered(size, rule)
         alone = end(SIX, node) - OVERHEAD
@@ -109,20 +127,25 @@ def test_a_held_unit_costs_a_cluster_its_place(rule: str) -> None:
 
 
 def test_a_persistent_grid_has_as_many_workgroups_as_clusters_fit() -> None:
-    """12 tiles: two rounds of 6, in clusters of two; 7 single workgroups need two rounds too, the second one of 5."""
+    """12 tiles: two rounds of 6, in clusters of two; 7 single workgroups need two rounds too, the
+    second one of 5.
+    """
     task = {**SIX, "m": 12 * 256}
     one = end(SIX, clustered(2, "work_conserving")) - OVERHEAD
     assert end(task, clustered(2, "work_conserving")) - OVERHEAD == pytest.approx(2 * one, rel=0.02)
 
 
 def test_a_mask_that_no_cluster_fits_is_launched_without() -> None:
-    """Bits 0 to 2 of the mask are one unit in each of both engines and a second in the first: no engine has three."""
+    """Bits 0 to 2 of the mask are one unit in each of both engines and a second in the first: no
+    engine has three.
+    """
     case = {"tasks": {"g": {**SIX, "stream": "s"}}, "streams": {"s": {"compute_units": 3}}}
     workload = parse_workload({"schema": 1, "name": "w", **case})
     assert simulate(clustered(3, "work_conserving"), workload).end > 0
 
 
-# Schedules that stay, with units held -----------------------------------------------------------------------
+# Schedules that stay, with units held
+# -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -145,7 +168,9 @@ def test_a_mask_that_no_cluster_fits_is_launched_without() -> None:
 def test_what_a_late_workgroup_still_has_to_do(schedule: str, own: int, rounds: int) -> None:
     """28 tiles on a grid of 7, one unit held for good: four rounds alone."""
     node = clustered(1, "rotation")
-    library = node.gpu.gemm_libraries["hipblaslt"].model_copy(update={"schedule": schedule, "own_tiles": own})
+    library = node.gpu.gemm_libraries["hipblaslt"].model_copy(
+        update={"schedule": schedule, "own_tiles": own}
+    )
     gpu = node.gpu.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
     node = node.model_copy(update={"gpu": gpu})
     task = {**SIX, "m": 28 * 256}
@@ -156,7 +181,9 @@ def test_what_a_late_workgroup_still_has_to_do(schedule: str, own: int, rounds: 
 
 
 def test_a_library_with_all_registers_leaves_no_room_beside_it() -> None:
-    """A stream kernel waits for a GEMM that claims every register, and runs beside one that does not."""
+    """A stream kernel waits for a GEMM that claims every register, and runs beside one that does
+    not.
+    """
     node = clustered(1, "rotation")
     stream = {"kind": "stream", "bytes": "1 MB", "workgroups": 1}
     waits = []
@@ -170,8 +197,10 @@ def test_a_library_with_all_registers_leaves_no_room_beside_it() -> None:
 
 
 def test_which_engine_a_held_unit_is_in() -> None:
-    """Engines of 3 and 2 units, clusters of two. In turns, the first engine goes first: (2, 2) is left, two clusters. Of engines of
-    2 and 3, turns leave (1, 3), one cluster, where most room would leave (2, 2). Four tiles need one round or two."""
+    """Engines of 3 and 2 units, clusters of two. In turns, the first engine goes first: (2, 2) is
+    left, two clusters. Of engines of 2 and 3, turns leave (1, 3), one cluster, where most room
+    would leave (2, 2). Four tiles need one round or two.
+    """
     four = {**SIX, "m": 4 * 256}
     rounds = {}
     for rule, engines in (("rotation", (3, 2)), ("rotation", (2, 3)), ("work_conserving", (2, 3))):
@@ -181,12 +210,18 @@ def test_which_engine_a_held_unit_is_in() -> None:
         alone = end(four, node) - OVERHEAD
         beside = run({"hold": hold(1, "1 s"), "g": four}, node).task("g").end - OVERHEAD
         rounds[rule, engines] = round(beside / alone, 1)
-    assert rounds == {("rotation", (3, 2)): 1, ("rotation", (2, 3)): 2, ("work_conserving", (2, 3)): 1}
+    assert rounds == {
+        ("rotation", (3, 2)): 1,
+        ("rotation", (2, 3)): 2,
+        ("work_conserving", (2, 3)): 1,
+    }
 
 
 def test_stages_overlap_misses_with_matrix_instructions() -> None:
-    """Half of the time of a GEMM of few rows goes into operands from memory, half into matrix instructions; with one
-    workgroup on a unit and one stage they follow one another, with four stages a quarter of the shorter is left."""
+    """Half of the time of a GEMM of few rows goes into operands from memory, half into matrix
+    instructions; with one workgroup on a unit and one stage they follow one another, with four
+    stages a quarter of the shorter is left.
+    """
     node = load_hardware("h200-2").node
     task = {"kind": "gemm", "m": 256, "n": 8192, "k": 8192, "macro_tile": [128, 128]}
     times = []

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from c3sim.conform import Leaf
-from c3sim.library import names
-from c3sim.loading import LoadedNode, load_hardware
+from c3sim.input.conform import Leaf
+from c3sim.input.library import names
+from c3sim.input.loading import LoadedNode, load_hardware
 from c3sim.sweeps.intervals import Parameter, latin_hypercube, parameters_of, settings_of, spread
 
 NODE = load_hardware("mi300x-8")
@@ -60,7 +60,9 @@ def test_a_number_without_width_is_none():
 
 @pytest.mark.parametrize("name", names("node"))
 def test_what_calibration_writes_is_understood(name):
-    """Every fitted number of the packaged nodes has the interval of its fit, unless that excludes the value in the file."""
+    """Every fitted number of the packaged nodes has the interval of its fit, unless that excludes
+    the value in the file.
+    """
     loaded = load_hardware(name)
     found = {each.path: each for each in parameters_of(loaded)}
     for path, leaf in loaded.provenance.items():
@@ -84,5 +86,8 @@ def test_a_latin_hypercube_uses_every_part_of_every_interval_once():
 
 
 def test_settings_and_percentiles():
-    assert settings_of([parameter(0.0, 2.0), parameter(0.0, 4.0)], (0.5, 0.25)) == (("p", 1.0), ("p", 1.0))
+    assert settings_of([parameter(0.0, 2.0), parameter(0.0, 4.0)], (0.5, 0.25)) == (
+        ("p", 1.0),
+        ("p", 1.0),
+    )
     assert spread(range(101)) == {"p5": 5.0, "median": 50.0, "p95": 95.0}

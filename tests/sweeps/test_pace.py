@@ -1,4 +1,6 @@
-"""Batches take about a second: slow points come one by one, fast ones many at a time, and none is lost or doubled."""
+"""Batches take about a second: slow points come one by one, fast ones many at a time, and none is
+lost or doubled.
+"""
 
 import pytest
 
@@ -6,7 +8,9 @@ from c3sim.sweeps.executor import Pace
 
 
 def cut(seconds, together=1, points=200, jobs=1):
-    """Sizes of the batches of points that take so many *seconds* each; all of them together are the points in order."""
+    """Sizes of the batches of points that take so many *seconds* each; all of them together are the
+    points in order.
+    """
     now = [0.0]
     pace = Pace(together, 64, jobs, lambda: now[0])
     found, sizes = [], []

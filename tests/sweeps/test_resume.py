@@ -1,4 +1,6 @@
-"""Going on: after Ctrl-C, after a kill, with what has changed; and folders that are somebody else's."""
+"""Going on: after Ctrl-C, after a kill, with what has changed; and folders that are somebody
+else's.
+"""
 
 import json
 import os
@@ -49,14 +51,19 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(whole, tmp_path, monkeypatc
     seen = []
     again = sweep(write(tmp_path), tmp_path / "out", watcher=lambda *told: seen.append(told))
     assert again.found == 4 and seen[0] == (4, 12, 0) and seen[-1] == (12, 12, 0)
-    assert (again.folder / "results.parquet").read_bytes() == (whole.folder / "results.parquet").read_bytes()
+    assert (again.folder / "results.parquet").read_bytes() == (
+        whole.folder / "results.parquet"
+    ).read_bytes()
     assert json.loads((again.folder / "timing.json").read_text())["run_last"] == 8
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("steps: 3", "steps: 4"), "the study changed since this sweep was started; --fresh starts over"),
+        (
+            ("steps: 3", "steps: 4"),
+            "the study changed since this sweep was started; --fresh starts over",
+        ),
         (("node: teaching-4", "node: mi300x-8"), "the study and the node changed since"),
     ],
 )
@@ -107,11 +114,21 @@ def test_a_damaged_part_is_named(tmp_path, monkeypatch):
 
 
 LONG = STUDY.replace("steps: 3", "steps: 20")  # 80 points
-COMMAND = (sys.executable, "-c", "from c3sim.cli import main; main()", "sweep", "small.yaml", "--out", "out")
+COMMAND = (
+    sys.executable,
+    "-c",
+    "from c3sim.cli import main; main()",
+    "sweep",
+    "small.yaml",
+    "--out",
+    "out",
+)
 
 
 def killed(folder, how, jobs):
-    """Starts a sweep and sends it the signal *how* once two parts are there; its exit code, standard error, and the parts."""
+    """Starts a sweep and sends it the signal *how* once two parts are there; its exit code,
+    standard error, and the parts.
+    """
     process = subprocess.Popen(
         [*COMMAND, "--jobs", jobs],
         cwd=folder,
@@ -142,7 +159,9 @@ def killed(folder, how, jobs):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
-    """kill -9 in the middle; going on runs exactly the points that no part holds, and gives the bytes of an unbroken run."""
+    """kill -9 in the middle; going on runs exactly the points that no part holds, and gives the
+    bytes of an unbroken run.
+    """
     write(tmp_path, LONG)
     code, _, kept = killed(tmp_path, signal.SIGKILL, jobs)
     assert code == -signal.SIGKILL and len(kept) >= 2
@@ -168,11 +187,17 @@ def test_ctrl_c_is_one_line_and_can_be_gone_on_from(tmp_path, jobs):
     assert said.startswith("c3sim: interrupted; ") and said.endswith(
         " of 80 points are kept in out, the same command goes on from there\n"
     )
-    assert sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1)).found >= 2 and kept
+    assert (
+        sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1)).found >= 2
+        and kept
+    )
 
 
 def test_two_at_once_is_refused(tmp_path):
     from c3sim.sweeps.store import locked
 
-    with locked(tmp_path / "out"), pytest.raises(InputError, match="another process is running a sweep here"):
+    with (
+        locked(tmp_path / "out"),
+        pytest.raises(InputError, match="another process is running a sweep here"),
+    ):
         sweep(write(tmp_path), tmp_path / "out")

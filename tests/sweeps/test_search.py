@@ -7,7 +7,7 @@ import pytest
 from sweep_case import write
 
 from c3sim.errors import C3simError, InputError
-from c3sim.prepared import run_prepared
+from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.sweeps import search as module
 from c3sim.sweeps.designs import write_designs
 from c3sim.sweeps.executor import Workers
@@ -38,9 +38,17 @@ def rows(*values):
 
 
 def test_the_front_is_what_no_other_beats():
-    """3/3 is beaten by 4/2; 4/2 stands twice, the first counts; 9/9 failed; 1/1 is cheapest, 5/8 best."""
+    """3/3 is beaten by 4/2; 4/2 stands twice, the first counts; 9/9 failed; 1/1 is cheapest, 5/8
+    best.
+    """
     found = rows(
-        (3, 3, None), (4, 2, None), (5, 8, None), (1, 1, None), (4, 2, None), (None, 0, None), (9, 0, "bad")
+        (3, 3, None),
+        (4, 2, None),
+        (5, 8, None),
+        (1, 1, None),
+        (4, 2, None),
+        (None, 0, None),
+        (9, 0, "bad"),
     )
     assert front_of(found, {"good": True, "cost": False}) == [2, 1, 3]
     assert front_of(found, {"cost": False}) == [5]  # of that one alone, the cheapest
@@ -56,7 +64,11 @@ def test_every_design_lies_within_its_knobs(found):
     assert len(found.rows) == 24 and found.failed == found.broken == 0
     for settings, row in zip(found.settings, found.rows, strict=True):
         values = dict(settings)
-        assert list(values) == ["gpu.dma_engines.count", "gpu.dma_engines.bandwidth", "gpu.dies.dispatch"]
+        assert list(values) == [
+            "gpu.dma_engines.count",
+            "gpu.dma_engines.bandwidth",
+            "gpu.dies.dispatch",
+        ]
         assert (
             values["gpu.dma_engines.count"] in (1, 2, 3, 4)
             and 5e9 <= values["gpu.dma_engines.bandwidth"] <= 50e9
@@ -84,7 +96,9 @@ def test_tpe_is_reproducible_too(tmp_path):
 
 
 def test_designs_that_break_a_constraint_are_tried_and_never_best(tmp_path):
-    path = write(tmp_path, STUDY + "constraints: [hw.sdma.engines * hw.sdma.bandwidth >= 30 GB/s]\n")
+    path = write(
+        tmp_path, STUDY + "constraints: [hw.sdma.engines * hw.sdma.bandwidth >= 30 GB/s]\n"
+    )
     found = optimise(path, workers=Workers(jobs=1))
     assert found.broken > 0 and found.failed == 0
     assert all(found.rows[number]["area"] >= 30 for number in found.front)
@@ -103,7 +117,8 @@ def test_the_search_may_have_strategies_of_its_own(tmp_path):
         "  knobs:\n", "  knobs:\n    strategy: [conccl]\n"
     )
     assert {
-        row["strategy"] for row in optimise(write(tmp_path, text), trials=8, workers=Workers(jobs=1)).rows
+        row["strategy"]
+        for row in optimise(write(tmp_path, text), trials=8, workers=Workers(jobs=1)).rows
     } == {"conccl"}
 
 
@@ -112,7 +127,9 @@ def test_a_design_is_the_mean_of_the_scenarios(tmp_path):
     path = write(tmp_path, STUDY + scenarios)
     both = optimise(path, trials=2, workers=Workers(jobs=1))
     alone = [
-        optimise(write(tmp_path, STUDY + one, name), trials=2, workers=Workers(jobs=1)).rows[0]["wall_s"]
+        optimise(write(tmp_path, STUDY + one, name), trials=2, workers=Workers(jobs=1)).rows[0][
+            "wall_s"
+        ]
         for name, one in (
             ("a.yaml", "scenarios: [{name: a}]\n"),
             ("b.yaml", "scenarios: [{name: b, set: {task.gemm.m: 1024}}]\n"),
@@ -126,25 +143,59 @@ def test_the_file_has_the_format_of_a_sweep(found, tmp_path):
     table = pq.read_table(tmp_path / "r.parquet")
     about = json.loads(table.schema.metadata[b"c3sim"])
     assert about["objectives"] == {"fraction_of_ideal": "maximise", "area": "minimise"}
-    assert [number for number, row in enumerate(table.to_pylist()) if row["on_front"]] == sorted(found.front)
+    assert [number for number, row in enumerate(table.to_pylist()) if row["on_front"]] == sorted(
+        found.front
+    )
     for row in table.to_pylist()[:6]:
-        assert run_prepared(*workload_and_node(about["study"], row)).wall_s == row["wall_s"]
+        assert evaluate_run(*workload_and_node(about["study"], row)).wall_s == row["wall_s"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("hw.sdma.engines: {", "hw.sdma.engins: {", "10: search.knobs.'hw.sdma.engins': unknown path"),
-        ("{from: 1, to: 4}", "{from: 1, to: 1}", "10: search.knobs.'hw.sdma.engines': from 1 to 1; the ends must differ"),
-        ("5 GB/s", "0 GB/s", "11: search.knobs.'hw.sdma.bandwidth': got '0 GB/s'; must be greater than 0"),
-        ("fraction_of_ideal: m", "fraction_of_idea: m", "13: search.objectives.fraction_of_idea: unknown output"),
-        ("fraction_of_ideal: m", "money: m", "a cost of your own is defined under costs: {NAME: expression}"),
-        ("fraction_of_ideal: m", '"tasks.*.slowdown": m', "13: search.objectives: 'tasks.*.slowdown' is no single output"),
-        ("  knobs:", "  knobs:\n    strategy: [bse]", "10: search.knobs.strategy: unknown strategy 'bse'; did you mean 'base'?"),
+        (
+            "hw.sdma.engines: {",
+            "hw.sdma.engins: {",
+            "10: search.knobs.'hw.sdma.engins': unknown path",
+        ),
+        (
+            "{from: 1, to: 4}",
+            "{from: 1, to: 1}",
+            "10: search.knobs.'hw.sdma.engines': from 1 to 1; the ends must differ",
+        ),
+        (
+            "5 GB/s",
+            "0 GB/s",
+            "11: search.knobs.'hw.sdma.bandwidth': got '0 GB/s'; must be greater than 0",
+        ),
+        (
+            "fraction_of_ideal: m",
+            "fraction_of_idea: m",
+            "13: search.objectives.fraction_of_idea: unknown output",
+        ),
+        (
+            "fraction_of_ideal: m",
+            "money: m",
+            "a cost of your own is defined under costs: {NAME: expression}",
+        ),
+        (
+            "fraction_of_ideal: m",
+            '"tasks.*.slowdown": m',
+            "13: search.objectives: 'tasks.*.slowdown' is no single output",
+        ),
+        (
+            "  knobs:",
+            "  knobs:\n    strategy: [bse]",
+            "10: search.knobs.strategy: unknown strategy 'bse'; did you mean 'base'?",
+        ),
         ("maximise", "more", "unknown value 'more'"),
-        ("search:", "axes: {hw.sdma.engines: [1]}\nserch:", "unknown field 'serch'; did you mean 'search'?"),
+        (
+            "search:",
+            "axes: {hw.sdma.engines: [1]}\nserch:",
+            "unknown field 'serch'; did you mean 'search'?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes(tmp_path, monkeypatch, old, new, message):
     monkeypatch.chdir(tmp_path)
     assert old in STUDY
@@ -163,5 +214,7 @@ def test_a_study_without_a_search(tmp_path, monkeypatch):
 
 def test_optuna_missing_is_one_line(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"Optuna is not installed; run: pip install 'c3sim\[explore\]'"):
+    with pytest.raises(
+        InputError, match=r"Optuna is not installed; run: pip install 'c3sim\[explore\]'"
+    ):
         module.check_optuna()

@@ -3,7 +3,7 @@
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.loading import load_hardware, load_workload
+from c3sim.input.loading import load_hardware, load_workload
 from c3sim.sweeps import sensitivity as module
 from c3sim.sweeps.executor import Workers
 from c3sim.sweeps.intervals import Parameter
@@ -15,7 +15,8 @@ from c3sim.sweeps.uncertainty import band_of, uncertainty
 NODE = load_hardware("mi300x-8")
 PAIR = load_workload("gemm-beside-all-gather")
 A, B, C = (
-    Parameter(path=name, value=0.5, low=0.0, high=1.0, unit="", whole=False, fitted=False) for name in "abc"
+    Parameter(path=name, value=0.5, low=0.0, high=1.0, unit="", whole=False, fitted=False)
+    for name in "abc"
 )
 
 
@@ -53,7 +54,9 @@ def test_indices_of_a_sum(sampler):
 
 
 def test_an_interaction_is_in_the_total_only(sampler):
-    """y = (a - 1/2)(b - 1/2) + (c - 1/2): neither a nor b alone explains anything, together 1/144 of 1/144 + 1/12."""
+    """y = (a - 1/2)(b - 1/2) + (c - 1/2): neither a nor b alone explains anything, together 1/144
+    of 1/144 + 1/12.
+    """
     product = sampler(
         lambda a, b, c: (a - 0.5) * (b - 0.5) + c - 0.5 + 1e-6 * (a + b)
     )  # the rest: to be ranked
@@ -67,7 +70,9 @@ def test_an_interaction_is_in_the_total_only(sampler):
 
 
 def test_only_the_first_get_indices(sampler):
-    found = sensitivity(sampler(lambda a, b, c: 3 * a + 2 * b + c), (A, B, C), "y", samples=8, top=1)
+    found = sensitivity(
+        sampler(lambda a, b, c: 3 * a + 2 * b + c), (A, B, C), "y", samples=8, top=1
+    )
     assert [effect.index is not None for effect in found.effects] == [True, False, False]
 
 
@@ -78,11 +83,15 @@ def test_samples_that_cannot_be_run_are_dropped_and_counted(sampler):
 
 
 def test_the_band_of_a_uniform_value(sampler):
-    """y = 10 a: 0.5 and 9.5 are its 5th and 95th percentile; a Latin hypercube of 200 is exact to half a part."""
+    """y = 10 a: 0.5 and 9.5 are its 5th and 95th percentile; a Latin hypercube of 200 is exact to
+    half a part.
+    """
     band = band_of(sampler(lambda a, b, c: 10 * a), (A,), 200, seed=3)
     assert band.outputs["y"] == {
-        "p5": pytest.approx(0.5, abs=0.05), "median": pytest.approx(5, abs=0.05), "p95": pytest.approx(9.5, abs=0.05),
-    }  # fmt: skip
+        "p5": pytest.approx(0.5, abs=0.05),
+        "median": pytest.approx(5, abs=0.05),
+        "p95": pytest.approx(9.5, abs=0.05),
+    }
 
 
 @pytest.mark.parametrize(
@@ -101,11 +110,14 @@ def test_what_is_refused(sampler, changes, message):
 
 def test_salib_missing_is_one_line(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"SALib is not installed; run: pip install 'c3sim\[explore\]'"):
+    with pytest.raises(
+        InputError, match=r"SALib is not installed; run: pip install 'c3sim\[explore\]'"
+    ):
         module.check_salib()
 
 
-# A real run ----------------------------------------------------------------------------------------------------
+# A real run ---------------------------------------------------------------------------------------
+# -------------
 
 
 def test_a_band_is_reproducible_and_set_values_stay():

@@ -6,14 +6,23 @@ import pyarrow.parquet as pq
 from sweep_case import STUDY, write
 
 from c3sim.api import run
-from c3sim.prepared import run_prepared
+from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.sweeps.points import workload_and_node
 from c3sim.sweeps.sweep import sweep
 
 COLUMNS = [
-    "point", "gpu.dma_engines.count", "links.bandwidth", "scenario", "strategy", "wall_s", "fraction_of_ideal",
-    "tasks.gemm.slowdown", "tasks.gather.slowdown", "area", "error",
-]  # fmt: skip
+    "point",
+    "gpu.dma_engines.count",
+    "links.bandwidth",
+    "scenario",
+    "strategy",
+    "wall_s",
+    "fraction_of_ideal",
+    "tasks.gemm.slowdown",
+    "tasks.gather.slowdown",
+    "area",
+    "error",
+]
 
 
 def test_the_file_of_results(whole):
@@ -21,12 +30,18 @@ def test_the_file_of_results(whole):
     assert table.column_names == COLUMNS
     rows = table.to_pylist()
     assert [row["point"] for row in rows] == list(range(12))
-    assert [(row["gpu.dma_engines.count"], row["links.bandwidth"], row["strategy"]) for row in rows] == [
-        (n, b, s) for n in (1.0, 2.0) for b in (10e9, 20e9, 30e9) for s in ("base", "conccl")
-    ]
-    assert {row["scenario"] for row in rows} == {"small"} and {row["error"] for row in rows} == {None}
+    assert [
+        (row["gpu.dma_engines.count"], row["links.bandwidth"], row["strategy"]) for row in rows
+    ] == [(n, b, s) for n in (1.0, 2.0) for b in (10e9, 20e9, 30e9) for s in ("base", "conccl")]
+    assert {row["scenario"] for row in rows} == {"small"} and {row["error"] for row in rows} == {
+        None
+    }
     about = json.loads(table.schema.metadata[b"c3sim"])
-    assert about["version"] == 1 and about["node"] == "teaching-4" and about["study"]["name"] == "small"
+    assert (
+        about["version"] == 1
+        and about["node"] == "teaching-4"
+        and about["study"]["name"] == "small"
+    )
     assert about["axes"]["links.bandwidth"] == {"unit": "B/s", "label": "links bandwidth"}
     assert about["outputs"]["wall_s"]["unit"] == "s" and set(about["outputs"]) == set(COLUMNS[5:10])
     assert sorted(path.name for path in whole.folder.iterdir()) == [
@@ -43,7 +58,9 @@ def test_every_point_is_what_run_says(whole):
             "hw.sdma.engines": int(values["gpu.dma_engines.count"]),
             "links.bandwidth": f"{values['links.bandwidth']} B/s",
         }
-        one = run("gemm-beside-all-gather", node="teaching-4", strategy=row["strategy"], set=settings)
+        one = run(
+            "gemm-beside-all-gather", node="teaching-4", strategy=row["strategy"], set=settings
+        )
         assert (row["wall_s"], row["fraction_of_ideal"]) == (one.wall_s, one.fraction_of_ideal)
         assert row["tasks.gather.slowdown"] == one.tasks["gather"].slowdown
 
@@ -54,7 +71,7 @@ def test_a_point_can_be_simulated_again_from_the_file_alone(whole):
     for row in table.to_pandas().to_dict(
         "records"
     ):  # as whoever shows a point has it, NumPy's numbers and gaps
-        assert run_prepared(*workload_and_node(study, row)).wall_s == row["wall_s"]
+        assert evaluate_run(*workload_and_node(study, row)).wall_s == row["wall_s"]
 
 
 def test_a_failing_point_is_recorded_and_ends_nothing(tmp_path):
@@ -70,7 +87,7 @@ def test_a_failing_point_is_recorded_and_ends_nothing(tmp_path):
 
 
 def test_what_is_no_mistake_of_the_user_is_recorded_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("c3sim.sweeps.points.run_prepared", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("c3sim.sweeps.points.evaluate_run", lambda *_, **__: 1 / 0)
     found = sweep(write(tmp_path), tmp_path / "out")
     assert set(found.table.column("error").to_pylist()) == {"ZeroDivisionError: division by zero"}
 
@@ -84,6 +101,7 @@ def test_words_and_lists_are_texts(tmp_path):
         workload, node, strategy = workload_and_node(study, row)
         assert json.loads(row["gpu.dies.shader_engines"]) == list(node.gpu.dies.shader_engines)
         assert (
-            str(workload.streams["communication"].compute_units) == row["stream.communication.compute_units"]
+            str(workload.streams["communication"].compute_units)
+            == row["stream.communication.compute_units"]
         )
-        assert run_prepared(workload, node, strategy).wall_s == row["wall_s"]
+        assert evaluate_run(workload, node, strategy).wall_s == row["wall_s"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from sweep_case import write
 
 from c3sim.cli.app import app
-from c3sim.loading import open_study
+from c3sim.input.loading import open_study
 from c3sim.sweeps.plan import make_plan
 from c3sim.sweeps.setup import make_setup
 
@@ -16,7 +16,9 @@ STUDY, SEARCH = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 
 def test_the_study_is_one(tmp_path):
-    """2 scenarios x 4 engines x 7 x 5 x 5 x 2 linked x 2 strategies, less what two constraints leave out."""
+    """2 scenarios x 4 engines x 7 x 5 x 5 x 2 linked x 2 strategies, less what two constraints
+    leave out.
+    """
     plan = make_plan(write(tmp_path, STUDY))
     assert len(plan.indices) + plan.left_out == 2 * 4 * 7 * 5 * 5 * 2 * 2
     memory = next(axis for axis in plan.axes if axis.path == "gpu.memory_cache.capacity")

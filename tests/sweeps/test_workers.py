@@ -16,7 +16,9 @@ from c3sim.sweeps.sweep import sweep
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_number_of_workers_changes_no_byte(whole, tmp_path, jobs):
     again = sweep(write(tmp_path), tmp_path / "out", workers=Workers(jobs=jobs))
-    assert (again.folder / "results.parquet").read_bytes() == (whole.folder / "results.parquet").read_bytes()
+    assert (again.folder / "results.parquet").read_bytes() == (
+        whole.folder / "results.parquet"
+    ).read_bytes()
 
 
 @pytest.mark.slow
@@ -34,9 +36,19 @@ def test_a_real_dask_scheduler_with_two_workers(whole, tmp_path):
         "--host",
         "127.0.0.1",
     )
-    started = [subprocess.Popen([*python, "--scheduler-file", str(address_file)], stderr=subprocess.DEVNULL)]
+    started = [
+        subprocess.Popen(
+            [*python, "--scheduler-file", str(address_file)], stderr=subprocess.DEVNULL
+        )
+    ]
     try:
-        worker = (sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(address_file))
+        worker = (
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_worker",
+            "--scheduler-file",
+            str(address_file),
+        )
         worker = (
             *worker,
             "--nthreads",
@@ -46,7 +58,9 @@ def test_a_real_dask_scheduler_with_two_workers(whole, tmp_path):
             "--local-directory",
             str(tmp_path),
         )
-        started += [subprocess.Popen([*worker, "--name", str(n)], stderr=subprocess.DEVNULL) for n in (1, 2)]
+        started += [
+            subprocess.Popen([*worker, "--name", str(n)], stderr=subprocess.DEVNULL) for n in (1, 2)
+        ]
         with distributed.Client(scheduler_file=str(address_file), timeout="60s") as client:
             client.wait_for_workers(2, timeout=60)
             address = client.scheduler.address
@@ -65,7 +79,11 @@ def test_a_real_dask_scheduler_with_two_workers(whole, tmp_path):
 def test_a_scheduler_that_is_not_there(tmp_path):
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match="no scheduler answers there"):
-        sweep(write(tmp_path), tmp_path / "out", workers=Workers(backend="dask", scheduler="nonsense://1"))
+        sweep(
+            write(tmp_path),
+            tmp_path / "out",
+            workers=Workers(backend="dask", scheduler="nonsense://1"),
+        )
     assert not (tmp_path / "out").exists()
 
 
@@ -74,13 +92,21 @@ def test_a_scheduler_without_workers(tmp_path):
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
         with pytest.raises(InputError, match=f"no workers; start one: dask worker {address}"):
-            sweep(write(tmp_path), tmp_path / "out", workers=Workers(backend="dask", scheduler=address))
+            sweep(
+                write(tmp_path),
+                tmp_path / "out",
+                workers=Workers(backend="dask", scheduler=address),
+            )
     assert not (tmp_path / "out").exists()
 
 
 def test_a_scheduler_needs_dask(tmp_path):
     with pytest.raises(InputError, match="a scheduler is Dask's; add --backend dask"):
-        sweep(write(tmp_path), tmp_path / "out", workers=Workers(jobs=2, scheduler="tcp://localhost:1"))
+        sweep(
+            write(tmp_path),
+            tmp_path / "out",
+            workers=Workers(jobs=2, scheduler="tcp://localhost:1"),
+        )
 
 
 def test_a_worker_with_other_code_is_refused(tmp_path):
@@ -107,7 +133,10 @@ time.sleep(100)
 def test_a_worker_does_not_outlive_who_started_it():
     """The worker holds the pipe that the test reads: its end is the end of the worker."""
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PARENT, WORKER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     with parent:
         assert parent.stdout.readline() == "watching\n"

@@ -9,6 +9,15 @@ from .formats import FORMATS, Format, find_format
 from .result import Given, ImportResult, KernelTimes, Overlap, Remark
 
 __all__ = [
-    "FORMATS", "Format", "Given", "ImportResult", "KernelTimes", "Overlap", "Remark", "Target", "find_format",
-    "find_target", "import_file",
-]  # fmt: skip
+    "FORMATS",
+    "Format",
+    "Given",
+    "ImportResult",
+    "KernelTimes",
+    "Overlap",
+    "Remark",
+    "Target",
+    "find_format",
+    "find_target",
+    "import_file",
+]

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.hints import unknown
-from c3sim.units import parse_quantity
+from c3sim.input.hints import unknown
+from c3sim.input.units import parse_quantity
 
 from .words import OPS, collective_of, dtype_of
-
-__all__ = ["KEYS", "assumed_collective", "assumed_gemm", "parse_assumptions"]
 
 KEYS = ("op", "size", "dtype", "m", "n", "k", "gpus")
 
@@ -22,7 +20,9 @@ def parse_assumptions(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not value:
-            raise InputError(f"{text!r} is no assumption; write KEY=VALUE, as in dtype=bf16", "--assume")
+            raise InputError(
+                f"{text!r} is no assumption; write KEY=VALUE, as in dtype=bf16", "--assume"
+            )
         if key not in KEYS:
             raise InputError(unknown("assumption", key, KEYS), "--assume")
         found[key] = _checked(key, value)
@@ -36,7 +36,9 @@ def _checked(key: str, value: str) -> str:
         return op
     if key == "dtype":
         if (dtype := dtype_of(value)) is None:
-            raise InputError(unknown("data type", value, ("bf16", "fp16", "fp8", "fp32")), "--assume dtype")
+            raise InputError(
+                unknown("data type", value, ("bf16", "fp16", "fp8", "fp32")), "--assume dtype"
+            )
         return dtype
     if key == "size" and not value.isdigit():
         value = f"{parse_quantity(value, 'B'):.0f}"

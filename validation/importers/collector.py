@@ -7,13 +7,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from c3sim.checks import check_workload
 from c3sim.errors import InputErrors
+from c3sim.input.checks.workload import check_workload
 from c3sim.specs.record import Record, record_id
 
 from .result import Given, ImportResult, KernelTimes, Overlap, Remark
-
-__all__ = ["Collector", "us"]
 
 
 def us(value: float) -> float:
@@ -22,7 +20,9 @@ def us(value: float) -> float:
 
 
 class Collector:
-    """``add`` for what was read, ``warn`` for what to know, ``leave_out`` and ``broken`` for what is missing."""
+    """``add`` for what was read, ``warn`` for what to know, ``leave_out`` and ``broken`` for what
+    is missing.
+    """
 
     def __init__(self, format: str, given: Given):
         self.format, self.given = format, given
@@ -42,14 +42,27 @@ class Collector:
             self._remarks.append(Remark(message, line))
 
     def leave_out(self, what: str, reason: str, line: int = 0) -> None:
-        """A measurement that was read, but is no record; the same reason is told once, with a count."""
+        """A measurement that was read, but is no record; the same reason is told once, with a
+        count.
+        """
         self._left_out.setdefault((what, reason), []).append(line)
 
     def add(
-        self, *, suite: str, workload: Mapping[str, Any], measured: Mapping[str, Any], software: str, facts: str = "",
-        samples: int | None = None, note: str = "", line: int = 0, gpus: int | None = None,
-    ) -> None:  # fmt: skip
-        """A record, unless it was *measured* on another number of *gpus* than the node has, or is not valid."""
+        self,
+        *,
+        suite: str,
+        workload: Mapping[str, Any],
+        measured: Mapping[str, Any],
+        software: str,
+        facts: str = "",
+        samples: int | None = None,
+        note: str = "",
+        line: int = 0,
+        gpus: int | None = None,
+    ) -> None:
+        """A record, unless it was *measured* on another number of *gpus* than the node has, or is
+        not valid.
+        """
         given = self.given
         if gpus is not None and given.gpus is not None and gpus != given.gpus:
             reason = f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}; name the node it was measured on"
@@ -65,19 +78,27 @@ class Collector:
         origin = (given.origin, facts, f"assumed by the user: {assumed}" if assumed else "")
         conditions = {"schema": 1, "name": workload["name"], "node": given.node, **workload}
         record: dict[str, Any] = {
-            "schema": 1, "id": record_id(given.node, conditions, "as_written", software),
-            "suite": given.suite or suite, "node": given.node, "workload": conditions, "strategy": "as_written",
-            "measured": dict(measured), **({"samples": samples} if samples else {}),
-            "source": "; ".join(part for part in origin if part), "software": software,
-            "role": role, **({"note": note} if note else {}),
-        }  # fmt: skip
+            "schema": 1,
+            "id": record_id(given.node, conditions, "as_written", software),
+            "suite": given.suite or suite,
+            "node": given.node,
+            "workload": conditions,
+            "strategy": "as_written",
+            "measured": dict(measured),
+            **({"samples": samples} if samples else {}),
+            "source": "; ".join(part for part in origin if part),
+            "software": software,
+            "role": role,
+            **({"note": note} if note else {}),
+        }
         try:
             check_workload(Record.model_validate(record).workload)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             self.broken(
-                f"{workload['name']}: {where}: got {first.get('input')!r}; {first['msg'].lower()}", line
+                f"{workload['name']}: {where}: got {first.get('input')!r}; {first['msg'].lower()}",
+                line,
             )
         except InputErrors as error:
             self.broken(f"{workload['name']}: {error.errors[0]}", line)
@@ -95,7 +116,9 @@ class Collector:
             several = "" if len(lines) == 1 else f" ({len(lines)} of them, this is the first)"
             remarks.append(Remark(f"{what} left out: {reason}{several}", lines[0]))
         return ImportResult(
-            format=self.format, records=tuple(self._records),
+            format=self.format,
+            records=tuple(self._records),
             remarks=tuple(sorted(remarks, key=lambda remark: remark.line)),
-            kernels=tuple(self.kernels), overlaps=tuple(self.overlaps),
-        )  # fmt: skip
+            kernels=tuple(self.kernels),
+            overlaps=tuple(self.overlaps),
+        )

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.loading import load_hardware
-from c3sim.placement_checks import check_on_node
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.loading import load_hardware
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
 from .formats import find_format
 from .result import Given, ImportResult, Remark
-
-__all__ = ["Target", "find_target", "import_file"]
 
 LARGEST = 4 * 1024**3  # of unpacked text
 
@@ -35,7 +33,9 @@ class Target:
 
 
 def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> tuple[Target, str]:
-    """And a warning when no node is called that, empty otherwise. Raises InputError for a role that does not exist."""
+    """And a warning when no node is called that, empty otherwise. Raises InputError for a role that
+    does not exist.
+    """
     if role not in ("calibration", "validation"):
         raise InputError(f"got {role!r}; must be calibration or validation", "--role")
     if not node.strip():
@@ -57,9 +57,14 @@ def import_file(path: Path, format: str, target: Target) -> ImportResult:
     origin = f"{path.name} sha256:{hashlib.sha256(data).hexdigest()[:12]}"
     text, fault = _text(data, path)
     given = Given(
-        node=target.node, origin=origin, file=path.name, role=target.role, suite=target.suite, assume=target.assume,
+        node=target.node,
+        origin=origin,
+        file=path.name,
+        role=target.role,
+        suite=target.suite,
+        assume=target.assume,
         gpus=target.known.gpus if target.known else None,
-    )  # fmt: skip
+    )
     if not text.strip():
         raise InputError("the file is empty; must be a log", file=str(path))
     result = find_format(format, text, str(path)).read(text, given)
@@ -82,7 +87,8 @@ def _other_device(result: ImportResult, target: Target) -> list[Remark]:
     own = target.known.gpu.name
     vendors = ("NVIDIA", "AMD")
     named = next(
-        (part for part in facts.replace("; ", ", ").split(", ") if any(v in part for v in vendors)), ""
+        (part for part in facts.replace("; ", ", ").split(", ") if any(v in part for v in vendors)),
+        "",
     )
     if not named or own.split()[-1].lower() in named.lower():
         return []
@@ -90,7 +96,9 @@ def _other_device(result: ImportResult, target: Target) -> list[Remark]:
 
 
 def _not_runnable(result: ImportResult, target: Target) -> list[Remark]:
-    """What keeps the node, as it stands, from running the records: a library it does not describe, say."""
+    """What keeps the node, as it stands, from running the records: a library it does not describe,
+    say.
+    """
     if target.known is None:
         return []
     reasons: dict[str, int] = {}
@@ -111,7 +119,9 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be read ({reason}); must be a readable file", file=str(path)) from None
+        raise InputError(
+            f"cannot be read ({reason}); must be a readable file", file=str(path)
+        ) from None
 
 
 def _text(data: bytes, path: Path) -> tuple[str, str]:
@@ -131,5 +141,7 @@ def _text(data: bytes, path: Path) -> tuple[str, str]:
         if fault and error.end == len(data):
             return data[: error.start].decode("utf-8-sig"), fault
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8 text; must be a text log or a gzipped one"
+        message = (
+            f"byte 0x{data[error.start]:02x} is not UTF-8 text; must be a text log or a gzipped one"
+        )
         raise InputError(message, file=str(path), line=line) from None

@@ -7,13 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
-from c3sim.hints import unknown
+from c3sim.input.hints import unknown
 
-from . import hipblaslt_bench, kineto, nccl_csv, nccl_json, nccl_text, rocblas_bench, rocprofv3, transferbench
-from .bench_lines import HEADER
+from .blas_bench import hipblaslt_bench, rocblas_bench
+from .blas_bench.lines import HEADER
+from .kineto import kineto
+from .nccl_tests import csv as nccl_csv
+from .nccl_tests import json as nccl_json
+from .nccl_tests import text as nccl_text
 from .result import Given, ImportResult
-
-__all__ = ["FORMATS", "Format", "find_format"]
+from .rocprof import rocprofv3
+from .transferbench import transferbench
 
 
 @dataclass(frozen=True)
@@ -53,32 +57,79 @@ def _bench(library: str) -> Callable[[str], bool]:
 
 #: In the order in which they are tried.
 FORMATS: tuple[Format, ...] = (
-    Format("kineto", "PyTorch profiler trace (.json, .json.gz)", 'JSON with "traceEvents"',
-           _json_with("traceEvents"), kineto.read),
-    Format("nccl-tests-json", "JSON output of nccl-tests and rccl-tests", 'JSON with "out_of_place" or "busBw"',
-           _json_with("out_of_place", "in_place", "busBw", "out_of_bounds"), nccl_json.read),
-    Format("transferbench", "TransferBench, text and CSV", "'TransferBench v...' or its tables",
-           _has(r"TransferBench v|^Bytes Per Direction|Scaling benchmark:|All-To-All benchmark|^ ?Executor: |^Test#,"),
-           transferbench.read),
-    Format("hipblaslt-bench", "hipblaslt-bench log", "a line 'transA,transB,...,hipblaslt-Gflops,...,us'",
-           _bench("hipblaslt"), hipblaslt_bench.read),
-    Format("rocblas-bench", "rocblas-bench log", "a line 'transA,transB,...,rocblas-Gflops,us'",
-           _bench("rocblas"), rocblas_bench.read),
-    Format("rocprofv3", "kernel-trace CSV of rocprofv3", "columns Kernel_Name, Start_Timestamp, End_Timestamp",
-           _has(r"\bKernel_Name\b.*\bStart_Timestamp\b"), rocprofv3.read),
-    Format("nccl-tests-csv", "CSV output of rccl-tests and nccl-tests", "columns size, type, time, algbw, busbw",
-           lambda text: nccl_csv.header_line(text) >= 0, nccl_csv.read),
-    Format("nccl-tests", "text output of nccl-tests and rccl-tests (-A 1 too)", "a line '# size count type ... time algbw busbw'",
-           _has(r"^#\s+size\s+count\s+type|^#\s*(?:nccl|rccl)-tests|Collective test starting|^#\s*nThread"), nccl_text.read),
-)  # fmt: skip
+    Format(
+        "kineto",
+        "PyTorch profiler trace (.json, .json.gz)",
+        'JSON with "traceEvents"',
+        _json_with("traceEvents"),
+        kineto.read,
+    ),
+    Format(
+        "nccl-tests-json",
+        "JSON output of nccl-tests and rccl-tests",
+        'JSON with "out_of_place" or "busBw"',
+        _json_with("out_of_place", "in_place", "busBw", "out_of_bounds"),
+        nccl_json.read,
+    ),
+    Format(
+        "transferbench",
+        "TransferBench, text and CSV",
+        "'TransferBench v...' or its tables",
+        _has(
+            r"TransferBench v|^Bytes Per Direction|Scaling benchmark:|All-To-All benchmark|^ ?Executor: |^Test#,"
+        ),
+        transferbench.read,
+    ),
+    Format(
+        "hipblaslt-bench",
+        "hipblaslt-bench log",
+        "a line 'transA,transB,...,hipblaslt-Gflops,...,us'",
+        _bench("hipblaslt"),
+        hipblaslt_bench.read,
+    ),
+    Format(
+        "rocblas-bench",
+        "rocblas-bench log",
+        "a line 'transA,transB,...,rocblas-Gflops,us'",
+        _bench("rocblas"),
+        rocblas_bench.read,
+    ),
+    Format(
+        "rocprofv3",
+        "kernel-trace CSV of rocprofv3",
+        "columns Kernel_Name, Start_Timestamp, End_Timestamp",
+        _has(r"\bKernel_Name\b.*\bStart_Timestamp\b"),
+        rocprofv3.read,
+    ),
+    Format(
+        "nccl-tests-csv",
+        "CSV output of rccl-tests and nccl-tests",
+        "columns size, type, time, algbw, busbw",
+        lambda text: nccl_csv.header_line(text) >= 0,
+        nccl_csv.read,
+    ),
+    Format(
+        "nccl-tests",
+        "text output of nccl-tests and rccl-tests (-A 1 too)",
+        "a line '# size count type ... time algbw busbw'",
+        _has(
+            r"^#\s+size\s+count\s+type|^#\s*(?:nccl|rccl)-tests|Collective test starting|^#\s*nThread"
+        ),
+        nccl_text.read,
+    ),
+)
 
 
 def find_format(name: str, text: str, file: str) -> Format:
-    """The format called *name*, or with ``auto`` the one *text* is in. Raises InputError that lists all formats."""
+    """The format called *name*, or with ``auto`` the one *text* is in. Raises InputError that lists
+    all formats.
+    """
     if name != "auto":
         found = next((each for each in FORMATS if each.name == name), None)
         if found is None:
-            raise InputError(unknown("format", name, ["auto", *(each.name for each in FORMATS)]), "--format")
+            raise InputError(
+                unknown("format", name, ["auto", *(each.name for each in FORMATS)]), "--format"
+            )
         return found
     found = next((each for each in FORMATS if each.recognise(text)), None)
     if found is None:

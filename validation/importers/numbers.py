@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["as_float", "as_int"]
-
 
 def as_float(value: object) -> float:
     """Raises ValueError."""

@@ -1,4 +1,6 @@
-"""Reads JSON that may be cut off: the members of one list up to the fault, and what stands before the list."""
+"""Reads JSON that may be cut off: the members of one list up to the fault, and what stands before
+the list.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,6 @@ import json
 import re
 from dataclasses import dataclass
 from typing import Any
-
-__all__ = ["Fault", "read_members"]
 
 _DECODER = json.JSONDecoder()
 _GAP = re.compile(r"[\s,]*")
@@ -40,7 +40,9 @@ def read_members(text: str, key: str) -> tuple[dict[str, Any] | None, list[Any],
     return {}, [], Fault(f"got {type(whole).__name__}; expected a JSON object or list", 1)
 
 
-def _partly(text: str, key: str, error: Exception) -> tuple[dict[str, Any] | None, list[Any], Fault | None]:
+def _partly(
+    text: str, key: str, error: Exception
+) -> tuple[dict[str, Any] | None, list[Any], Fault | None]:
     start = re.search(rf'"{key}"\s*:\s*\[', text)
     begin = start.end() if start else _GAP.match(text).end()  # type: ignore[union-attr]  # matches nothing as well
     is_list = start is None and text[begin : begin + 1] == "["
@@ -57,7 +59,8 @@ def _partly(text: str, key: str, error: Exception) -> tuple[dict[str, Any] | Non
         else f"not valid JSON: {getattr(error, 'msg', 'nested too deeply').lower()}"
     )
     fault = Fault(
-        f"{what}; {len(members)} entries before it were read, expected the rest of a JSON document", line
+        f"{what}; {len(members)} entries before it were read, expected the rest of a JSON document",
+        line,
     )
     return (_before(text, start.start()) if start else None), members, fault
 

@@ -1,12 +1,12 @@
-"""Names that logs use for collectives, data types and sizes, and what the workload schema calls them."""
+"""Names that logs use for collectives, data types and sizes, and what the workload schema calls
+them.
+"""
 
 from __future__ import annotations
 
 import re
 
-from c3sim.units import format_si
-
-__all__ = ["DTYPES", "OPS", "OP_TASKS", "OP_WORDS", "collective_of", "dtype_of", "size_text", "version_of"]
+from c3sim.input.units import format_si
 
 OPS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 OP_WORDS = {op: op.replace("_", "-") for op in OPS}
@@ -20,31 +20,65 @@ OP_TASKS = {
 
 #: Letters and digits only, lower case -> data type of the schema.
 DTYPES = {
-    "float": "fp32", "float32": "fp32", "fp32": "fp32", "f32": "fp32", "f32r": "fp32", "s": "fp32", "single": "fp32",
-    "half": "fp16", "float16": "fp16", "fp16": "fp16", "f16": "fp16", "f16r": "fp16", "h": "fp16",
-    "bfloat16": "bf16", "bf16": "bf16", "bf16r": "bf16",
-    "fp8": "fp8", "fp8e4m3": "fp8", "fp8e5m2": "fp8", "f8e4m3": "fp8", "f8e5m2": "fp8", "float8e4m3": "fp8",
-    "float8e5m2": "fp8", "float8e4m3fn": "fp8", "float8e4m3fnuz": "fp8", "float8e5m2fnuz": "fp8", "f8r": "fp8",
-    "bf8r": "fp8", "f8fnuzr": "fp8", "bf8fnuzr": "fp8",
-}  # fmt: skip
+    "float": "fp32",
+    "float32": "fp32",
+    "fp32": "fp32",
+    "f32": "fp32",
+    "f32r": "fp32",
+    "s": "fp32",
+    "single": "fp32",
+    "half": "fp16",
+    "float16": "fp16",
+    "fp16": "fp16",
+    "f16": "fp16",
+    "f16r": "fp16",
+    "h": "fp16",
+    "bfloat16": "bf16",
+    "bf16": "bf16",
+    "bf16r": "bf16",
+    "fp8": "fp8",
+    "fp8e4m3": "fp8",
+    "fp8e5m2": "fp8",
+    "f8e4m3": "fp8",
+    "f8e5m2": "fp8",
+    "float8e4m3": "fp8",
+    "float8e5m2": "fp8",
+    "float8e4m3fn": "fp8",
+    "float8e4m3fnuz": "fp8",
+    "float8e5m2fnuz": "fp8",
+    "f8r": "fp8",
+    "bf8r": "fp8",
+    "f8fnuzr": "fp8",
+    "bf8fnuzr": "fp8",
+}
 _OPS = {
     "allreduce": "all_reduce",
-    "allgather": "all_gather", "allgatherbase": "all_gather", "allgatherintotensor": "all_gather",
+    "allgather": "all_gather",
+    "allgatherbase": "all_gather",
+    "allgatherintotensor": "all_gather",
     "allgatherintotensorcoalesced": "all_gather",
-    "reducescatter": "reduce_scatter", "reducescatterbase": "reduce_scatter", "reducescattertensor": "reduce_scatter",
+    "reducescatter": "reduce_scatter",
+    "reducescatterbase": "reduce_scatter",
+    "reducescattertensor": "reduce_scatter",
     "reducescattertensorcoalesced": "reduce_scatter",
-    "alltoall": "all_to_all", "alltoallbase": "all_to_all", "alltoallsingle": "all_to_all",
-}  # fmt: skip
+    "alltoall": "all_to_all",
+    "alltoallbase": "all_to_all",
+    "alltoallsingle": "all_to_all",
+}
 
 
 def collective_of(name: str) -> str | None:
-    """The schema's name of ``AllGather``, ``all_gather_perf``, ``_allgather_base``; None for what it has no name for."""
+    """The schema's name of ``AllGather``, ``all_gather_perf``, ``_allgather_base``; None for what
+    it has no name for.
+    """
     letters = re.sub(r"[^a-z]", "", name.lower().removesuffix("_perf"))
     return _OPS.get(letters)
 
 
 def dtype_of(name: str) -> str | None:
-    """The schema's name of ``bfloat16``, ``c10::BFloat16``, ``bf16_r``; None for what it has no name for."""
+    """The schema's name of ``bfloat16``, ``c10::BFloat16``, ``bf16_r``; None for what it has no
+    name for.
+    """
     return DTYPES.get(re.sub(r"[^a-z0-9]", "", name.lower().removeprefix("c10::")))
 
 

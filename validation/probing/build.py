@@ -17,8 +17,6 @@ from c3sim.errors import C3simError, InputError
 
 from .compiler import Compiler
 
-__all__ = ["SOURCES", "BuildError", "Built", "Program", "build", "cache_folder", "program"]
-
 SOURCES = Path(__file__).parent.parent / "probe" / "src"
 PROGRAM = "probe"
 HEADERS = (".h", ".hpp", ".inc", ".cuh")
@@ -39,7 +37,9 @@ class BuildError(C3simError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What is to be built, and where it goes: a folder named after everything that decides the result."""
+    """What is to be built, and where it goes: a folder named after everything that decides the
+    result.
+    """
 
     compiler: Compiler
     version: str
@@ -63,7 +63,9 @@ def cache_folder() -> Path:
 
 
 def program(compiler: Compiler, folder: Path | None = None, sources: Path = SOURCES) -> Program:
-    """What *compiler* would make of the sources, in *folder* (left out: the cache). Raises InputError."""
+    """What *compiler* would make of the sources, in *folder* (left out: the cache). Raises
+    InputError.
+    """
     units = (*sorted(sources.glob("*.cpp")), *sorted((sources / "device").glob("*.cpp")))
     if not units:
         raise InputError("holds no source of the probe; install c3sim again", file=str(sources))
@@ -72,16 +74,22 @@ def program(compiler: Compiler, folder: Path | None = None, sources: Path = SOUR
     for text in (compiler.kind, compiler.path, version, *compiler.flags, *compiler.link_flags):
         state.update(f"{text}\0".encode())
     for path in (*units, *_headers(sources)):
-        state.update(f"{path.relative_to(sources).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+        state.update(
+            f"{path.relative_to(sources).as_posix()}\0".encode() + path.read_bytes() + b"\0"
+        )
     name = f"{compiler.kind}-{compiler.arch}-{state.hexdigest()[:16]}"
     path = (folder or cache_folder()).absolute() / name / PROGRAM
     return Program(compiler=compiler, version=version, units=units, path=path)
 
 
-def build(wanted: Program, tell: Tell = lambda what, done, total: None, sources: Path = SOURCES) -> Built:
-    """Compile every unit, as many at once as there are cores, and link; nothing to do where it is there.
+def build(
+    wanted: Program, tell: Tell = lambda what, done, total: None, sources: Path = SOURCES
+) -> Built:
+    """Compile every unit, as many at once as there are cores, and link; nothing to do where it is
+    there.
 
-    The program appears whole or not at all. Raises BuildError, and InputError where the folder cannot be written.
+    The program appears whole or not at all. Raises BuildError, and InputError where the folder
+    cannot be written.
     """
     if os.access(wanted.path, os.X_OK):
         return Built(program=wanted, cached=True, seconds=0.0)
@@ -98,7 +106,9 @@ def build(wanted: Program, tell: Tell = lambda what, done, total: None, sources:
     with work:
         made = Path(work.name) / PROGRAM
         objects = _compile(wanted, Path(work.name), tell, sources)
-        _call([wanted.compiler.path, *map(str, objects), *wanted.compiler.link_flags, "-o", str(made)])
+        _call(
+            [wanted.compiler.path, *map(str, objects), *wanted.compiler.link_flags, "-o", str(made)]
+        )
         wanted.path.parent.mkdir(exist_ok=True)
         os.replace(made, wanted.path)
     tell("built", len(wanted.units) + 1, len(wanted.units) + 1)
@@ -128,7 +138,11 @@ def _compile(wanted: Program, work: Path, tell: Tell, sources: Path) -> list[Pat
 
 def _call(command: list[str]) -> None:
     run = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
     )
     if run.returncode:
         raise BuildError(shlex.join(command), run.returncode, run.stdout.decode(errors="replace"))
@@ -158,4 +172,6 @@ def _version(compiler: Compiler) -> str:
 
 
 def _headers(sources: Path) -> Iterator[Path]:
-    return (path for path in sorted(sources.rglob("*")) if path.suffix in HEADERS and path.is_file())
+    return (
+        path for path in sorted(sources.rglob("*")) if path.suffix in HEADERS and path.is_file()
+    )

@@ -1,4 +1,6 @@
-"""The steps of a plan in order: one that fails does not stop the others, an interrupt ends the running one."""
+"""The steps of a plan in order: one that fails does not stop the others, an interrupt ends the
+running one.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,6 @@ from c3sim.errors import InputError
 from .plan import Step
 from .step import Outcome, Setting, run_step, written_by
 
-__all__ = ["Watcher", "prepare", "run_steps", "to_dict"]
-
 
 class Watcher(Protocol):
     """Who shows what goes on."""
@@ -29,7 +29,9 @@ class Watcher(Protocol):
 
 
 def prepare(steps: Sequence[Step], out: Path, replace: bool) -> None:
-    """Make the folder. Raises InputError: it cannot be made, or records of an earlier run are there to be lost."""
+    """Make the folder. Raises InputError: it cannot be made, or records of an earlier run are there
+    to be lost.
+    """
     files = (written_by(step, out)[kind] for step in steps for kind in ("jsonl", "part"))
     there = [path for path in files if path.exists()]
     if there and not replace:
@@ -46,14 +48,20 @@ def prepare(steps: Sequence[Step], out: Path, replace: bool) -> None:
         ) from None
 
 
-def run_steps(steps: Sequence[Step], setting: Setting, gpus: int | None, watcher: Watcher) -> list[Outcome]:
-    """An outcome for each step. *gpus*: how many there are, None where it is not known. Raises InputError (files)."""
+def run_steps(
+    steps: Sequence[Step], setting: Setting, gpus: int | None, watcher: Watcher
+) -> list[Outcome]:
+    """An outcome for each step. *gpus*: how many there are, None where it is not known. Raises
+    InputError (files).
+    """
     done: list[Outcome] = []
     with _terminable():
         for number, step in enumerate(steps, 1):
             watcher.begin(number, len(steps), step)
             if done and done[-1].interrupted:
-                outcome = Outcome(step=step, result="not run", message="interrupted before", interrupted=True)
+                outcome = Outcome(
+                    step=step, result="not run", message="interrupted before", interrupted=True
+                )
             elif gpus is not None and step.gpus > gpus:
                 outcome = Outcome(
                     step=step, result="skipped", message=f"needs {step.gpus} GPUs, there are {gpus}"
@@ -69,10 +77,17 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
     """Plain data for ``--json``."""
     step = outcome.step
     return {
-        "step": step.name, "suite": step.suite_name, "role": step.role, "result": outcome.result, "records": outcome.records,
-        "rejected": outcome.rejected, "seconds": round(outcome.seconds, 3), "exit_code": outcome.code,
-        "message": outcome.message, "files": list(outcome.files),
-    }  # fmt: skip
+        "step": step.name,
+        "suite": step.suite_name,
+        "role": step.role,
+        "result": outcome.result,
+        "records": outcome.records,
+        "rejected": outcome.rejected,
+        "seconds": round(outcome.seconds, 3),
+        "exit_code": outcome.code,
+        "message": outcome.message,
+        "files": list(outcome.files),
+    }
 
 
 @contextmanager

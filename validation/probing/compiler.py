@@ -1,4 +1,6 @@
-"""Which compiler there is: hipcc of ROCm or nvcc of CUDA, on the PATH or where their installers put them."""
+"""Which compiler there is: hipcc of ROCm or nvcc of CUDA, on the PATH or where their installers put
+them.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from c3sim.errors import InputError
-from c3sim.hints import unknown
-
-__all__ = ["DEVICES", "KINDS", "PLACES", "Compiler", "find_compiler"]
+from c3sim.input.hints import unknown
 
 #: Variables that name the folder of an installation, then the usual folders; newest version last.
 VARIABLES = {"hipcc": ("ROCM_PATH", "HIP_PATH"), "nvcc": ("CUDA_HOME", "CUDA_PATH")}
@@ -44,8 +44,12 @@ class Compiler:
         return (target, "-ldl", "-lpthread")
 
 
-def find_compiler(kind: str = "", arch: str = "", environment: Mapping[str, str] | None = None) -> Compiler:
-    """The compiler of that *kind*, or the one for the devices of this machine. Raises InputError where there is none."""
+def find_compiler(
+    kind: str = "", arch: str = "", environment: Mapping[str, str] | None = None
+) -> Compiler:
+    """The compiler of that *kind*, or the one for the devices of this machine. Raises InputError
+    where there is none.
+    """
     if kind and kind not in KINDS:
         raise InputError(unknown("compiler", kind, KINDS), "--compiler")
     variables = os.environ if environment is None else environment

@@ -8,8 +8,6 @@ from typing import Any
 
 from .process import run_process
 
-__all__ = ["Description", "describe"]
-
 TIMEOUT = 120.0  # seconds; the first use of a GPU by a process may take many
 
 
@@ -36,7 +34,9 @@ def describe(probe: str) -> Description:
         raise KeyboardInterrupt
     said = err.decode(errors="replace").strip().rpartition("\n")[2]
     if end.words:
-        return Description(data={}, code=end.code, failure=end.words + (f": {said}" if said else ""))
+        return Description(
+            data={}, code=end.code, failure=end.words + (f": {said}" if said else "")
+        )
     try:
         data = json.loads(out.decode())
     except ValueError as error:

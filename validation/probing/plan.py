@@ -1,4 +1,6 @@
-"""Plans: which commands of the probe are run, for which suite, and what their records may be used for."""
+"""Plans: which commands of the probe are run, for which suite, and what their records may be used
+for.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from c3sim.errors import InputError
-from c3sim.hints import unknown
-from c3sim.loading import load_file
-
-__all__ = ["PLANS", "Plan", "Step", "chosen", "load_plan", "names", "packaged"]
+from c3sim.input.hints import unknown
+from c3sim.input.loading import load_file
 
 PLANS = Path(__file__).parent.parent / "probe" / "plans"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -31,7 +31,9 @@ class Step(Spec):
     name: str
     suite: str = Field("", description="left out: the name of the step")
     role: Literal["calibration", "validation"]
-    gpus: Annotated[int, Field(ge=0)] = Field(1, description="how many it needs; with fewer it is skipped")
+    gpus: Annotated[int, Field(ge=0)] = Field(
+        1, description="how many it needs; with fewer it is skipped"
+    )
     what: str = Field("", description="what it measures, in a few words")
     command: str | tuple[str | float, ...] = Field(
         description="subcommand of the probe and its options, as a line or as a list of words"
@@ -83,7 +85,9 @@ class Plan(Spec):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
-        twice = [name for name, count in Counter(step.name for step in self.steps).items() if count > 1]
+        twice = [
+            name for name, count in Counter(step.name for step in self.steps).items() if count > 1
+        ]
         if twice:
             raise ValueError(
                 f"step {twice[0]!r} is there twice; each needs a name of its own, its records go to that file"
@@ -109,20 +113,27 @@ def load_plan(name_or_path: str) -> Plan:
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 or path.is_file():
         return load_file(path, Plan)
     raise InputError(
-        unknown("plan", name_or_path, names()) + " ('c3sim probe plans' shows them; a file ends in .yaml)"
+        unknown("plan", name_or_path, names())
+        + " ('c3sim probe plans' shows them; a file ends in .yaml)"
     )
 
 
 def chosen(plan: Plan, only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Step]:
-    """The steps of *plan* that are named, less those to skip. Raises InputError for a name it does not have."""
+    """The steps of *plan* that are named, less those to skip. Raises InputError for a name it does
+    not have.
+    """
     known = [step.name for step in plan.steps]
     for option, given in (("--only", only), ("--skip", skip)):
         for name in given:
             if name not in known:
                 raise InputError(unknown("step", name, known), option)
-    found = [step for step in plan.steps if (not only or step.name in only) and step.name not in skip]
+    found = [
+        step for step in plan.steps if (not only or step.name in only) and step.name not in skip
+    ]
     if not found:
-        raise InputError(f"no step of plan {plan.name!r} is left; its steps are {', '.join(known)}", "--skip")
+        raise InputError(
+            f"no step of plan {plan.name!r} is left; its steps are {', '.join(known)}", "--skip"
+        )
     return found
 
 

@@ -12,8 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
-__all__ = ["End", "run_process"]
-
 GRACE = 5.0  # seconds between the polite signal and the one that cannot be refused
 TICK = 0.05  # seconds between looks at a running process
 DRAIN = 5.0  # seconds to wait for the end of its output when the process itself is gone
@@ -53,17 +51,22 @@ def run_process(
     err: Callable[[bytes], None],
     tick: Callable[[], None] = lambda: None,
 ) -> End:
-    """Run *command*, every piece of its output handed on as it comes, each stream from a thread of its own.
+    """Run *command*, every piece of its output handed on as it comes, each stream from a thread of
+    its own.
 
-    The command and whatever it started are ended after *timeout* seconds, and by an interrupt, which is not passed on:
-    the End says it. *tick* is called a few times a second.
+    The command and whatever it started are ended after *timeout* seconds, and by an interrupt,
+    which is not passed on: the End says it. *tick* is called a few times a second.
     """
     began = time.monotonic()
     try:
         process = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, bufsize=0,
-        )  # fmt: skip
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
     except (OSError, ValueError) as error:
         reason = str((isinstance(error, OSError) and error.strerror) or error).lower()
         return End(code=None, seconds=0.0, reason=reason)
@@ -104,12 +107,16 @@ def _read(stream: IO[bytes], take: Callable[[bytes], None], lost: list[str]) -> 
         with stream:
             while piece := stream.read(1 << 16):
                 take(piece)
-    except Exception as error:  # said at the end, by the thread that waits; this one has nobody to tell
+    except (
+        Exception
+    ) as error:  # said at the end, by the thread that waits; this one has nobody to tell
         lost.append(str((isinstance(error, OSError) and error.strerror) or error).lower())
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the group of the process: politely while it lives, then for good, and whatever it left behind."""
+    """End the group of the process: politely while it lives, then for good, and whatever it left
+    behind.
+    """
     if process.poll() is None:
         _signal(process, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):

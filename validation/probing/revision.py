@@ -1,4 +1,6 @@
-"""Which sources the probe was built from: git's revision of the tree they stand in, else the version of c3sim."""
+"""Which sources the probe was built from: git's revision of the tree they stand in, else the
+version of c3sim.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,11 @@ from pathlib import Path
 
 from .build import SOURCES
 
-__all__ = ["revision"]
-
 
 def revision(sources: Path = SOURCES) -> str:
-    """``<hash>``, ``<hash>-dirty`` where the probe's folder was changed since, or ``c3sim-<version>``."""
+    """``<hash>``, ``<hash>-dirty`` where the probe's folder was changed since, or
+    ``c3sim-<version>``.
+    """
     from c3sim import __version__
 
     top = sources.resolve().parents[2]  # validation/probe/src of a checkout
@@ -29,7 +31,9 @@ def _git(folder: Path, *arguments: str) -> str | None:
     """What git says; None where it fails or is not there."""
     command = ["git", "-C", str(folder), *arguments]
     try:
-        run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=30)
+        run = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=30
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return run.stdout.decode(errors="replace").strip() if run.returncode == 0 else None

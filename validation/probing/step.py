@@ -1,4 +1,5 @@
-"""One step of a plan: runs it, checks each record as it comes, and writes files that are whole or not there.
+"""One step of a plan: runs it, checks each record as it comes, and writes files that are whole or
+not there.
 
 STEP.jsonl      the records that c3sim accepts, written when the step has ended, however it ended
 STEP.log        the command, then everything the probe said on standard error
@@ -15,14 +16,12 @@ from pathlib import Path
 from typing import Literal
 
 from c3sim.errors import InputError, InputErrors
+from c3sim.input.records import parse_record
 from c3sim.output.files import write_bytes
-from c3sim.records import parse_record
 from c3sim.specs.record import Record
 
 from .plan import Step
 from .process import End, run_process
-
-__all__ = ["Outcome", "Result", "Setting", "command_of", "run_step", "written_by"]
 
 Result = Literal["ok", "failed", "skipped", "not run"]
 SHOWN = 3  # rejected lines that are explained one by one
@@ -60,9 +59,12 @@ class Outcome:
 def command_of(step: Step, setting: Setting) -> list[str]:
     """The command line of *step*: its own words, then what every record has to say of itself."""
     about = {
-        "--node": setting.node, "--suite": step.suite_name, "--role": step.role, "--revision": setting.revision,
+        "--node": setting.node,
+        "--suite": step.suite_name,
+        "--role": step.role,
+        "--revision": setting.revision,
         "--source": setting.source,
-    }  # fmt: skip
+    }
     return [setting.probe, *step.words, *(word for pair in about.items() for word in pair)]
 
 
@@ -133,7 +135,8 @@ def _is_asked_for(record: Record, step: Step, node: str) -> None:
 def run_step(
     step: Step, setting: Setting, tell: Callable[[int, str], None] = lambda records, last: None
 ) -> Outcome:
-    """Run *step*; whatever happens to it is in the Outcome. *tell*: records so far and the last line on standard error.
+    """Run *step*; whatever happens to it is in the Outcome. *tell*: records so far and the last
+    line on standard error.
 
     Raises InputError only where its files cannot be written.
     """
@@ -154,14 +157,18 @@ def run_step(
                 log.flush()
                 talk.feed(piece)
 
-            end = run_process(command, setting.timeout, out, err, lambda: tell(len(harvest.good), talk.last))
+            end = run_process(
+                command, setting.timeout, out, err, lambda: tell(len(harvest.good), talk.last)
+            )
             lines.finish()
             talk.finish()
             log.write("".join(f"c3sim: {each}\n" for each in harvest.remarks).encode())
             log.write(f"c3sim: {end.words or 'exit code 0'} after {end.seconds:.1f} s\n".encode())
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot write: {reason}; needs a writable folder", file=str(setting.out)) from None
+        raise InputError(
+            f"cannot write: {reason}; needs a writable folder", file=str(setting.out)
+        ) from None
     return _outcome(step, harvest, end, talk.last, files)
 
 
@@ -183,10 +190,17 @@ def _outcome(step: Step, harvest: _Harvest, end: End, last: str, files: dict[str
         *([files["rejected"]] if harvest.bad else []),
     ]
     return Outcome(
-        step=step, result="failed" if wrong else "ok", records=len(harvest.good), rejected=len(harvest.bad),
-        seconds=end.seconds, code=end.code, message=wrong, interrupted=end.interrupted,
-        files=tuple(str(path) for path in written), remarks=tuple(harvest.remarks[:SHOWN]),
-    )  # fmt: skip
+        step=step,
+        result="failed" if wrong else "ok",
+        records=len(harvest.good),
+        rejected=len(harvest.bad),
+        seconds=end.seconds,
+        code=end.code,
+        message=wrong,
+        interrupted=end.interrupted,
+        files=tuple(str(path) for path in written),
+        remarks=tuple(harvest.remarks[:SHOWN]),
+    )
 
 
 def _keep(path: Path, lines: list[bytes]) -> None:

@@ -14,8 +14,6 @@ from .step import Outcome
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["plans_dict", "print_machine", "print_outcomes", "print_plans"]
-
 
 def print_plans(plans: Iterable[Plan], console: Console | None = None) -> None:
     """A table of plans, then the steps of each."""
@@ -43,15 +41,24 @@ def plans_dict(plans: Iterable[Plan]) -> list[dict[str, Any]]:
     """The same as plain data."""
     return [
         {
-            "name": plan.name, "description": plan.description, "minutes": plan.minutes, "gpus": plan.gpus,
+            "name": plan.name,
+            "description": plan.description,
+            "minutes": plan.minutes,
+            "gpus": plan.gpus,
             "steps": [
-                {"name": step.name, "suite": step.suite_name, "role": step.role, "gpus": step.gpus, "what": step.what,
-                 "command": step.words}
+                {
+                    "name": step.name,
+                    "suite": step.suite_name,
+                    "role": step.role,
+                    "gpus": step.gpus,
+                    "what": step.what,
+                    "command": step.words,
+                }
                 for step in plan.steps
             ],
         }
         for plan in plans
-    ]  # fmt: skip
+    ]
 
 
 def print_outcomes(outcomes: Sequence[Outcome], console: Console | None = None) -> None:

@@ -1,4 +1,5 @@
-"""Logs in data/: cut from real runs, or, where the name says so, written from documentation and never measured.
+"""Logs in data/: cut from real runs, or, where the name says so, written from documentation and
+never measured.
 
 The real ones are from four H200s. No such node is packaged; ``load_records`` takes any node name.
 """
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from c3sim.records import load_records
+from c3sim.input.records import load_records
 from c3sim.validation.importers import Given, ImportResult
 
 DATA = Path(__file__).parent / "data"
@@ -41,7 +42,9 @@ def written(tmp_path: Path) -> Callable[[ImportResult], list]:
 
     def round_trip(result: ImportResult) -> list:
         path = tmp_path / "records.jsonl"
-        path.write_text("".join(json.dumps(record) + "\n" for record in result.records), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(record) + "\n" for record in result.records), encoding="utf-8"
+        )
         return load_records(path)
 
     return round_trip

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from c3sim.cli.guard import Guarded
 from c3sim.cli.import_logs import register
-from c3sim.records import load_records
+from c3sim.input.records import load_records
 from c3sim.validation.importers import FORMATS, find_format
 from c3sim.validation.importers.assumed import parse_assumptions
 
@@ -35,7 +35,9 @@ def test_records_go_to_a_file_that_loads(command, data, tmp_path):
 
 def test_without_out_records_are_printed_one_per_line(command, data):
     done = command(data / "transferbench_a2a_h200x4.txt", "--node", "h200-4")
-    assert [json.loads(line)["suite"] for line in done.stdout.splitlines()] == ["transferbench_a2a"] * 4
+    assert [json.loads(line)["suite"] for line in done.stdout.splitlines()] == [
+        "transferbench_a2a"
+    ] * 4
 
 
 def test_json_has_records_kernels_and_warnings(command, data):
@@ -109,17 +111,22 @@ def test_the_node_is_never_guessed(command, data):
 def test_a_log_of_other_gpus_and_a_library_the_node_lacks_are_told(command, data):
     done = command(data / "nccl_all_gather_h200x4.txt", "--node", "teaching-4")
     assert "the log names 4 x NVIDIA H200, but node 'teaching-4' has teaching GPU" in done.stderr
-    assert "42 records cannot be run on node 'teaching-4' as it stands: unknown backend 'nccl'" in done.stderr
+    assert (
+        "42 records cannot be run on node 'teaching-4' as it stands: unknown backend 'nccl'"
+        in done.stderr
+    )
 
 
 def test_every_fixture_is_recognised_by_its_content(data):
     expected = {
-        "nccl_all_gather_h200x4.json": "nccl-tests-json", "rccl_all_reduce_from_documentation.json": "nccl-tests-json",
-        "rccl_all_reduce_from_documentation.csv": "nccl-tests-csv", "kineto_h200x4_rank0.json.gz": "kineto",
+        "nccl_all_gather_h200x4.json": "nccl-tests-json",
+        "rccl_all_reduce_from_documentation.json": "nccl-tests-json",
+        "rccl_all_reduce_from_documentation.csv": "nccl-tests-csv",
+        "kineto_h200x4_rank0.json.gz": "kineto",
         "hipblaslt_bench_from_documentation.log": "hipblaslt-bench",
         "rocblas_bench_from_documentation.log": "rocblas-bench",
         "rocprofv3_kernel_trace_from_documentation.csv": "rocprofv3",
-    }  # fmt: skip
+    }
     for path in sorted(data.iterdir()):
         raw = path.read_bytes()
         text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
@@ -131,5 +138,7 @@ def test_every_fixture_is_recognised_by_its_content(data):
 
 def test_assumed_sizes_may_have_a_unit():
     assert parse_assumptions(["size=512 MiB", "op=AllGather", "dtype=bfloat16"]) == {
-        "size": str(2**29), "op": "all_gather", "dtype": "bf16"
-    }  # fmt: skip
+        "size": str(2**29),
+        "op": "all_gather",
+        "dtype": "bf16",
+    }

@@ -12,14 +12,22 @@ from c3sim.specs.record import Record
 from c3sim.validation.importers import find_format
 
 FIXTURES = [
-    "nccl_all_gather_h200x4.txt", "nccl_all_gather_h200x4.json", "rccl_all_reduce_from_documentation.csv",
-    "rccl_all_reduce_from_documentation.json", "rccl_all_reduce_A1_from_documentation.txt",
-    "transferbench_a2a_h200x4.txt", "transferbench_p2p_h200x4.csv", "transferbench_p2p_h200x4.txt",
-    "transferbench_scaling_h200x4.txt", "transferbench_tests_from_documentation.txt",
-    "transferbench_tests_from_documentation.csv", "hipblaslt_bench_from_documentation.log",
-    "rocblas_bench_from_documentation.log", "rocprofv3_kernel_trace_from_documentation.csv",
+    "nccl_all_gather_h200x4.txt",
+    "nccl_all_gather_h200x4.json",
+    "rccl_all_reduce_from_documentation.csv",
+    "rccl_all_reduce_from_documentation.json",
+    "rccl_all_reduce_A1_from_documentation.txt",
+    "transferbench_a2a_h200x4.txt",
+    "transferbench_p2p_h200x4.csv",
+    "transferbench_p2p_h200x4.txt",
+    "transferbench_scaling_h200x4.txt",
+    "transferbench_tests_from_documentation.txt",
+    "transferbench_tests_from_documentation.csv",
+    "hipblaslt_bench_from_documentation.log",
+    "rocblas_bench_from_documentation.log",
+    "rocprofv3_kernel_trace_from_documentation.csv",
     "kineto_h200x4_rank0.json.gz",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("name", FIXTURES)

@@ -1,0 +1,47 @@
+"""Binary heaps of places, by a key that an array has for each place; and a tree of least values.
+For numba to compile.
+"""
+
+from __future__ import annotations
+
+from c3sim.engine.compiled.table import Array, compiled, inlined
+
+
+@inlined
+def sift_down(key: Array, heap: Array, size: int, place: int) -> None:
+    moved = heap[place]
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and key[heap[child + 1]] < key[heap[child]]:
+            child += 1
+        if not key[heap[child]] < key[moved]:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = moved
+
+
+@compiled
+def heapify(key: Array, heap: Array, size: int) -> None:
+    for place in range(size // 2 - 1, -1, -1):
+        sift_down(key, heap, size, place)
+
+
+@inlined
+def pop(key: Array, heap: Array, size: int) -> int:
+    """Drop the first of *heap*; returns its new size."""
+    heap[0] = heap[size - 1]
+    sift_down(key, heap, size - 1, 0)
+    return size - 1
+
+
+@inlined
+def enter(tree: Array, leaf: int, value: float) -> None:
+    """Set one leaf (from 0) of a tree whose nodes n hold the lesser of nodes 2 n and 2 n + 1; node
+    1 is the least.
+    """
+    node = len(tree) // 2 + leaf
+    tree[node] = value
+    while node > 1:
+        node //= 2
+        tree[node] = min(tree[2 * node], tree[2 * node + 1])

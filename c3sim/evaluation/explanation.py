@@ -1,0 +1,123 @@
+"""Where the time of each task went: its slowdown split by cause.
+
+The run is repeated with one kind of sharing taken away at a time (each task gets, say, the memory to itself); what a
+task gains is that cause's share. With T the time of a task, T0 alone, T(-k) without sharing of kind k:
+
+    T - T0 = sum over k of (T - T(-k)) + dependencies + left over
+
+``order`` is the part of the compute units' share that passed before the first workgroup got room (queueing and launch
+order); ``compute_units`` is the rest of it. ``dependencies`` is the time until a task is released by others, with no
+sharing at all; it is zero for a task that waits for nothing. What is left over is interaction: two causes that hide
+each other (only the slower one counts) or add up to more than their parts. It may be negative, and so may a cause:
+company can help. The identity holds by construction; the left-over says how far to trust the split.
+
+The isolated time is that of the task as the strategy runs it, so masks and backends are no cause here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from c3sim.machine.machine import SHARING
+from c3sim.simulation.runs import Run, isolated, run_once
+from c3sim.specs.hardware import Node
+from c3sim.strategies.best import Chosen
+
+REMOVABLE = tuple(kind for kind in SHARING if kind != "order")
+CAUSES = ("order", *REMOVABLE, "dependencies")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskExplanation:
+    """*isolated_s* + the sum of *causes_s* + *left_over_s* = *time_s*."""
+
+    isolated_s: float
+    time_s: float
+    causes_s: Mapping[str, float]
+    left_over_s: float
+
+    @property
+    def slowdown(self) -> float:
+        """1 + the sum of *causes* + *left_over*."""
+        return self.time_s / self.isolated_s
+
+    @property
+    def causes(self) -> dict[str, float]:
+        """Each cause as a fraction of the isolated time."""
+        return {cause: seconds / self.isolated_s for cause, seconds in self.causes_s.items()}
+
+    @property
+    def left_over(self) -> float:
+        """The interaction between causes, as a fraction of the isolated time."""
+        return self.left_over_s / self.isolated_s
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """Every task of one run explained."""
+
+    workload: str
+    node: str
+    strategy: str
+    wall_s: float
+    tasks: Mapping[str, TaskExplanation]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; ``causes`` and ``left_over`` are fractions of the isolated time."""
+        tasks = {
+            name: {
+                "isolated_s": task.isolated_s,
+                "time_s": task.time_s,
+                "slowdown": task.slowdown,
+                "causes": task.causes,
+                "left_over": task.left_over,
+                "causes_s": dict(task.causes_s),
+                "left_over_s": task.left_over_s,
+            }
+            for name, task in self.tasks.items()
+        }
+        return {
+            "workload": self.workload,
+            "node": self.node,
+            "strategy": self.strategy,
+            "wall_s": self.wall_s,
+            "tasks": tasks,
+        }
+
+
+def explain_run(chosen: Chosen, node: Node, strategy: str) -> Explanation:
+    """Explain the run that *strategy* chose."""
+    workload = chosen.workload
+    without = {kind: run_once(node, workload, frozenset({kind})) for kind in REMOVABLE}
+    free = run_once(node, workload, frozenset(REMOVABLE))
+    tasks = {}
+    for name in workload.tasks:
+        alone = isolated(node, workload, name).end
+        causes = _causes(name, chosen.run, without, free)
+        time = chosen.run.tasks[name].end
+        tasks[name] = TaskExplanation(
+            isolated_s=alone,
+            time_s=time,
+            causes_s=causes,
+            left_over_s=time - alone - sum(causes.values()),
+        )
+    return Explanation(
+        workload=workload.name,
+        node=node.name,
+        strategy=strategy,
+        wall_s=chosen.run.wall,
+        tasks=tasks,
+    )
+
+
+def _causes(name: str, run: Run, without: Mapping[str, Run], free: Run) -> dict[str, float]:
+    """Seconds per cause of task *name*."""
+    task = run.tasks[name]
+    gained = {kind: task.end - other.tasks[name].end for kind, other in without.items()}
+    waited = task.start - without["compute_units"].tasks[name].start
+    gained["order"] = min(max(waited, 0.0), max(gained["compute_units"], 0.0))
+    gained["compute_units"] -= gained["order"]
+    gained["dependencies"] = free.tasks[name].ready
+    return {cause: gained[cause] for cause in CAUSES}

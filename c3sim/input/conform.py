@@ -1,0 +1,284 @@
+"""Fits a tree of values, as written, to the shape a spec wants: units converted, sources kept,
+every mistake noted.
+
+Three ways of writing numbers (*style*): ``leaf``, hardware files, each number ``{value, source, ...}``; ``text``,
+workloads and studies, a unit on every dimensional value; ``si``, JSON records, where a plain number is SI already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from c3sim.errors import InputError
+from c3sim.input.hints import unknown
+from c3sim.input.scalars import convert
+from c3sim.input.shapes import Shape, fields_of, is_numeric
+from c3sim.input.yaml_nodes import Item, join
+
+Style = Literal["leaf", "text", "si"]
+LEAF_FIELDS = ("value", "source", "interval", "fitted", "note", "estimate")
+
+
+class _Bad:
+    def __repr__(self) -> str:
+        return "BAD"
+
+
+#: Stands for a value whose mistake has been noted.
+BAD: Any = _Bad()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaf:
+    """One number of a hardware file and where it comes from. *value* and *interval* are in SI
+    *unit*.
+    """
+
+    text: str
+    value: Any
+    unit: str
+    source: str
+    interval: tuple[float, float] | None = None
+    fitted: str = ""
+    note: str = ""
+    estimate: bool = False
+    file: str = ""
+    line: int = 0
+
+
+@dataclass
+class Conform:
+    """One pass over one document. Afterwards *errors* has its mistakes, *places* the line of each
+    path.
+    """
+
+    style: Style
+    file: str = ""
+    errors: list[InputError] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    leaves: dict[str, Leaf] = field(default_factory=dict)
+    bad: set[str] = field(default_factory=set)
+
+    def note(self, message: str, path: str, line: int) -> None:
+        """A mistake that leaves the value at *path* usable."""
+        self.errors.append(InputError(message, path, self.file, line))
+
+    def fail(self, message: str, path: str, line: int) -> Any:
+        """A mistake after which nothing more is to be said of *path*."""
+        self.note(message, path, line)
+        self.bad.add(path)
+        return BAD
+
+    def model(
+        self,
+        item: Item,
+        model: type[BaseModel],
+        path: str = "",
+        elsewhere: frozenset[str] = frozenset(),
+    ) -> Any:
+        """Fields of *model* from a mapping, under their names in files, less those that come from
+        *elsewhere*.
+        """
+        self.places[path] = item.line
+        fields = {key: wanted for key, wanted in fields_of(model).items() if key not in elsewhere}
+        if not isinstance(item.value, Mapping):
+            what = f"{item.text()} is not a mapping; needs the fields {', '.join(fields)}"
+            return self.fail(what, path, item.line)
+        data: dict[str, Any] = {}
+        for key, entry in item.value.items():
+            if key in fields:
+                data[key] = self.value(entry, fields[key].shape, join(path, key))
+            elif key not in elsewhere:
+                self.note(unknown("field", key, [*fields, *sorted(elsewhere)]), path, entry.line)
+        for key, wanted in fields.items():
+            if wanted.required and key not in data:
+                about = f" ({wanted.description})" if wanted.description else ""
+                self.note(f"missing field {key!r}{about}; it has no default", path, item.line)
+                self.bad.add(join(path, key))
+                self.places[join(path, key)] = item.line
+                data[key] = BAD
+        return data
+
+    def value(self, item: Item, shape: Shape, path: str) -> Any:
+        """*item* as *shape* wants it, or BAD. In leaf style numbers are leaves; words may be."""
+        if self.style == "leaf" and not (item.value is None and shape.optional):
+            is_leaf = isinstance(item.value, Mapping) and "value" in item.value
+            if is_numeric(shape) or (is_leaf and shape.kind in ("text", "choice", "boolean")):
+                return self._leaf(item, shape, path)
+        return self._plain(item, shape, path)
+
+    def _plain(self, item: Item, shape: Shape, path: str) -> Any:
+        self.places[path], self.texts[path] = item.line, item.text()
+        if item.refused:
+            self.bad.add(path)
+            return BAD
+        if item.value is None and shape.optional:
+            return None
+        collect = getattr(self, "_" + shape.kind, None)
+        if collect is not None:
+            return collect(item, shape, path)
+        try:
+            return convert(item, shape, plain_si=self.style == "si")
+        except InputError as error:
+            return self.fail(error.message, path, item.line)
+
+    def _leaf(self, item: Item, shape: Shape, path: str) -> Any:
+        self.places[path] = item.line
+        entries = item.value
+        if not isinstance(entries, Mapping) or "value" not in entries:
+            message = f"{item.text()} has no source; write {{value: ..., source: ...}}"
+            return self.fail(message, path, item.line)
+        for key, entry in entries.items():
+            if key not in LEAF_FIELDS:
+                self.note(unknown("field", key, LEAF_FIELDS), path, entry.line)
+        given = ("source", "fitted", "note")
+        words = {key: self._words(entries[key], join(path, key)) for key in given if key in entries}
+        if "source" not in entries:
+            self.note(
+                "the value has no source; say where it comes from, as source: ...", path, item.line
+            )
+        is_estimate = "estimate" in entries and self._is_true(
+            entries["estimate"], join(path, "estimate")
+        )
+        if is_estimate and "interval" not in entries:
+            self.note("an estimate needs an interval; write interval: [low, high]", path, item.line)
+        value = self._plain(entries["value"], shape, path)
+        self.places[path] = item.line
+        interval = (
+            self._interval(entries["interval"], shape, path, value)
+            if "interval" in entries
+            else None
+        )
+        self.leaves[path] = Leaf(
+            text=entries["value"].bare(),
+            value=value,
+            unit=_unit(shape),
+            interval=interval,
+            estimate=is_estimate,
+            file=self.file,
+            line=item.line,
+            **{"source": "", **words},
+        )
+        return value
+
+    def _words(self, item: Item, path: str) -> str:
+        if isinstance(item.value, str) and item.value.strip():
+            return item.value
+        self.note(f"{item.text()} is not text; must be words", path, item.line)
+        return ""
+
+    def _is_true(self, item: Item, path: str) -> bool:
+        value = self._plain(item, Shape(kind="boolean"), path)
+        return value is True
+
+    def _interval(
+        self, item: Item, shape: Shape, path: str, value: Any
+    ) -> tuple[float, float] | None:
+        where = join(path, "interval")
+        if shape.kind not in ("number", "integer"):
+            self.note("a list has no interval; only single numbers have", where, item.line)
+            return None
+        number = Shape(kind="number", unit=shape.unit)
+        ends = self._plain(item, Shape(kind="fixed", items=(number, number)), where)
+        if ends is BAD or BAD in ends or value is BAD:
+            return None
+        low, high = ends
+        if not low <= value <= high:
+            written = self.texts[path]
+            message = (
+                f"{item.text()} does not hold the value {written}; must be [low, high] around it"
+            )
+            self.note(message, where, item.line)
+        return low, high
+
+    def _list(self, item: Item, shape: Shape, path: str) -> Any:
+        if not isinstance(item.value, tuple):
+            return self.fail(f"{item.text()} is not a list; write [a, b, ...]", path, item.line)
+        return self._entries(item.value, shape.items * len(item.value), path, shape)
+
+    def _fixed(self, item: Item, shape: Shape, path: str) -> Any:
+        if not isinstance(item.value, tuple) or len(item.value) != len(shape.items):
+            message = f"{item.text()} does not fit; must be a list of {len(shape.items)} values"
+            return self.fail(message, path, item.line)
+        return self._entries(item.value, shape.items, path, shape)
+
+    def _entries(
+        self, items: tuple[Item, ...], shapes: tuple[Shape, ...], path: str, whole: Shape
+    ) -> Any:
+        one = self._plain if is_numeric(whole) else self.value  # a list of numbers is one leaf
+        pairs = zip(items, shapes, strict=True)
+        return tuple(one(entry, shape, join(path, i)) for i, (entry, shape) in enumerate(pairs))
+
+    def _map(self, item: Item, shape: Shape, path: str) -> Any:
+        if not isinstance(item.value, Mapping):
+            return self.fail(
+                f"{item.text()} is not a mapping; write names and values", path, item.line
+            )
+        keys, values = shape.items
+        result: dict[str, Any] = {}
+        for key, entry in item.value.items():
+            if keys.kind == "choice" and key not in keys.choices:
+                self.note(unknown("field", key, keys.choices), path, entry.line)
+            else:
+                result[key] = self.value(entry, values, join(path, key))
+        return result
+
+    def _model(self, item: Item, shape: Shape, path: str) -> Any:
+        assert shape.model is not None  # input/shapes.py sets it for this kind
+        return self.model(item, shape.model, path)
+
+    def _tagged(self, item: Item, shape: Shape, path: str) -> Any:
+        """A model chosen by one of its fields, such as a task by its kind."""
+        entries = item.value
+        if not isinstance(entries, Mapping):
+            return self.fail(
+                f"{item.text()} is not a mapping; needs a {shape.tag!r}", path, item.line
+            )
+        if shape.tag not in entries:
+            message = f"missing field {shape.tag!r}; allowed: {', '.join(shape.tagged)}"
+            return self.fail(message, path, item.line)
+        tag = entries[shape.tag]
+        if not isinstance(tag.value, str) or tag.value not in shape.tagged:
+            self.bad.add(path)
+            return self.fail(
+                unknown("value", tag.bare(), shape.tagged), join(path, shape.tag), tag.line
+            )
+        return self.model(item, shape.tagged[tag.value], path)
+
+    def _union(self, item: Item, shape: Shape, path: str) -> Any:
+        """The alternative of the kind of what is written: text, list, mapping, or a plain value."""
+        kind = _written_as(item.value)
+        fitting = [option for option in shape.items if _WRITTEN.get(option.kind, "") == kind]
+        others = [
+            option for option in shape.items if _WRITTEN.get(option.kind) != "text"
+        ]  # text has its own
+        return self._plain(item, (fitting or others or shape.items)[0], path)
+
+
+def _written_as(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "mapping"
+    return "text" if isinstance(value, str) else "list" if isinstance(value, tuple) else ""
+
+
+#: How a kind is written, where that tells it from the other alternatives of a union.
+_WRITTEN = {
+    "text": "text",
+    "choice": "text",
+    "list": "list",
+    "fixed": "list",
+    "map": "mapping",
+    "model": "mapping",
+    "tagged": "mapping",
+}
+
+
+def _unit(shape: Shape) -> str:
+    while shape.kind in ("list", "fixed"):
+        shape = shape.items[0]
+    return shape.unit.si if shape.unit else ""

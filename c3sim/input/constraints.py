@@ -1,0 +1,117 @@
+"""The last step of loading: pydantic's own constraints, its errors put on the lines of the file
+they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from c3sim.errors import InputError, InputErrors
+from c3sim.input.conform import BAD, Conform
+from c3sim.input.yaml_nodes import join
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_LIMITS = {
+    "greater_than": ("gt", "must be greater than {}"),
+    "greater_than_equal": ("ge", "must be at least {}"),
+    "less_than": ("lt", "must be less than {}"),
+    "less_than_equal": ("le", "must be at most {}"),
+    "too_short": ("min_length", "needs at least {} entries"),
+}
+
+
+def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
+    """*data*, already conformed, as *model*; None, and notes in ``document.errors``, when a
+    constraint is broken.
+    """
+    if data is BAD:
+        return None
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        for path, entry in _one_each(error, document.places):
+            follows = entry["type"] == "too_short" and any(
+                bad.startswith(f"{path}[") for bad in document.bad
+            )
+            if not follows and not _is_noted(path, document.bad):
+                message = _message(entry, document.texts.get(path))
+                line = nearest_place(path, document.places)
+                document.errors.append(InputError(message, path, document.file, line))
+        return None
+
+
+def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tuple[str, Any]]:
+    """Pydantic's errors by path. Of a union, which fails once per branch, only the branch of the
+    right type is told.
+    """
+    found: dict[str, list[Any]] = {}
+    for entry in error.errors(include_url=False):
+        found.setdefault(_path(entry["loc"], places), []).append(entry)
+    for path, entries in found.items():
+        inside = any(other.startswith((f"{path}.", f"{path}[")) for other in found)
+        if inside and all(
+            entry["type"].endswith("_type") or entry["type"] == "too_short" for entry in entries
+        ):
+            # another branch: what is inside fits this one; or entries are missing that are told of
+            # as wrong
+            continue
+        limits = [entry for entry in entries if entry["type"] in _LIMITS]
+        yield from ((path, entry) for entry in limits or entries)
+
+
+def _path(loc: tuple[int | str, ...], places: Mapping[str, int]) -> str:
+    """The path in the file: pydantic's *loc* less the names of the union branches it went through."""
+    path = ""
+    for step in loc:
+        longer = join(path, step)
+        if longer in places:
+            path = longer
+    return path
+
+
+def _is_noted(path: str, bad: set[str]) -> bool:
+    return any(path == noted or path.startswith((noted + ".", noted + "[")) for noted in bad)
+
+
+def _message(entry: Any, written: str | None) -> str:
+    kind, context = entry["type"], entry.get("ctx", {})
+    if kind in _LIMITS:
+        name, allowed = _LIMITS[kind]
+        got = written if written is not None else repr(entry["input"])
+        limit = context[name]
+        return f"got {got}; {allowed.format(f'{limit:g}' if isinstance(limit, float) else limit)}"
+    if kind == "value_error":
+        return str(context["error"])
+    text = str(entry["msg"])
+    return f"got {written}; {text[:1].lower()}{text[1:]}" if written is not None else text
+
+
+def nearest_place(path: str, places: Mapping[str, int]) -> int:
+    """The line of *path*, or of the closest collection around it that has one; 0 for none."""
+    while path and path not in places:
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    return places.get(path, 0)
+
+
+def raise_all(errors: list[InputError]) -> None:
+    """Raises the errors noted, in file order; nothing when there are none."""
+    if errors:
+        unique = {str(error): error for error in errors}.values()
+        raise InputErrors(sorted(unique, key=lambda error: (error.file, error.line)))
+
+
+@contextmanager
+def with_places(file: str, places: Mapping[str, int]) -> Iterator[None]:
+    """Puts file and line on the InputErrors raised inside, from the line of each path."""
+    try:
+        yield
+    except InputErrors as error:
+        raise InputErrors(
+            InputError(each.message, each.path, file, nearest_place(each.path, places))
+            for each in error.errors
+        ) from None

@@ -1,0 +1,246 @@
+"""Arithmetic over paths, for constraints and costs: ``hw.sdma.engines * gpu.dma_engines.bandwidth
+<= 400 GB/s``.
+
+Written as in Python: ``+ - * / // % **``, comparisons, ``and or not in``, ``a if b else c``, ``min max abs sqrt log2
+ceil floor``, numbers, quoted words, lists. A number may have a unit and is then in SI, as every value of a path is. A hyphen
+between letters belongs to a name (``task.my-gather.size``): put spaces around a minus.
+Nothing is executed: the text is parsed, and the few kinds of nodes above are computed here.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
+
+Lookup = Callable[[str], Any]
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "sqrt": math.sqrt,
+    "log2": math.log2,
+    "ceil": math.ceil,
+    "floor": math.floor,
+}
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.In: lambda item, items: item in items,
+    ast.NotIn: lambda item, items: item not in items,
+}
+_TOKEN = re.compile(
+    r"""'[^']*'|"[^"]*"|(?<![\w.])(?P<number>(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)(?P<rest>\s*)"""
+)
+_UNIT = re.compile(r"[A-Za-zµμ]+(\s*/\s*[A-Za-zµμ]+)?(?![\w.])")
+_WORDS = {"and", "or", "not", "in", "if", "else"}
+_HYPHENED = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)*\.\w+(?:-[A-Za-z]\w*)+")
+_HYPHEN = "__hyphen__"
+_LONGEST = 1000  # characters
+_NOT_ONE = (
+    "is no expression; write one such as 'hw.sdma.engines * gpu.dma_engines.bandwidth <= 400 GB/s'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """*text* as written, and the *names* (paths) it needs the values of."""
+
+    text: str
+    names: tuple[str, ...]
+    tree: ast.expr
+
+    def value(self, lookup: Lookup) -> Any:
+        """The value, *lookup* giving that of each name. Raises InputError where there is none
+        (division by zero).
+        """
+        try:
+            found = _value(self.tree, lookup)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise InputError(f"{self.text!r} has no value: {error}") from None
+        if isinstance(found, complex):
+            raise InputError(f"{self.text!r} has no value: a root of a negative number")
+        return found
+
+    def number(self, lookup: Lookup) -> float:
+        """As :meth:`value`, which must be a finite number."""
+        found = self.value(lookup)
+        if (
+            isinstance(found, bool)
+            or not isinstance(found, int | float)
+            or not math.isfinite(found)
+        ):
+            raise InputError(f"{self.text!r} is {found!r}; must be a finite number")
+        return float(found)
+
+
+def parse_expression(text: str) -> Expression:
+    """The expression *text*. Raises InputError, with what is allowed."""
+    if len(text) > _LONGEST:
+        raise InputError(f"an expression of {len(text)} characters; must be at most {_LONGEST}")
+    try:
+        tree = ast.parse(_with_numbers(text).strip(), mode="eval").body
+        names = tuple(dict.fromkeys(_names(tree, text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InputError(f"{text!r} {_NOT_ONE}") from None
+    return Expression(text, names, tree)
+
+
+def quantities_marked(text: str) -> tuple[ast.expr, dict[str, str]]:
+    """The tree of *text*, which has been parsed, with a name in place of each quantity: that name
+    -> its SI unit.
+    """
+    units: dict[str, str] = {}
+
+    def mark(quantity: str) -> str:
+        units[name := f"__quantity_{len(units)}__"] = _in_si(quantity)[1]
+        return name
+
+    return ast.parse(_with_numbers(text, mark).strip(), mode="eval").body, units
+
+
+def _plain(quantity: str) -> str:
+    return repr(_in_si(quantity)[0])
+
+
+def _with_numbers(text: str, write: Callable[[str], str] = _plain) -> str:
+    """*text* with every quantity as *write* has it, a plain SI number, and hyphens inside names
+    made part of them.
+    """
+    pieces, at = [], 0
+    for match in _TOKEN.finditer(text):
+        pieces.append(_joined(text[at : match.start()]))
+        if match["number"] is None:  # quoted
+            pieces.append(match[0])
+            at = match.end()
+            continue
+        unit = _UNIT.match(text, match.end())
+        if unit and unit[0] not in _WORDS:
+            pieces.append(write(f"{match['number']} {unit[0]}"))
+            at = unit.end()
+        else:
+            pieces.append(match[0])
+            at = match.end()
+    return "".join((*pieces, _joined(text[at:])))
+
+
+def _joined(text: str) -> str:
+    """*text* with the hyphens inside dotted names such as ``task.my-gather.size`` made part of a
+    Python name.
+    """
+    return _HYPHENED.sub(lambda match: match[0].replace("-", _HYPHEN), text)
+
+
+def _in_si(quantity: str) -> tuple[float, str]:
+    """*quantity* in the SI unit it converts to, and that unit."""
+    problem: InputError | None = None
+    for unit in UNIT_EXAMPLES:
+        try:
+            return parse_quantity(quantity, unit), unit
+        except InputError as error:
+            if problem is None or "does not convert" in problem.message:
+                problem = error
+    if problem is not None and "does not convert" not in problem.message:
+        unit = quantity.partition(" ")[2]
+        if problem.message.startswith("unknown unit"):
+            raise InputError(
+                f"unknown unit {unit!r} in {quantity!r}; known: {', '.join(UNIT_EXAMPLES)}"
+            )
+        raise InputError(problem.message)
+    raise InputError(
+        f"{quantity!r} is no quantity of a node or workload; known: {', '.join(UNIT_EXAMPLES)}"
+    )
+
+
+def _names(tree: ast.expr, text: str) -> list[str]:
+    """Names in *tree*, which is refused if it holds anything but arithmetic."""
+    if (name := name_of(tree)) is not None:
+        return [name]
+    if isinstance(tree, ast.Constant):
+        if isinstance(tree.value, bool | int | float | str):
+            return []
+        raise ValueError
+    if isinstance(tree, ast.Call):
+        function = tree.func.id if isinstance(tree.func, ast.Name) else None
+        if function not in _FUNCTIONS or tree.keywords or not tree.args:
+            raise InputError(f"{text!r}: unknown function; known: {', '.join(_FUNCTIONS)}")
+        return [name for part in tree.args for name in _names(part, text)]
+    if not isinstance(
+        tree, ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.List | ast.Tuple
+    ):
+        raise ValueError
+    operators = [tree.op] if isinstance(tree, ast.BinOp | ast.UnaryOp) else getattr(tree, "ops", [])
+    if any(type(each) not in _OPERATORS for each in operators):
+        raise ValueError
+    parts = [part for part in ast.iter_child_nodes(tree) if isinstance(part, ast.expr)]
+    return [name for part in parts for name in _names(part, text)]
+
+
+def name_of(tree: ast.AST) -> str | None:
+    """``a.b.c``, if *tree* is nothing but that."""
+    if isinstance(tree, ast.Name):
+        return tree.id.replace(_HYPHEN, "-")
+    if isinstance(tree, ast.Attribute):
+        before = name_of(tree.value)
+        return None if before is None else f"{before}.{tree.attr.replace(_HYPHEN, '-')}"
+    return None
+
+
+def _value(tree: ast.expr, lookup: Lookup) -> Any:
+    if (name := name_of(tree)) is not None:
+        found = lookup(name)
+        return float(found) if isinstance(found, int) and not isinstance(found, bool) else found
+    if isinstance(tree, ast.Constant):  # floats throughout: no number grows without end
+        return float(tree.value) if type(tree.value) is int else tree.value
+    if isinstance(tree, ast.BinOp):
+        return _OPERATORS[type(tree.op)](_value(tree.left, lookup), _value(tree.right, lookup))
+    if isinstance(tree, ast.UnaryOp):
+        return _OPERATORS[type(tree.op)](_value(tree.operand, lookup))
+    if isinstance(tree, ast.IfExp):
+        return _value(tree.body if _value(tree.test, lookup) else tree.orelse, lookup)
+    if isinstance(tree, ast.List | ast.Tuple):
+        return [_value(part, lookup) for part in tree.elts]
+    if isinstance(tree, ast.Call):
+        assert isinstance(tree.func, ast.Name)  # checked when parsed
+        return _FUNCTIONS[tree.func.id](*(_value(part, lookup) for part in tree.args))
+    return _truth(tree, lookup)
+
+
+def _truth(tree: ast.expr, lookup: Lookup) -> Any:
+    if isinstance(tree, ast.BoolOp):
+        found: Any = None
+        for part in tree.values:
+            found = _value(part, lookup)
+            if bool(found) == isinstance(tree.op, ast.Or):
+                return found
+        return found
+    assert isinstance(tree, ast.Compare)  # nothing else was let through
+    left = _value(tree.left, lookup)
+    for test, right_tree in zip(tree.ops, tree.comparators, strict=True):
+        right = _value(right_tree, lookup)
+        if not _OPERATORS[type(test)](left, right):
+            return False
+        left = right
+    return True

@@ -1,0 +1,273 @@
+"""One grammar names any value of a node or a workload; ``--set``, sweep axes, calibration and
+sources use it.
+
+    gpu.hbm.bandwidth   gpus   links.latency   host.launch_time   collective_libraries.rccl.channels.maximum   (node)
+    task.gather.channels   stream.comm.priority   buffer.weights.bytes   workload.host.launch              (workload)
+
+``workload.`` names any field of the workload itself. A path in a workload file, ``tasks.gather.channels``, has the
+plural; here one task is named, so it is singular. ``hw.`` and other common words are aliases
+(:mod:`c3sim.input.aliases`): ``hw.sdma.engines`` is ``gpu.dma_engines.count``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import operator
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from c3sim.errors import InputError, InputErrors
+from c3sim.input.aliases import canonical, spellings
+from c3sim.input.checks.workload import check_workload
+from c3sim.input.conform import BAD, Conform, Style
+from c3sim.input.constraints import validate
+from c3sim.input.shapes import Shape, fields_of
+from c3sim.input.yaml_nodes import from_plain, scalar
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Stream, Workload
+
+_SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
+_NODE_ROOTS = (
+    "gpu",
+    "links",
+    "host",
+    "collective_libraries",
+    "scale_out",
+    "gpus",
+    "name",
+    "description",
+)
+_LIMITS = {
+    "gt": (operator.gt, "must be greater than"),
+    "ge": (operator.ge, "must be at least"),
+    "lt": (operator.lt, "must be less than"),
+    "le": (operator.le, "must be at most"),
+}
+_WORKLOAD_ROOTS = (*_SINGULAR, "workload")
+
+
+class _Target(NamedTuple):
+    """Where a path leads: the *value* there, the *shape* it may have, and the way to it from the
+    root.
+    """
+
+    root: BaseModel
+    steps: tuple[str, ...]
+    value: Any
+    shape: Shape
+
+
+def get_value(node: Node, workload: Workload, path: str) -> Any:
+    """The value at *path*, in SI units. Raises InputError for a path that leads nowhere, with the
+    nearest one.
+    """
+    return _resolve(node, workload, path).value
+
+
+def unit_of(node: Node, workload: Workload, path: str) -> str:
+    """The SI unit of the value at *path*; empty for counts, fractions and words. Raises InputError."""
+    unit = _resolve(node, workload, path).shape.unit
+    return unit.si if unit else ""
+
+
+def is_whole(node: Node, workload: Workload, path: str) -> bool:
+    """Whether the value at *path* is a whole number: a count, or bytes. Raises InputError."""
+    shape = _resolve(node, workload, path).shape
+    return shape.kind == "integer" or (shape.unit is not None and shape.unit.si == "B")
+
+
+def is_of_workload(path: str) -> bool:
+    """Whether *path* leads into the workload rather than the node."""
+    return canonical(path).split(".")[0] in _WORKLOAD_ROOTS
+
+
+def convert_value(node: Node, workload: Workload, path: str, value: object) -> Any:
+    """*value*, as for :func:`set_value`, in SI units; limits of its own are checked, rules of the
+    whole are not.
+
+    Raises InputError.
+    """
+    target = _resolve(node, workload, path)
+    plain, written = _plain_value(target, path, value)
+    if isinstance(plain, int | float):
+        for name, limit in target.shape.limits.items():
+            test, allowed = _LIMITS[name]
+            if not test(plain, limit):
+                raise InputError(f"got {written}; {allowed} {limit:g}", path)
+    return plain
+
+
+def set_value(node: Node, workload: Workload, path: str, value: object) -> tuple[Node, Workload]:
+    """New models with *value* at *path*: text as on the command line (``"48 GB/s"``, ``"16"``) or
+    Python data.
+
+    Units are converted, limits and names checked. Raises InputError for an unknown path or a value
+    that is not allowed; the models given stay as they are.
+    """
+    return _set(node, workload, path, value, "text")
+
+
+def set_si(node: Node, workload: Workload, path: str, value: object) -> tuple[Node, Workload]:
+    """As :func:`set_value`, a plain number being in SI units."""
+    return _set(node, workload, path, value, "si")
+
+
+def _set(
+    node: Node, workload: Workload, path: str, value: object, style: Style
+) -> tuple[Node, Workload]:
+    target = _resolve(node, workload, path)
+    plain, written = _plain_value(target, path, value, style)
+    changed = _rebuild(target.root, target.steps, plain, path, written)
+    if isinstance(changed, Workload):
+        try:
+            check_workload(changed)
+        except InputErrors as error:
+            raise InputError(error.errors[0].message, path) from None
+        return node, changed
+    assert isinstance(changed, Node)  # the only other root
+    return changed, workload
+
+
+def _plain_value(
+    target: _Target, path: str, value: object, style: Style = "text"
+) -> tuple[Any, str]:
+    """*value* as the target holds it, and as it is written."""
+    document = Conform(style=style)
+    item = from_plain(_interpret(value) if isinstance(value, str) else value)
+    if target.shape.kind in ("model", "map", "tagged") and not (
+        item.value is None and target.shape.optional
+    ):
+        raise InputError(
+            "it is not one value; set one of its fields: " + ", ".join(_fields(target.value)), path
+        )
+    plain = document.value(item, target.shape, "")
+    if plain is BAD or document.errors:
+        raise InputError(document.errors[0].message, path)
+    return plain, item.text()
+
+
+def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:
+    """Every path that names one value, node first, in declaration order."""
+    paths = list(_leaves(node, ""))
+    for name in _fields(workload):
+        value = getattr(workload, fields_of(Workload)[name].name)
+        singular = next(
+            (word for word, plural in _SINGULAR.items() if plural == name), f"workload.{name}"
+        )
+        if name == "streams":
+            value = {
+                **{task.stream: Stream() for task in workload.tasks.values() if task.stream},
+                **value,
+            }
+        paths += _leaves(value, singular)
+    return tuple(paths)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """What a path can go on to from *value*: name in files -> inner value; empty for a single
+    value.
+    """
+    if isinstance(value, BaseModel):
+        return {key: getattr(value, wanted.name) for key, wanted in fields_of(type(value)).items()}
+    return value if isinstance(value, dict) else {}
+
+
+def _leaves(value: Any, path: str) -> list[str]:
+    if not isinstance(value, (BaseModel, dict)):
+        return [path]
+    return [
+        leaf
+        for key, inner in _fields(value).items()
+        for leaf in _leaves(inner, f"{path}.{key}" if path else key)
+    ]
+
+
+def _interpret(text: str) -> object:
+    """What a text on the command line means: as an unquoted value in a file, or a list in brackets."""
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return scalar(text.strip())
+
+
+def _resolve(node: Node, workload: Workload, path: str) -> _Target:
+    given, path = path, canonical(path)
+    first, *rest = path.split(".")
+    root: BaseModel
+    if first in _WORKLOAD_ROOTS:
+        root = workload
+        steps = tuple(rest) if first == "workload" else (_SINGULAR[first], *rest)
+    elif first in _NODE_ROOTS:
+        root, steps = node, (first, *rest)
+    else:
+        roots = [*_NODE_ROOTS[:6], *_WORKLOAD_ROOTS]
+        raise InputError(
+            _nowhere(node, workload, given, f"paths begin with: {', '.join(roots)}"), given
+        )
+    value: Any = root
+    shape = Shape(kind="model", model=type(root))
+    for i, step in enumerate(steps):
+        found = _step(value, shape, step, workload)
+        if found is None:
+            nothing = (
+                f"nothing: {node.name} has none"
+                if value is None
+                else "nothing, it is a single value"
+            )
+            inner = ", ".join(_fields(value)) or nothing
+            before = ".".join(path.split(".")[: len(path.split(".")) - len(steps) + i])
+            raise InputError(_nowhere(node, workload, given, f"{before} has: {inner}"), given)
+        value, shape = found
+    return _Target(root, steps, value, shape)
+
+
+def _step(value: Any, shape: Shape, step: str, workload: Workload) -> tuple[Any, Shape] | None:
+    if isinstance(value, BaseModel):
+        wanted = fields_of(type(value)).get(step)
+        return None if wanted is None else (getattr(value, wanted.name), wanted.shape)
+    if isinstance(value, dict):
+        if step not in value:
+            used = {task.stream for task in workload.tasks.values()}
+            is_stream = shape.items[1].model is Stream and step in used
+            return (Stream(), shape.items[1]) if is_stream else None
+        return value[step], shape.items[1]
+    return None
+
+
+def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
+    known = list(paths_of(node, workload))
+    if path.startswith("hw."):
+        known = [
+            spelling for each in known if not is_of_workload(each) for spelling in spellings(each)
+        ]
+    near = difflib.get_close_matches(path, known, n=1, cutoff=0.8)
+    return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else allowed)
+
+
+def _rebuild(value: Any, steps: tuple[str, ...], plain: Any, path: str, written: str) -> Any:
+    """A copy of *value* with *plain* at the end of *steps*; only the models along the way are
+    validated again.
+    """
+    if not steps:
+        return plain
+    step, rest = steps[0], steps[1:]
+    if isinstance(value, dict):
+        inner = value.get(step, Stream())  # _resolve lets only an undeclared stream be missing
+        return {**value, step: _rebuild(inner, rest, plain, path, written)}
+    model: type[BaseModel] = type(value)
+    fields = fields_of(model)
+    inner = _rebuild(getattr(value, fields[step].name), rest, plain, path, written)
+    given = {
+        key: getattr(value, field.name)
+        for key, field in fields.items()
+        if field.name in value.model_fields_set
+    }
+    document = Conform(style="text", places={step: 0}, texts={step: written})
+    result = validate(document, model, {**given, step: inner})
+    if result is None:
+        raise InputError(document.errors[0].message, path)
+    return result

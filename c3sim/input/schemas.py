@@ -1,0 +1,215 @@
+"""JSON Schema (draft 2020-12) of every kind of file *as it is written*, for editors that complete
+and check.
+
+Hardware files write each number as ``{value, source, ...}``; workloads and studies write a unit on every dimensional
+value; records take plain SI numbers as well. What a schema cannot say (names that exist, cycles, limits of a quantity)
+is left to the loader. An odd spelling of a unit, such as ``J/kB``, loads although an editor marks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from c3sim.errors import InputError
+from c3sim.input.conform import Style
+from c3sim.input.hints import unknown
+from c3sim.input.shapes import FieldShape, Shape, fields_of, is_numeric
+from c3sim.specs.hardware import Gpu, Node
+from c3sim.specs.quantities import Unit
+from c3sim.specs.record import Record
+from c3sim.specs.study import Study
+from c3sim.specs.transformer import Transformer
+from c3sim.specs.workload import Workload
+
+Schema = dict[str, Any]
+
+#: Kind of file -> its model and the way it writes numbers.
+KINDS: dict[str, tuple[type[BaseModel], Style]] = {
+    "node": (Node, "leaf"),
+    "gpu": (Gpu, "leaf"),
+    "workload": (Workload, "text"),
+    "study": (Study, "text"),
+    "model": (Transformer, "text"),
+    "record": (Record, "si"),
+}
+_NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?"
+_PREFIX = "(f|p|n|u|µ|m|k|M|G|T|P)?"
+_BYTES = "((k|M|G|T|P|Ki|Mi|Gi|Ti)?B|(kilo|mega|giga|tera|kibi|mebi|gibi|tebi)?bytes?)"
+_LIMITS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+
+
+def json_schema(kind: str) -> Schema:
+    """The schema of a *kind* of file: node, gpu, workload, study, model or record. Raises
+    InputError for another.
+    """
+    if kind not in KINDS:
+        raise InputError(unknown("kind of file", kind, KINDS))
+    model, style = KINDS[kind]
+    writer = _Writer(style, {})
+    root = writer.model(model)
+    if kind == "node":
+        reference = {
+            "type": "string",
+            "description": "name of a GPU file, or its path beside this file",
+        }
+        root["properties"]["gpu"] = {"anyOf": [reference, root["properties"]["gpu"]]}
+        like = {
+            "type": "string",
+            "description": "name or path of a node that has what this file leaves out",
+        }
+        root["properties"] = {"like": like, **root["properties"]}
+        root["anyOf"] = [{"required": ["like"]}, {"required": root.pop("required")}]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"c3sim {kind}"}
+    return {**head, **root, "$defs": dict(sorted(writer.definitions.items()))}
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes shapes as schemas; models below the root become named definitions."""
+
+    style: Style
+    definitions: dict[str, Schema]
+
+    def model(self, model: type[BaseModel]) -> Schema:
+        fields = fields_of(model)
+        return {
+            "type": "object",
+            "description": " ".join((model.__doc__ or "").split()),
+            "properties": {name: self._field(field) for name, field in fields.items()},
+            "required": [name for name, field in fields.items() if field.required],
+            "additionalProperties": False,
+        }
+
+    def _field(self, field: FieldShape) -> Schema:
+        schema = self.value(field.shape)
+        return {**schema, "description": field.description} if field.description else schema
+
+    def value(self, shape: Shape) -> Schema:
+        schema = (
+            self._leaf(shape) if self.style == "leaf" and is_numeric(shape) else self._plain(shape)
+        )
+        if self.style == "leaf" and shape.kind in ("text", "choice", "boolean"):
+            schema = {"anyOf": [schema, self._leaf(shape)]}
+        return {"anyOf": [schema, {"type": "null"}]} if shape.optional else schema
+
+    def _plain(self, shape: Shape) -> Schema:
+        writers: dict[str, Callable[[Shape], Schema]] = {
+            "any": lambda shape: {},
+            "text": lambda shape: {"type": "string"},
+            "boolean": lambda shape: {"type": "boolean"},
+            "choice": lambda shape: {"enum": list(shape.choices)},
+            "number": self._number,
+            "integer": self._number,
+            "list": self._list,
+            "fixed": self._fixed,
+            "map": self._map,
+            "model": self._model,
+            "tagged": self._tagged,
+            "union": self._union,
+        }
+        return writers[shape.kind](shape)
+
+    def _leaf(self, shape: Shape) -> Schema:
+        name = "source, interval, fitted and note of a value"
+        self.definitions.setdefault(
+            "words", {"type": "string", "minLength": 1, "description": name}
+        )
+        words = {"$ref": "#/$defs/words"}
+        properties = {"value": self._plain(shape), "source": words, "fitted": words, "note": words}
+        if is_numeric(shape) and shape.kind not in ("list", "fixed"):
+            end = self._plain(Shape(kind="number", unit=shape.unit))
+            properties["interval"] = {
+                "type": "array",
+                "prefixItems": [end, end],
+                "minItems": 2,
+                "maxItems": 2,
+            }
+        properties["estimate"] = {"type": "boolean"}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": ["value", "source"],
+            "additionalProperties": False,
+            "if": {"properties": {"estimate": {"const": True}}, "required": ["estimate"]},
+            "then": {"required": ["interval"]},
+        }
+
+    def _number(self, shape: Shape) -> Schema:
+        limits = {_LIMITS[name]: limit for name, limit in shape.limits.items() if name in _LIMITS}
+        number = {"type": "integer" if shape.kind == "integer" else "number", **limits}
+        if shape.unit is None:
+            return number
+        text = _quantity(shape.unit)
+        return {"anyOf": [text, number]} if self.style == "si" else text
+
+    def _list(self, shape: Shape) -> Schema:
+        minimum = (
+            {"minItems": int(shape.limits["min_length"])} if "min_length" in shape.limits else {}
+        )
+        return {"type": "array", "items": self._entry(shape, 0), **minimum}
+
+    def _fixed(self, shape: Shape) -> Schema:
+        count = len(shape.items)
+        entries = [self._entry(shape, i) for i in range(count)]
+        return {"type": "array", "prefixItems": entries, "minItems": count, "maxItems": count}
+
+    def _entry(self, shape: Shape, index: int) -> Schema:
+        return (
+            self._plain(shape.items[index]) if is_numeric(shape) else self.value(shape.items[index])
+        )
+
+    def _map(self, shape: Shape) -> Schema:
+        keys, values = shape.items
+        minimum = (
+            {"minProperties": int(shape.limits["min_length"])}
+            if "min_length" in shape.limits
+            else {}
+        )
+        names = {"propertyNames": {"enum": list(keys.choices)}} if keys.kind == "choice" else {}
+        return {"type": "object", "additionalProperties": self.value(values), **names, **minimum}
+
+    def _model(self, shape: Shape) -> Schema:
+        assert shape.model is not None  # input/shapes.py sets it for this kind
+        return self._reference(shape.model)
+
+    def _tagged(self, shape: Shape) -> Schema:
+        return {"oneOf": [self._reference(model) for model in shape.tagged.values()]}
+
+    def _union(self, shape: Shape) -> Schema:
+        return {"anyOf": [self._plain(option) for option in shape.items]}
+
+    def _reference(self, model: type[BaseModel]) -> Schema:
+        name = model.__name__
+        if name not in self.definitions:
+            self.definitions[name] = {}  # taken, so that a model inside itself ends
+            self.definitions[name] = self.model(model)
+        return {"$ref": f"#/$defs/{name}"}
+
+
+def _quantity(unit: Unit) -> Schema:
+    """A number and a unit. The pattern knows the usual spellings; ``J/kB`` and the like are left to
+    the loader.
+    """
+    spellings = {
+        "B": _BYTES,
+        "B/s": f"{_BYTES}/s",
+        "B/cycle": f"{_BYTES}/cycle",
+        "Hz": f"{_PREFIX}Hz",
+        "W": f"{_PREFIX}W",
+        "J": f"{_PREFIX}J",
+        "J/B": f"{_PREFIX}J/{_BYTES}",
+        "J/flop": f"{_PREFIX}J/flop",
+        "s": f"({_PREFIX}s|min)",
+    }
+    end = rf"\s*{spellings[unit.si]}" if unit.si in spellings else r"\s*[A-Za-zµ].*"
+    what = f"a number and a unit that converts to {unit.si}, as in '{unit.example}'"
+    return {
+        "type": "string",
+        "pattern": rf"^\s*{_NUMBER}{end}\s*$",
+        "description": what,
+        "examples": [unit.example],
+    }

@@ -1,0 +1,199 @@
+"""Energy by what it is spent on: the activity of every flow times the energies of the node file.
+
+While a flow proceeds at rate r with the clock at factor f, it takes the power
+
+    P = r (e_core f^x + e_uncore) + N p_cu f^(1+x) + p_dma        [W]
+
+e_core, e_uncore: J per unit of work, in the clocked domain at full clock and outside it; N compute units held, p_cu the
+power of a held one at full clock; p_dma that of a busy DMA engine, if one moves it; x joins clock and voltage
+(models/power.py). A :class:`Bill` keeps the terms apart, each under the name of the energy in the node file
+(``gpu.energy.NAME``), and says on which GPU it falls due: at either end of a link, in the memory that is read or written.
+On top of that a GPU takes its idle power, which belongs to no task. Where no power was measured the result is
+unvalidated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from c3sim.machine.traffic import Traffic
+from c3sim.specs.hardware import Gpu, Node
+
+if TYPE_CHECKING:
+    from c3sim.engine.recorder import Segment
+
+Account = Mapping[str, float]  # name of an energy in the node file -> J
+IDLE = "idle_power"
+
+#: Which component (a key of the node file) each energy of ``gpu.energy`` belongs to.
+COMPONENT_OF = {
+    "flop": "compute_units",
+    "compute_unit": "compute_units",
+    "vector_byte": "compute_units",
+    "l2_byte": "l2",
+    "cache_byte": "memory_cache",
+    "hbm_byte": "hbm",
+    "link_byte": "links",
+    "dma_byte": "dma_engines",
+    "dma_engine": "dma_engines",
+    "dma_command": "dma_engines",
+    "host_link_byte": "host_link",
+    IDLE: "idle",
+}
+COMPONENTS = tuple(dict.fromkeys(COMPONENT_OF.values()))
+PLAIN = {
+    "l2": "L2",
+    "memory_cache": "memory-side cache",
+    "hbm": "HBM",
+    "dma_engines": "DMA engines",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a flow costs, by the names of energies: J per unit of its progress, and W while it goes
+    on.
+    """
+
+    core: tuple[tuple[str, float], ...] = ()  # at the maximum clock, on the flow's own GPU
+    uncore: tuple[tuple[int, str, float], ...] = ()  # (GPU, name, J)
+    held: float = 0.0  # W of the compute units held, at the maximum clock
+    busy: float = 0.0  # W of the DMA engine
+
+    @property
+    def core_energy(self) -> float:
+        return sum(joules for _, joules in self.core)
+
+    @property
+    def uncore_energy(self) -> float:
+        """Of all GPUs: who starts a transfer is taken to pay for both its ends, as what he receives
+        costs as much.
+        """
+        return sum(joules for _, _, joules in self.uncore)
+
+
+def bill_of(
+    node: Node,
+    gpu: int,
+    traffic: Traffic,
+    work: float,
+    compute_units: float,
+    home: Callable[[int], int],
+) -> Bill:
+    """The bill of a flow of *gpu* that moves *traffic* per unit of its *work*; *home*: the
+    simulated GPU for a GPU.
+
+    A flow on a DMA engine is one command, or as many as its packets are. What an engine moves it
+    reads and writes.
+    """
+    energy, here = node.gpu.energy, home(gpu)
+    core = (
+        ("flop", traffic.core_energy),
+        ("vector_byte", traffic.vector * energy.vector_byte),
+        ("l2_byte", max(traffic.l2, traffic.vector) * energy.l2_byte),
+    )
+    spent: dict[tuple[int, str], float] = {}
+
+    def spend(where: int, name: str, joules: float) -> None:
+        if joules:
+            spent[where, name] = spent.get((where, name), 0.0) + joules
+
+    has_cache = node.gpu.memory_cache is not None
+    through_l2 = (
+        0.0 if has_cache else energy.l2_byte
+    )  # links, host and engines reach memory by its last cache
+    spend(here, "cache_byte", traffic.cache * energy.cache_byte * has_cache)
+    spend(here, "hbm_byte", (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte)
+    for peer, read, written in traffic.remote:
+        spend(home(peer), "cache_byte", (read + written) * energy.cache_byte * has_cache)
+        spend(home(peer), "hbm_byte", (read + written) * energy.hbm_byte)
+        spend(home(peer), "l2_byte", (read + written) * through_l2)
+    for (sender, port), amount in traffic.ports:
+        spend(home(sender), "link_byte", amount * energy.link_byte)
+        if port.startswith("link["):  # the other end is a GPU; of a port of a switch it is not
+            offset, first = int(port[len("link[") : port.index("]")]), sender - sender % node.gpus
+            receiver = first + (sender - first + offset) % node.gpus
+            spend(home(receiver), "link_byte", amount * energy.link_byte)
+    for _, amount in traffic.host:
+        spend(here, "host_link_byte", amount * energy.host_link_byte)
+    if (
+        node.scale_out is not None and node.scale_out.gpu_path == "host_link"
+    ):  # of a NIC only the way to it
+        for (where, port), amount in traffic.network:
+            spend(
+                home(where),
+                "host_link_byte",
+                amount * energy.host_link_byte * port.startswith("nic."),
+            )
+    if traffic.engine is not None:
+        moved = max(traffic.cache, traffic.hbm_read + traffic.hbm_write)
+        moved += sum(read + written for _, read, written in traffic.remote) + sum(
+            b for _, b in traffic.host
+        )
+        spend(here, "dma_byte", moved * energy.dma_byte)
+        spend(here, "l2_byte", (traffic.hbm_read + traffic.hbm_write) * through_l2)
+        commands = math.ceil(work / node.gpu.dma_engines.packet_bytes)
+        spend(here, "dma_command", commands * energy.dma_command / work)
+    return Bill(
+        core=tuple(entry for entry in core if entry[1]),
+        uncore=tuple((where, name, joules) for (where, name), joules in spent.items()),
+        held=compute_units * energy.compute_unit,
+        busy=0.0 if traffic.engine is None else energy.dma_engine,
+    )
+
+
+def flow_powers(gpu: Gpu, home: int, segment: Segment) -> Iterator[tuple[int, str, float]]:
+    """(simulated GPU, name of the energy, W) of a flow of *home* during *segment*, without idle
+    power.
+    """
+    bill, rate, factor = segment.flow.tags.bill, segment.rate, segment.factor
+    scale = factor**gpu.clock.voltage_exponent
+    for name, joules in bill.core:
+        yield home, name, rate * joules * scale
+    for where, name, joules in bill.uncore:
+        yield where, name, rate * joules
+    if bill.held:
+        yield home, "compute_unit", bill.held * factor * scale
+    if bill.busy:
+        yield home, "dma_engine", bill.busy
+
+
+def task_accounts(gpu: Gpu, segments: Iterable[Segment]) -> dict[str, dict[str, float]]:
+    """Energy [J] of each task on the simulated GPUs, by the names of energies; idle power left out."""
+    accounts: dict[str, dict[str, float]] = {}
+    for segment in segments:
+        account = accounts.setdefault(segment.flow.tags.task, {})
+        span = segment.end - segment.start
+        for _, name, watts in flow_powers(gpu, 0, segment):
+            account[name] = account.get(name, 0.0) + watts * span
+    return accounts
+
+
+def idle_energy(node: Node, wall: float) -> float:
+    """Energy [J] that all GPUs take in *wall* s whatever they do."""
+    return node.gpu.clock.idle_power * wall * node.ranks
+
+
+def by_component(node: Node, account: Account, *, idle: bool = True) -> dict[str, float]:
+    """*account* by component, every component of *node* named (idle left out of a task's); their
+    sum is the account's.
+    """
+    found = {name: 0.0 for name in components_of(node) if idle or name != COMPONENT_OF[IDLE]}
+    for name, joules in account.items():
+        found[COMPONENT_OF[name]] += joules
+    return found
+
+
+def components_of(node: Node) -> dict[str, str]:
+    """The components of *node*, each with its name for display, from the node file where it has
+    one.
+    """
+    absent = () if node.gpu.memory_cache is not None else ("memory_cache",)
+    return {
+        name: node.gpu.names.get(name, PLAIN.get(name, name.replace("_", " ")))
+        for name in COMPONENTS
+        if name not in absent
+    }

@@ -1,0 +1,51 @@
+"""What a flow moves and burns per unit of its progress: declared by processes, drawn by the
+machine, paid for by energy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from c3sim.models.network import Draw
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What one unit of progress moves or burns; bytes unless said otherwise."""
+
+    l2: float = 0.0
+    cache: float = 0.0  # through the memory-side cache
+    hbm_read: float = 0.0
+    hbm_write: float = 0.0
+    ports: tuple[tuple[tuple[int, str], float], ...] = ()  # ((GPU, port), bytes)
+    network: tuple[Draw, ...] = ()  # between nodes
+    together: bool = False  # all GPUs that share a part of the network draw on it alike
+    remote: tuple[
+        tuple[int, float, float], ...
+    ] = ()  # (GPU, bytes read there, bytes written there)
+    host: tuple[tuple[str, float], ...] = ()  # ("in" | "out", bytes)
+    engine: tuple[int, float] | None = None  # (DMA engine, bytes)
+    core_energy: float = 0.0  # J at the maximum clock, matrix units
+    inserted: float = 0.0  # bytes that displace others in the memory-side cache
+    # bytes that waves load and store, through L2; for energy only, a GEMM's are in its FLOPs'
+    vector: float = 0.0
+
+    def times(self, count: float) -> Traffic:
+        """The same for *count* units at once."""
+        return Traffic(
+            l2=self.l2 * count,
+            cache=self.cache * count,
+            hbm_read=self.hbm_read * count,
+            hbm_write=self.hbm_write * count,
+            ports=tuple((port, amount * count) for port, amount in self.ports),
+            network=tuple((where, amount * count) for where, amount in self.network),
+            together=self.together,
+            remote=tuple(
+                (gpu, read * count, written * count) for gpu, read, written in self.remote
+            ),
+            host=tuple((direction, amount * count) for direction, amount in self.host),
+            engine=self.engine,
+            core_energy=self.core_energy * count,
+            inserted=self.inserted * count,
+            vector=self.vector * count,
+        )

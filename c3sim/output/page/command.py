@@ -1,0 +1,115 @@
+"""The command line that runs a point of a sweep again: names where the packaged files say the same,
+else ``--set``.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from c3sim.errors import C3simError, InputError
+from c3sim.input.loading import load_hardware, load_workload
+from c3sim.input.paths import get_value, paths_of, unit_of
+from c3sim.input.units import format_si, parse_quantity
+from c3sim.output.page.again import Models
+from c3sim.output.pictures.columns import Column
+from c3sim.output.pictures.table import ResultTable
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+
+FILE = "FILE.yaml"  # stands for a workload or node that is not packaged
+_WORDS = (
+    "workload.name",
+    "workload.description",
+    "workload.source",
+    "workload.node",
+    "name",
+    "description",
+    "source",
+)
+
+
+def bases(table: ResultTable, models: Models, members: Sequence[str] = ()) -> dict[str, str]:
+    """Scenario -> what all of its points have in common: ``WORKLOAD --node NODE --set ...``, less
+    axes and strategy.
+
+    *members*: scenarios that a point which is the mean over them stands for.
+    """
+    found: dict[str, str] = {}
+    axes = {column.name for column in table.having("axis")}
+    for position, named in enumerate(_scenarios(table)):
+        for scenario in (named,) if not members or named in members else members:
+            if scenario in found:
+                continue
+            try:
+                workload, node, _ = models({**table.row(position), "scenario": scenario})
+            except C3simError:
+                continue  # another point of the scenario may do
+            found[scenario] = shlex.join(
+                _base(workload, node, axes, table.about.get("study") or {})
+            )
+    return found
+
+
+def arguments_of(column: Column) -> list[str]:
+    """For each distinct value of an axis the arguments that set it, quoted for a shell."""
+    return [
+        shlex.join(["--set", f"{column.name}={setting(value, column.unit)}"])
+        for value in column.distinct()
+    ]
+
+
+def setting(value: Any, unit: str) -> str:
+    """*value* as ``--set`` takes it, exactly: in a short unit where that gives the same number,
+    else in SI.
+    """
+    if isinstance(value, bool) or value is None or isinstance(value, list | tuple | dict):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return value
+    plain = repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    if unit in ("", "1"):
+        return plain
+    for text in (format_si(value, unit), f"{plain} {unit}"):
+        try:
+            if parse_quantity(text, unit) == value:
+                return text
+        except InputError:
+            continue
+    return plain
+
+
+def _scenarios(table: ResultTable) -> Iterable[str]:
+    return table.columns["scenario"].values if "scenario" in table.columns else [""] * len(table)
+
+
+def _base(workload: Workload, node: Node, axes: set[str], study: Mapping[str, Any]) -> list[str]:
+    plain_workload = _first(load_workload, workload.name, study.get("workload"))
+    plain_node = _first(lambda name: load_hardware(name).node, node.name, study.get("node"))
+    settings = []
+    if plain_workload and paths_of(node, plain_workload[1]) != paths_of(node, workload):
+        plain_workload = None  # another one of that name
+    if plain_node and paths_of(plain_node[1], workload) != paths_of(node, workload):
+        plain_node = None
+    if plain_workload and plain_node:
+        for path in paths_of(node, workload):
+            if path in axes or path in _WORDS:
+                continue
+            value = get_value(node, workload, path)
+            if value != get_value(plain_node[1], plain_workload[1], path):
+                settings += ["--set", f"{path}={setting(value, unit_of(node, workload, path))}"]
+    names = [found[0] if found else FILE for found in (plain_workload, plain_node)]
+    return [names[0], "--node", names[1], *settings]
+
+
+def _first(load: Any, *names: Any) -> tuple[str, Any] | None:
+    """The first name that can be loaded, with what it is."""
+    for name in names:
+        try:
+            if name:
+                return str(name), load(name)
+        except C3simError:
+            continue
+    return None

@@ -1,0 +1,118 @@
+"""The table of results as the page's script wants it: axes and groups by codes, outputs as short
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.output.page.command import arguments_of
+from c3sim.output.page.palette import RAMP
+from c3sim.output.pictures.columns import Column
+from c3sim.output.pictures.kind import objectives, preferred, sampled
+from c3sim.output.pictures.table import ResultTable
+
+FIGURES = 6  # significant figures of an output
+#: What an explanation's causes mean, as the page says it.
+CAUSES = {
+    "order": "waited for room: launch order and queueing before its first workgroup",
+    "compute_units": "fewer compute units than alone",
+    "cache": "fewer cache hits",
+    "hbm": "shared HBM bandwidth",
+    "links": "shared links",
+    "dma": "shared DMA engines",
+    "clock": "a lower clock, from shared power",
+    "host": "a host thread busy with other launches",
+    "dependencies": "waited for tasks it depends on",
+    "left_over": "interaction of causes: they hide each other, or add up to more than their parts",
+}
+
+
+def page_data(table: ResultTable) -> dict[str, Any]:
+    """Everything about the table but runs and commands."""
+    study: Mapping[str, Any] = table.about.get("study") or {}
+    return {
+        "title": table.name or "results",
+        "description": str(study.get("description") or ""),
+        "node": str(table.about.get("node") or ""),
+        "hash": str(table.about.get("hash") or ""),
+        "points": list(table.points),
+        "errors": {str(row): error for row, error in enumerate(table.errors) if error},
+        "columns": [_column(column) for column in table.columns.values()],
+        "start": _start(table),
+        "causes": CAUSES,
+        "ramp": RAMP,
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    display = column.display()
+    found: dict[str, Any] = {
+        "name": column.name,
+        "label": column.label,
+        "role": column.role,
+        "unit": display.unit,
+        "factor": display.factor,
+        "log": display.log,
+        "better": column.better,
+        "numeric": column.numeric,
+    }
+    if column.role == "output" and column.numeric:
+        return {**found, "numbers": [_short(value) for value in column.values]}
+    values = column.distinct()
+    place = {value: number for number, value in enumerate(values)}
+    found |= {"values": values, "codes": [place.get(value, -1) for value in column.values]}
+    if column.role == "axis":
+        found["arguments"] = arguments_of(column)
+    return found
+
+
+def _short(value: Any) -> float | int | None:
+    if value is None:
+        return None
+    short = float(f"{value:.{FIGURES}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def _start(table: ResultTable) -> dict[str, Any]:
+    """What each view shows at first; a view that the data cannot fill is missing."""
+    try:
+        output = preferred(table).name
+    except InputError:  # every point failed
+        return {"view": "scatter", "views": {}}
+    varied = sorted(table.varied(), key=lambda column: (column.role == "group", not column.numeric))
+    axes = [column.name for column in varied]
+    numeric = [column.name for column in varied if column.numeric]
+    series = next(
+        (name for name in ("strategy", "scenario") if name in axes), axes[-1] if axes else output
+    )
+    goals = [column.name for column in objectives(table)]
+    scatter = {"x": axes[0] if axes else output, "y": output, "colour": series}
+    views = {"scatter": scatter}
+    if len(goals) > 1:
+        upward = next(
+            (name for name in goals[:2] if table.columns[name].better == "higher"), goals[1]
+        )
+        scatter |= {
+            "x": next(name for name in goals if name != upward),
+            "y": upward,
+        }  # a cost along x
+    if numeric:
+        views["lines"] = {"x": numeric[0], "y": output, "colour": series}
+    if len(axes) > 1:
+        views["heatmap"] = {"x": axes[0], "y": _second(axes, series), "colour": output}
+    view = (
+        "scatter"
+        if len(goals) > 1 or not numeric or sampled(table)
+        else "lines"
+        if len(numeric) == 1
+        else "heatmap"
+    )
+    return {"view": view, "views": views, "output": output}
+
+
+def _second(axes: Sequence[str], series: str) -> str:
+    """The side of a heat map: another axis rather than the strategies, where there is one."""
+    return next((name for name in axes[1:] if name != series), axes[1])

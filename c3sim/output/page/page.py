@@ -1,0 +1,156 @@
+"""The page put together: the table, the points simulated again, the command that each came from,
+one HTML file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.output.files import check_writable, write_text
+from c3sim.output.page.again import Models, Resimulate, Resimulator, compact_rows
+from c3sim.output.page.command import bases
+from c3sim.output.page.data import page_data
+from c3sim.output.page.palette import css
+from c3sim.output.page.picked import picked
+from c3sim.output.pictures.table import ResultTable, read_results
+from c3sim.output.pictures.tornado import is_tornado
+
+MOST = 300  # points that get a timeline
+SIZE = 15_000_000  # bytes: no timelines are added beyond
+SUFFIXES = (".html", ".htm")
+SCRIPTS = ("data", "filters", "scales", "draw", "chart", "table", "timeline", "panel", "main")
+SAME = 1e-6  # relative: a run that gives another wall time than the file was made by other code
+Tell = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
+
+
+def write_report(
+    results: ResultTable | str | os.PathLike[str],
+    html: str | os.PathLike[str],
+    resimulate: Resimulate | None = None,
+    *,
+    models: Models | None = None,
+    command: str = "",
+    most: int = MOST,
+    jobs: int | None = None,
+    tell: Tell | None = None,
+) -> int:
+    """Write the page of *results* (a table, or the file or folder of a sweep) to *html*, whole or
+    not at all.
+
+    *models* builds a row's workload and node (left out: from the models that a sweep's file holds),
+    *resimulate* runs a row again for its timeline and explanation (left out: with *models*).
+    *command* is what made the results. At most *most* points are run again, in *jobs* processes.
+    Returns how many points have a timeline. Raises InputError: no result file, a place that cannot
+    be written.
+    """
+    check_writable(html, SUFFIXES)
+    table = results if isinstance(results, ResultTable) else read_results(results)
+    if is_tornado(table):
+        raise InputError(
+            "a sensitivity study has no points to click; draw it as a picture", file=str(html)
+        )
+    text, count = render(
+        table, resimulate, models=models, command=command, most=most, jobs=jobs, tell=tell
+    )
+    write_text(html, text)
+    return count
+
+
+def render(
+    table: ResultTable,
+    resimulate: Resimulate | None = None,
+    *,
+    models: Models | None = None,
+    command: str = "",
+    most: int = MOST,
+    jobs: int | None = None,
+    tell: Tell | None = None,
+) -> tuple[str, int]:
+    """The page as one text, and how many points have a timeline; the same table gives the same
+    text.
+    """
+    from c3sim import __version__
+
+    models = models or _models(table)
+    resimulate = resimulate or (Resimulator(models) if models else None)
+    data = page_data(table)
+    data |= {"version": __version__, "command": command, "members": _members(table)}
+    data["bases"] = bases(table, models, data["members"]) if models else {}
+    size = len(_json(data))
+    runs = _runs(table, resimulate, most, SIZE - size, jobs, tell) if resimulate else {}
+    data["runs"] = runs
+    return _page(data), sum(1 for run in runs.values() if "tracks" in run)
+
+
+def _models(table: ResultTable) -> Models | None:
+    """What builds the models of a row, from those that the file holds."""
+    from c3sim.sweeps.points import workload_and_node
+
+    study = table.about.get("study") or {}
+    return partial(workload_and_node, study) if "models" in study else None
+
+
+def _members(table: ResultTable) -> list[str]:
+    """The scenarios of the models in the file; a point of another one is a search's mean over them,
+    and no run.
+    """
+    return list(((table.about.get("study") or {}).get("models") or {}).get("workloads") or ())
+
+
+def _runs(
+    table: ResultTable,
+    resimulate: Resimulate,
+    most: int,
+    room: int,
+    jobs: int | None,
+    tell: Tell | None,
+) -> dict[str, dict[str, Any]]:
+    """Row -> what the page shows of its run, as many as fit in *room* bytes."""
+    members = _members(table)
+    scenarios = table.columns["scenario"].values if members else ()
+    chosen = [row for row in picked(table, most) if not members or scenarios[row] in members]
+    walls = table.columns["wall_s"].values if "wall_s" in table.columns else [None] * len(table)
+    found: dict[str, dict[str, Any]] = {}
+    for row, run in zip(
+        chosen, compact_rows([table.row(row) for row in chosen], resimulate, jobs), strict=True
+    ):
+        before = walls[row]
+        if before is not None and "wall" in run and abs(run["wall"] - before) > SAME * before:
+            run["differs"] = before
+        room -= len(_json(run))
+        if room < 0:
+            break
+        found[str(row)] = run
+        if tell:
+            tell("timelines for the page", len(found), len(chosen))
+    return found
+
+
+def _page(data: Mapping[str, Any]) -> str:
+    """The template filled in; ``</`` in the data cannot end its element."""
+    script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
+    values = {
+        "title": escape(f"{data['title']}: c3sim"),
+        "css": css() + _part("page.css"),
+        "script": script,
+        "data": _json(data).replace("</", "<\\/").replace("<!--", "<\\u0021--"),
+    }
+    pieces = _part("page.html").split(
+        "@@"
+    )  # @@name@@, so that no value is read as a place for another
+    return "".join(values[piece] if number % 2 else piece for number, piece in enumerate(pieces))
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _part(name: str) -> str:
+    return files("c3sim.output.page").joinpath("parts", name).read_text(encoding="utf-8")

@@ -1,0 +1,115 @@
+"""One run as plain data for the page: spans per track, counters as steps, each task's account.
+Times in whole ns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from c3sim.output.panels import PANELS, Panel, counter_of
+from c3sim.output.text import natural
+from c3sim.output.trace import lanes
+from c3sim.result import Counter, Result, Span, Timeline
+
+LONGEST = 1200  # spans of one run, the longest ones
+TRACKS = 24  # rows of spans; of more, those of the first GPU and the host
+FIGURES = 4  # significant figures of a counter's values
+
+
+def compact_run(result: Result, explanation: Mapping[str, Any]) -> dict[str, Any]:
+    """*result*, which must hold its timeline, and its explanation, made small."""
+    assert result.timeline is not None  # whoever calls asked for it
+    tasks = list(result.tasks)
+    spans, left_out = _spans(result.timeline, tasks)
+    return {
+        "wall": result.wall_s,
+        "end": _ns(max(result.timeline.end, *(task.end_s for task in result.tasks.values()))),
+        "tasks": {
+            name: [_ns(task.start_s), _ns(task.end_s), _ns(task.isolated_s), task.kind]
+            for name, task in result.tasks.items()
+        },
+        "tracks": spans,
+        "left_out": left_out,
+        "counters": [
+            _counter(panel, counter, tasks)
+            for panel in PANELS
+            if (counter := counter_of(result.timeline, "gpu0", panel.counter))
+            and any(counter.values)
+        ],
+        "explained": {name: _account(task) for name, task in explanation["tasks"].items()},
+        "notes": list(result.notes),
+    }
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+def _spans(timeline: Timeline, tasks: Sequence[str]) -> tuple[list[list[Any]], int]:
+    """Tracks in natural order, each its name and spans ``[start, end, task, name, detail]``; how
+    many are left out.
+    """
+    kept = sorted(timeline.spans, key=lambda span: span.start - span.end)[:LONGEST]
+    names = {span.track for span in kept}
+    if len(names) > TRACKS:
+        names = {name for name in names if name.startswith(("gpu0.", "host"))}
+    by_track: dict[str, list[Span]] = {}
+    for span in sorted(kept, key=lambda span: (span.start, -span.end)):
+        if span.track in names:
+            by_track.setdefault(span.track, []).append(span)
+    found: list[list[Any]] = []
+    for track in sorted(by_track, key=natural)[:TRACKS]:
+        for number, lane in enumerate(lanes(by_track[track])):
+            shown = [
+                [
+                    _ns(s.start),
+                    _ns(s.end),
+                    tasks.index(s.task) if s.task in tasks else -1,
+                    s.name,
+                    _detail(s.detail),
+                ]
+                for s in lane
+            ]
+            found.append([track if number == 0 else "", shown])
+    return found, len(timeline.spans) - sum(len(shown) for _, shown in found)
+
+
+def _detail(detail: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in detail.items())
+
+
+def _counter(panel: Panel, counter: Counter, tasks: Sequence[str]) -> dict[str, Any]:
+    """In the unit that its panel has."""
+    title = panel.title if panel.counter != "link" else f"{panel.title}, {counter.name}"
+    found: dict[str, Any] = {
+        "title": title,
+        "unit": panel.unit,
+        "line": panel.line,
+        "limit": panel.limit,
+        "times": [_ns(time) for time in counter.times],
+        "values": _short(counter.values, panel.size),
+        "by": {
+            str(tasks.index(name)): _short(values, panel.size)
+            for name, values in counter.by_task.items()
+            if name in tasks
+        },
+    }
+    if counter.maximum is not None:
+        found["maximum"] = counter.maximum / panel.size
+    return found
+
+
+def _short(values: Sequence[float], size: float) -> list[float]:
+    return [float(f"{value / size:.{FIGURES}g}") for value in values]
+
+
+def _account(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Isolated and concurrent time [s], and the share of the isolated time that each cause took."""
+    causes = {name: round(share, 6) for name, share in task["causes"].items()}
+    return {
+        "isolated": task["isolated_s"],
+        "time": task["time_s"],
+        "causes": causes,
+        "left_over": round(task["left_over"], 6),
+    }

@@ -1,0 +1,87 @@
+"""Ticks, scale and label of an axis that shows a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from c3sim.output.pictures.columns import Column, written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FEW = 9  # values that are all written at an axis
+DECADE = (
+    10.0  # what spans less stays on a linear axis: a logarithmic one would have no tick to label
+)
+#: Series differ in marker and dashes too, not in colour alone.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def shown(column: Column, values: Sequence[Any]) -> list[float]:
+    """*values* in the unit that the column is shown in; None becomes NaN, which is not drawn."""
+    factor = column.display().factor
+    return [float("nan") if value is None else value / factor for value in values]
+
+
+def places(column: Column) -> dict[Any, float]:
+    """Where each value of an axis stands: numbers at themselves, in the unit shown, words one after
+    the other.
+    """
+    values = column.distinct()
+    return dict(
+        zip(values, shown(column, values) if column.numeric else range(len(values)), strict=True)
+    )
+
+
+def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> None:
+    """Label the *side* ("x" or "y") that shows *column*; few values are all marked. *direction*:
+    say what is better.
+    """
+    from matplotlib.ticker import (
+        FixedLocator,
+        FuncFormatter,
+        LogLocator,
+        NullFormatter,
+        NullLocator,
+    )
+
+    axis: Any = axes.xaxis if side == "x" else axes.yaxis
+    better = f"\n{column.better} is better" if direction and column.better else ""
+    axis.set_label_text(column.title + better)
+    if not column.numeric:
+        words = column.distinct()
+        axis.set_ticks(range(len(words)), words)
+        (axes.set_xlim if side == "x" else axes.set_ylim)(-0.5, len(words) - 0.5)
+        if side == "x" and sum(map(len, words)) > 50:
+            axes.tick_params(axis="x", labelrotation=30)
+            for label in axes.get_xticklabels():
+                label.set_horizontalalignment("right")
+        return
+    values = shown(column, column.distinct())
+    few = column.role == "axis" and len(values) <= FEW
+    low, high = axis.get_data_interval()
+    log = column.display().log and (few or high >= DECADE * low)
+    if log:
+        (axes.set_xscale if side == "x" else axes.set_yscale)("log")
+    if few:
+        axis.set_major_locator(FixedLocator(_apart(values, log)))
+        axis.set_minor_locator(NullLocator())
+    elif log:  # over two decades the powers of ten are enough
+        subs = (1.0,) if high >= DECADE**2 * low else (1.0, 2.0, 5.0)
+        axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _apart(values: Sequence[float], log: bool) -> list[float]:
+    """Of *values*, in ascending order, those whose labels do not run into the one before."""
+    from math import log as logarithm
+
+    at = [logarithm(value) for value in values] if log else list(values)
+    gap = 0.05 * (at[-1] - at[0])
+    kept = [0]
+    for number in range(1, len(at)):
+        if at[number] - at[kept[-1]] >= gap:
+            kept.append(number)
+    return [values[number] for number in kept]

@@ -1,0 +1,150 @@
+"""One column of a result file: what it is called, in which unit it is shown, and which way is
+better. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+PREFIXES = {-4: "p", -3: "n", -2: "u", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P"}
+BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
+UNSCALED = ("", "1", "x", "%", "B/cycle", "cycle")
+#: Endings of output names -> unit, and whether more or less of it is better; the first that fits
+#: counts.
+KNOWN = (
+    ("fraction_of_ideal", "1", "higher"),
+    ("own_fraction", "1", "higher"),
+    ("ideal_speedup", "x", ""),
+    ("speedup", "x", "higher"),
+    ("slowdown", "x", "lower"),
+    ("isolated_s", "s", ""),
+    ("serial_s", "s", ""),
+    ("start_s", "s", ""),
+    ("_s", "s", "lower"),
+    ("energy_j", "J", "lower"),
+    ("_j", "J", "lower"),
+    ("area", "", "lower"),
+    ("cost", "", "lower"),
+)
+#: Shown in words where a file gives no label.
+LABELS = {
+    "wall_s": "wall time",
+    "serial_s": "one task after the other",
+    "ideal_speedup": "ideal speedup",
+    "fraction_of_ideal": "fraction of ideal",
+    "own_fraction": "own fraction of ideal",
+    "energy_j": "energy",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Display:
+    """How values are shown: divided by *factor*, in *unit* (``"us"``, ``"TB/s"``, ``"MiB"``,
+    ``"%"``).
+    """
+
+    unit: str
+    factor: float
+    log: bool = False  # on a logarithmic axis
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """*values* are SI floats, or texts; None where a point has none. *role*: "axis", "group" or
+    "output".
+    """
+
+    name: str
+    role: str
+    label: str
+    unit: str
+    better: str  # "higher", "lower", or "" where neither is
+    values: Sequence[Any]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers; a column without any value is not."""
+        found = [value for value in self.values if value is not None]
+        return bool(found) and not any(isinstance(value, str) for value in found)
+
+    def distinct(self) -> list[Any]:
+        """Every value once: numbers in ascending order, texts in the order in which they appear."""
+        found = list(dict.fromkeys(value for value in self.values if value is not None))
+        return sorted(found) if self.numeric else found
+
+    def display(self) -> Display:
+        """The unit that suits the largest value."""
+        return _display(self) if self.numeric else Display(unit="", factor=1.0)
+
+    @property
+    def title(self) -> str:
+        """Its label, with the unit in which values are shown."""
+        unit = self.display().unit
+        return f"{self.label} ({unit})" if unit else self.label
+
+    def text(self, value: Any) -> str:
+        """*value* for people: in the column's unit, with it."""
+        if value is None or isinstance(value, str):
+            return "-" if value is None else value
+        display = self.display()
+        return f"{written(value / display.factor)} {display.unit}".rstrip()
+
+
+def known_unit(name: str) -> tuple[str, str]:
+    """Unit of the output *name*, and which way is better, by its ending."""
+    return next(((unit, better) for end, unit, better in KNOWN if name.endswith(end)), ("", ""))
+
+
+def label_of(name: str, given: Mapping[str, Any]) -> str:
+    """What a column is called: its file's label, else words for its name."""
+    if given.get("label"):
+        return str(given["label"])
+    last = name.rpartition(".")[2]
+    words = LABELS.get(last) or last.removesuffix("_s").removesuffix("_j").replace("_", " ")
+    task = name.split(".")[1] if name.startswith("tasks.") and name.count(".") > 1 else ""
+    return f"{task}: {words}" if task else words if name == last or last in LABELS else name
+
+
+def written(value: float) -> str:
+    """Four significant figures, no trailing zeros; whole numbers below a million whole."""
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.4g}"
+
+
+def _display(column: Column) -> Display:
+    values = [abs(value) for value in column.distinct() if math.isfinite(value)]
+    top = max(values, default=0.0)
+    log = _logarithmic(column)
+    if column.unit in ("1", "%") and "fraction" in column.name:
+        return Display(unit="%", factor=0.01)
+    if column.unit in UNSCALED or top == 0:
+        return Display(unit="" if column.unit == "1" else column.unit, factor=1.0, log=log)
+    if column.unit == "B" and all(
+        value == int(value) and int(value) % 256 == 0 for value in values
+    ):
+        power = min(max(_power(values, 1024.0, log), 0), 4)
+        return Display(unit=BINARY[power], factor=1024.0**power, log=log)
+    power = min(max(_power(values, 1000.0, log), -4), 5)
+    return Display(unit=PREFIXES[power] + column.unit, factor=1000.0**power, log=log)
+
+
+def _power(values: Sequence[float], base: float, log: bool) -> int:
+    """The power of *base* that suits the largest value; over a wide range the one that suits the
+    geometric middle.
+    """
+    top = max(values)
+    if log:
+        top = math.sqrt(top * min(values))
+    return math.floor(math.log(top, base) + 1e-9)
+
+
+def _logarithmic(column: Column) -> bool:
+    """Whether positive values spread so that a linear axis would crowd most of them at its low end."""
+    values = [value for value in column.distinct() if math.isfinite(value)]
+    if len(values) < 3 or values[0] <= 0 or values[-1] < 7 * values[0]:
+        return False
+    return bool((values[(len(values) - 1) // 2] - values[0]) < 0.3 * (values[-1] - values[0]))

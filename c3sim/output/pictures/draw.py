@@ -1,0 +1,92 @@
+"""``c3sim plot``: a result file as a picture."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from c3sim.errors import InputError
+from c3sim.output import look
+from c3sim.output.pictures.heatmap import draw_heatmap
+from c3sim.output.pictures.kind import Plan, plan
+from c3sim.output.pictures.lines import draw_lines
+from c3sim.output.pictures.panels import HEADER
+from c3sim.output.pictures.pareto import draw_pareto
+from c3sim.output.pictures.table import ResultTable
+from c3sim.output.pictures.tornado import draw_tornado, is_tornado
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DRAW = {"heatmap": draw_heatmap, "lines": draw_lines, "pareto": draw_pareto}
+WORDS = 3  # columns with one value that the subtitle names
+
+
+def draw_results(
+    table: ResultTable,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    kind: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
+    value: str | None = None,
+    by: str | None = None,
+) -> Figure:
+    """Draw *table* and write it to *path* (PNG, SVG or PDF, by suffix) if given; what is left out
+    is chosen from the data.
+
+    Returns the figure. Raises InputError: an unknown kind or column, a kind that the data cannot
+    fill, an unknown suffix, a place that cannot be written.
+    """
+    if path is not None:
+        look.check_picture(path)
+    with look.style():
+        if is_tornado(table) and kind in (None, "tornado"):
+            if x or y or by:
+                raise InputError("a tornado takes --value alone, the output to show", "--kind")
+            figure, said = draw_tornado(table, value)
+            title = f"What moves {table.name or 'the result'}"
+        else:
+            what = plan(table, kind, x, y, value, by)
+            figure, said = DRAW[what.kind](table, what)
+            title = _title(table, what)
+        _header(
+            figure,
+            title,
+            "; ".join(filter(None, [_subtitle(table, points=not is_tornado(table)), said])),
+        )
+    if path is not None:
+        look.save(figure, path)
+    return figure
+
+
+def _title(table: ResultTable, what: Plan) -> str:
+    output = what.value or what.y
+    other = f" and {what.x.label}" if what.kind == "pareto" else ""
+    words = f"{output.label}{other}"
+    return f"{table.name}: {words}" if table.name else words[:1].upper() + words[1:]
+
+
+def _subtitle(table: ResultTable, *, points: bool) -> str:
+    """Where it ran, what did not vary, how many points, how many of them failed."""
+    fixed = [
+        c for c in table.having("axis", "group") if len(c.distinct()) == 1 and c.role == "group"
+    ]
+    parts = [f"on {table.about['node']}"] if table.about.get("node") else []
+    parts += [f"{column.label} {column.text(column.distinct()[0])}" for column in fixed[:WORDS]]
+    failed = sum(1 for error in table.errors if error)
+    if points:
+        parts.append(f"{len(table)} points" + (f", {failed} failed" if failed else ""))
+    return ", ".join(parts)
+
+
+def _header(figure: Figure, title: str, subtitle: str) -> None:
+    """Title and subtitle, placed in inches from the top; what is too long for the width is made
+    smaller.
+    """
+    width, height = figure.get_size_inches()
+    size = min(14.0, 14.0 * width / (0.125 * len(title) + 0.4))
+    small = min(10.5, 10.5 * width / (0.078 * len(subtitle) + 0.4))
+    left = 0.12 / width
+    figure.text(left, 1 - 0.36 / height, title, fontsize=size, fontweight="bold")
+    figure.text(left, 1 - (HEADER - 0.3) / height, subtitle, fontsize=small)

@@ -1,0 +1,95 @@
+"""A heat map: two axes of a sweep, one output as colour and as a number in each cell."""
+
+from __future__ import annotations
+
+from statistics import median_low
+from typing import TYPE_CHECKING, Any
+
+from c3sim.output import look
+from c3sim.output.pictures.axes import dress
+from c3sim.output.pictures.columns import Column, written
+from c3sim.output.pictures.kind import Plan
+from c3sim.output.pictures.panels import grid, parts, splits
+from c3sim.output.pictures.table import ResultTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = "cividis"  # made to look alike to readers with and without colour-blindness
+NUMBERED = 15  # cells along a side up to which each shows its number
+FAILED = "x"
+
+
+def draw_heatmap(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
+    """The figure, and what to say below its title."""
+    assert plan.value is not None
+    panels = parts(table, splits(table, plan.by, (plan.x.name, plan.y.name)))
+    columns, rows = len(plan.x.distinct()), len(plan.y.distinct())
+    width = min(max(0.62 * columns, 3.4), 9.0) + 1.2
+    figure, every = grid(len(panels), width, min(max(0.42 * rows, 2.2), 7.0) + 0.9)
+    values = [each / plan.value.display().factor for each in plan.value.distinct()]
+    limits = {"vmin": values[0], "vmax": values[-1]}
+    image, most = None, 1
+    for axes, (title, part) in zip(every, panels, strict=True):
+        image, held = _panel(axes, part, plan, limits)
+        most = max(most, held)
+        axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
+    for axes in every[1:]:
+        if not axes.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+            axes.set_ylabel("")
+    figure.colorbar(image, ax=list(every), label=plan.value.title, fraction=0.05, pad=0.02)  # type: ignore[arg-type]
+    return figure, f"each cell: the median of up to {most} points that share it" if most > 1 else ""
+
+
+def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, float]) -> tuple[Any, int]:
+    """One heat map; how many points its fullest cell has."""
+    assert plan.value is not None
+    along, up = ({value: n for n, value in enumerate(c.distinct())} for c in (plan.x, plan.y))
+    cells: dict[tuple[int, int], list[float | None]] = {}
+    sides = (table.columns[plan.x.name].values, table.columns[plan.y.name].values)
+    for x, y, value in zip(*sides, table.columns[plan.value.name].values, strict=True):
+        if x is not None and y is not None:
+            cells.setdefault((up[y], along[x]), []).append(value)
+    factor = plan.value.display().factor
+    colours = [[float("nan")] * len(along) for _ in up]
+    written_in = len(along) <= NUMBERED and len(up) <= NUMBERED
+    for (row, column), held in cells.items():
+        found = [value for value in held if value is not None]
+        if found:
+            colours[row][column] = median_low(found) / factor
+        if written_in or not found:
+            _write(axes, column, row, colours[row][column] if found else None, limits)
+    image = axes.imshow(colours, cmap=COLOURS, aspect="auto", origin="lower", **limits)  # type: ignore[arg-type]
+    axes.spines[:].set_visible(False)
+    for column_, side in ((plan.x, "x"), (plan.y, "y")):
+        _ticks(axes, column_, side)
+    return image, max(map(len, cells.values()), default=1)
+
+
+def _write(
+    axes: Axes, column: int, row: int, value: float | None, limits: dict[str, float]
+) -> None:
+    """The number of a cell in an ink that its colour lets through; a cross where the point failed."""
+    reach = limits["vmax"] - limits["vmin"]
+    dark = value is not None and value < limits["vmin"] + 0.5 * reach
+    text = FAILED if value is None else written(float(f"{value:.3g}"))
+    axes.text(
+        column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else look.INK
+    )
+
+
+def _ticks(axes: Axes, column: Column, side: str) -> None:
+    """Cells are as wide as each other, whatever the step from one value to the next: values label
+    them.
+    """
+    values = column.distinct()
+    if not column.numeric:
+        dress(axes, column, side)
+    else:
+        step = -(-len(values) // 16)
+        axis: Any = axes.xaxis if side == "x" else axes.yaxis
+        texts = [written(value / column.display().factor) for value in values]
+        axis.set_ticks(range(0, len(values), step), texts[::step])
+        axis.set_label_text(column.title)
+    axes.tick_params(length=0)

@@ -1,0 +1,100 @@
+"""Lines: an output against one axis, a line for each strategy or other series, a panel for each
+scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median_low
+from typing import TYPE_CHECKING, Any
+
+from c3sim.output import look
+from c3sim.output.pictures.axes import MARKERS, dress, places, shown
+from c3sim.output.pictures.kind import Plan
+from c3sim.output.pictures.panels import grid, parts, splits
+from c3sim.output.pictures.table import ResultTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DASHES = ("-", "--", "-.", ":")
+SERIES = len(look.PALETTE)  # lines that can be told apart in one panel
+
+
+def draw_lines(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
+    """The figure, and what to say below its title."""
+    by = plan.by
+    panels = parts(table, splits(table, None, (plan.x.name, by.name if by else "")))
+    size = (7.0, 4.2) if len(panels) == 1 else (4.6, 3.1)
+    ratio = plan.y.unit in (
+        "",
+        "1",
+        "x",
+    )  # ratios of different scenarios can be compared, their times hardly
+    figure, every = grid(len(panels), *size, share=ratio)
+    names = by.distinct() if by else [None]
+    most = 1
+    for axes, (title, part) in zip(every, panels, strict=True):
+        look.panel(axes, title, "")
+        for number, name in enumerate(names[:SERIES]):
+            label = "" if by is None else by.text(name)
+            most = max(most, _line(axes, part, plan, name, label, number))
+        dress(axes, plan.x, "x")
+        dress(axes, plan.y, "y", direction=True)
+        if not axes.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+            axes.set_ylabel("")
+    if by is not None:
+        every[0].legend(title=by.label, fontsize=9, title_fontsize=9, framealpha=0.85)
+    said = [f"lines: median of up to {most} points, shaded: all of them"] if most > 1 else []
+    if len(names) > SERIES and by is not None:
+        said.append(f"the first {SERIES} of {len(names)} values of {by.label}")
+    return figure, "; ".join(said)
+
+
+def series_style(number: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the series of that number."""
+    return {
+        "color": look.PALETTE[number % len(look.PALETTE)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": DASHES[number % len(DASHES)],
+    }
+
+
+def _line(axes: Axes, table: ResultTable, plan: Plan, name: Any, label: str, number: int) -> int:
+    """One series; how many points its fullest place has."""
+    at, held = _points(table, plan, name)
+    if not at:
+        return 0
+    low, middle, high = (
+        shown(plan.y, [pick(each) for each in held]) for pick in (min, median_low, max)
+    )
+    style = series_style(number)
+    if not plan.x.numeric:
+        style |= {"linestyle": "none"}
+    many = len(at) > 40
+    axes.plot(
+        at,
+        middle,
+        label=label,
+        markersize=0 if many else 8.5 - 0.7 * number,
+        linewidth=1.8,
+        **style,
+    )
+    most = max(map(len, held))
+    if most > 1:
+        axes.fill_between(at, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    return most
+
+
+def _points(table: ResultTable, plan: Plan, name: Any) -> tuple[list[float], list[Sequence[float]]]:
+    """Along x, in order: where, and the values of all points there."""
+    where = places(plan.x)
+    series = [name] * len(table) if plan.by is None else table.columns[plan.by.name].values
+    found: dict[float, list[float]] = {}
+    columns = (table.columns[plan.x.name].values, table.columns[plan.y.name].values)
+    for x, y, which in zip(*columns, series, strict=True):
+        if which == name and x is not None and y is not None:
+            found.setdefault(where[x], []).append(y)
+    at = sorted(found)
+    return at, [found[each] for each in at]

@@ -1,0 +1,123 @@
+"""A Pareto picture: every point by two outputs, and the front of those that no other point beats in
+both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from c3sim.output import look
+from c3sim.output.pictures.axes import dress, shown
+from c3sim.output.pictures.kind import Plan
+from c3sim.output.pictures.lines import SERIES, series_style
+from c3sim.output.pictures.panels import grid
+from c3sim.output.pictures.table import ResultTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TOLD = 2  # columns in the name of a point of the front
+APART = (260.0, 16.0)  # dots between two such names
+
+
+def front(
+    xs: Sequence[float | None], ys: Sequence[float | None], *, x_higher: bool, y_higher: bool
+) -> list[int]:
+    """Positions of the points that no other beats in one and equals or beats in the other, by
+    ascending x.
+
+    Of several equal points the first stands for all.
+    """
+    signed = [
+        (-x if x_higher else x, -y if y_higher else y, position)
+        for position, (x, y) in enumerate(zip(xs, ys, strict=True))
+        if x is not None and y is not None
+    ]
+    kept, best = [], float("inf")
+    for x, y, position in sorted(signed):
+        if y < best:
+            kept.append((x, position))
+            best = y
+    positions = [position for _, position in kept]
+    return positions[::-1] if x_higher else positions
+
+
+def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
+    """The figure, and what to say below its title."""
+    figure, (axes,) = grid(1, 8.4, 5.0)
+    look.panel(axes, "", "")
+    by = plan.by
+    names = by.distinct() if by else [None]
+    for number, name in enumerate(names):
+        _cloud(axes, table, plan, name, number)
+    best = _front(axes, table, plan)
+    dress(axes, plan.x, "x", direction=True)
+    dress(axes, plan.y, "y", direction=True)
+    axes.margins(0.08)
+    _name(figure, axes, table, plan, best)
+    axes.legend(title=by.label if by else None, fontsize=9, title_fontsize=9, framealpha=0.85)
+    return figure, f"{len(best)} of {len(table)} points are on the front"
+
+
+def _cloud(axes: Axes, table: ResultTable, plan: Plan, name: Any, number: int) -> None:
+    series = [name] * len(table) if plan.by is None else table.columns[plan.by.name].values
+    rows = [row for row, which in enumerate(series) if which == name]
+    style = series_style(number) | {"linestyle": "none"}
+    where = (
+        shown(c, [table.columns[c.name].values[row] for row in rows]) for c in (plan.x, plan.y)
+    )
+    label = "points" if plan.by is None else plan.by.text(name)
+    if number >= SERIES:
+        label = ""  # colours repeat; markers do later
+    axes.plot(*where, label=label or "_", markersize=5.5, alpha=0.75, markeredgewidth=0, **style)
+
+
+def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
+    """Draw the front as steps through its points, ringed."""
+    xs, ys = table.columns[plan.x.name].values, table.columns[plan.y.name].values
+    higher = {"x_higher": plan.x.better == "higher", "y_higher": plan.y.better == "higher"}
+    best = front(xs, ys, **higher)
+    at = [shown(c, [table.columns[c.name].values[row] for row in best]) for c in (plan.x, plan.y)]
+    steps = "steps-pre" if higher["x_higher"] else "steps-post"
+    axes.plot(*at, color=look.INK, linewidth=1.2, drawstyle=steps, zorder=1.9, label="Pareto front")
+    ring: dict[str, Any] = {
+        "markerfacecolor": "none",
+        "markeredgecolor": look.INK,
+        "markeredgewidth": 1.1,
+    }
+    axes.plot(*at, "o", markersize=9.5, **ring)
+    return best
+
+
+def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequence[int]) -> None:
+    """Say at points of the front what makes them, where that can be read."""
+    told = [column for column in table.varied() if plan.by is None or column.name != plan.by.name][
+        :TOLD
+    ]
+    figure.draw_without_rendering()
+    used: list[tuple[float, float]] = []
+    for row in best:
+        where = [
+            shown(column, [table.columns[column.name].values[row]])[0]
+            for column in (plan.x, plan.y)
+        ]
+        x, y = axes.transData.transform(where)
+        if any(abs(x - a) < APART[0] and abs(y - b) < APART[1] for a, b in used):
+            continue
+        used.append((x, y))
+        text = ", ".join(f"{column.label} {column.text(column.values[row])}" for column in told)
+        left = x > axes.bbox.x0 + 0.6 * axes.bbox.width
+        style: dict[str, Any] = {
+            "fontsize": 8,
+            "color": "#444444",
+            "ha": "right" if left else "left",
+        }
+        axes.annotate(
+            text,
+            (where[0], where[1]),
+            (-8 if left else 8, -11),
+            textcoords="offset points",
+            **style,
+        )

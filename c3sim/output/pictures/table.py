@@ -1,0 +1,200 @@
+"""A result file as columns with units and labels: Parquet of a sweep (or a folder of it), JSON of a
+study.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.input.hints import unknown
+from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
+from c3sim.output.pictures.columns import Column, known_unit, label_of
+
+KEY = b"c3sim"  # of the metadata in a Parquet file
+GROUPS = {"scenario": "scenario", "strategy": "strategy", "chosen": "chosen by auto"}
+ALLOWED = (
+    "allowed: results.parquet of 'c3sim sweep', sensitivity.parquet of 'c3sim sensitivity', the folder of either,"
+    " or JSON of 'c3sim study --json'"
+)
+FILES = ("results.parquet", "sensitivity.parquet")  # in a folder, the first that is there
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """*columns* by name, all of one length; *points* their numbers; *errors* of points that failed,
+    else None.
+
+    *about*: what the file says of itself: version, study, node, hash.
+    """
+
+    columns: Mapping[str, Column]
+    points: Sequence[int]
+    errors: Sequence[str | None]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return str((self.about.get("study") or {}).get("name", ""))
+
+    def column(self, name: str, option: str = "") -> Column:
+        """Raises InputError, with the nearest name, where there is none."""
+        if name not in self.columns:
+            raise InputError(unknown("column", name, self.columns), option)
+        return self.columns[name]
+
+    def having(self, *roles: str) -> list[Column]:
+        """Columns of these roles."""
+        return [column for column in self.columns.values() if column.role in roles]
+
+    def varied(self, taken: Collection[str] = ()) -> list[Column]:
+        """Axes and groups with more than one value, less those *taken*. Linked axes move together:
+        the first stands for all, or none does where one of them is taken.
+        """
+        linked = [set(group) for group in (self.about.get("study") or {}).get("linked") or ()]
+        gone, found = set(taken), []
+        gone |= {name for group in linked if group & gone for name in group}
+        for column in self.having("axis", "group"):
+            if column.name not in gone and len(column.distinct()) > 1:
+                found.append(column)
+                gone |= {name for group in linked if column.name in group for name in group}
+        return found
+
+    def keep(self, rows: Sequence[int]) -> ResultTable:
+        """The rows at these positions only."""
+        columns = {
+            name: replace(column, values=[column.values[row] for row in rows])
+            for name, column in self.columns.items()
+        }
+        points = [self.points[row] for row in rows]
+        return ResultTable(columns, points, [self.errors[row] for row in rows], self.about)
+
+    def row(self, position: int) -> dict[str, Any]:
+        """One point: its number, the values of all columns, its error."""
+        values = {name: column.values[position] for name, column in self.columns.items()}
+        return {"point": self.points[position], **values, "error": self.errors[position]}
+
+
+def read_results(path: str | os.PathLike[str]) -> ResultTable:
+    """The results in *path*. Raises InputError: no such file, or not a result file."""
+    file = Path(path)
+    if file.is_dir():
+        file = next((file / name for name in FILES if (file / name).is_file()), file / FILES[0])
+    if not file.is_file():
+        problem = (
+            "no such file" if not Path(path).exists() else f"no {' or '.join(FILES)} in this folder"
+        )
+        raise InputError(f"{problem}; {ALLOWED}", file=str(path))
+    try:
+        with file.open("rb") as stream:
+            parquet = stream.read(4) == b"PAR1"
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot be read: {reason}; {ALLOWED}", file=str(file)) from None
+    return _parquet(file) if parquet else _json(file)
+
+
+def make_table(columns: Mapping[str, Sequence[Any]], about: Mapping[str, Any]) -> ResultTable:
+    """A table of plain *columns*; which of them are axes *about* says."""
+    length = len(next(iter(columns.values()), ()))
+    axes: Mapping[str, Any] = about.get("axes") or {}
+    outputs: Mapping[str, Any] = about.get("outputs") or {}
+    wanted = directions(about)
+    found = {}
+    for name, values in columns.items():
+        if name in ("point", "error"):
+            continue
+        role = "axis" if name in axes else "group" if name in GROUPS else "output"
+        given = axes.get(name) or outputs.get(name) or {}
+        unit, better = known_unit(name) if role == "output" else ("", "")
+        better = wanted.get(name, better)
+        label = GROUPS[name] if role == "group" else label_of(name, given)
+        found[name] = Column(
+            name=name,
+            role=role,
+            label=label,
+            unit=str(given.get("unit", unit)),
+            better=better,
+            values=[_plain(value) for value in values],
+        )
+    points = list(columns.get("point") or range(length))
+    return ResultTable(found, points, list(columns.get("error") or [None] * length), about)
+
+
+def directions(about: Mapping[str, Any]) -> dict[str, str]:
+    """What a search was told to reach: column -> "higher" or "lower"."""
+    given = (
+        about.get("objectives")
+        or ((about.get("study") or {}).get("search") or {}).get("objectives")
+        or {}
+    )
+    return {
+        name: "higher" if str(way).startswith("max") else "lower" for name, way in given.items()
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A finite float, a text, or None."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return value if math.isfinite(value) else None
+
+
+def _parquet(file: Path) -> ResultTable:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(file)
+    except (pa.ArrowException, OSError):
+        raise InputError(f"this Parquet file is damaged; {ALLOWED}", file=str(file)) from None
+    metadata = (table.schema.metadata or {}).get(KEY)
+    if metadata is None:
+        raise InputError(f"this Parquet file was not written by c3sim; {ALLOWED}", file=str(file))
+    return make_table(table.to_pydict(), json.loads(metadata))
+
+
+def _json(file: Path) -> ResultTable:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        rows = data["rows"]
+        names = list(dict.fromkeys(key for row in rows for key in row))
+    except (ValueError, KeyError, TypeError, OSError):
+        raise InputError(f"not a result file; {ALLOWED}", file=str(file)) from None
+    if not rows:
+        raise InputError(f"this result holds no rows; {ALLOWED}", file=str(file))
+    about = {"study": {"name": data.get("name", ""), "description": data.get("description", "")}}
+    about |= {
+        key: data[key] for key in ("version", "node", "axes", "outputs", "hash") if data.get(key)
+    }
+    columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
+    axes: dict[str, Any] = {}
+    for name in names:  # axes of a study stand in its rows as they were written: "64 MiB"
+        if "." in name and not name.startswith("tasks."):
+            columns[name], unit = _quantities(columns[name])
+            axes[name] = {"unit": unit}
+    return make_table(columns, {"axes": axes, **about})
+
+
+def _quantities(values: Sequence[Any]) -> tuple[list[Any], str]:
+    """Texts such as "64 MiB" as SI floats with their unit; anything else as it is."""
+    if not all(isinstance(value, str) for value in values):
+        return list(values), ""
+    for unit in UNIT_EXAMPLES:
+        try:
+            return [parse_quantity(value, unit) for value in values], unit
+        except InputError:
+            continue
+    return list(values), ""

@@ -1,0 +1,142 @@
+"""A tornado: for each parameter the reach of an output when it alone goes from its low to its high
+value.
+
+A tornado file has a row for each parameter and output: ``parameter, low, high, output, at_low, at_high, base``; values
+are SI, its metadata give units and labels as those of a sweep do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from c3sim.errors import InputError
+from c3sim.input.hints import unknown
+from c3sim.input.units import format_si
+from c3sim.output import look
+from c3sim.output.pictures.columns import Column, known_unit, label_of, written
+from c3sim.output.pictures.panels import grid
+from c3sim.output.pictures.table import ResultTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS = ("parameter", "low", "high", "output", "at_low", "at_high", "base")
+BARS = 20  # parameters shown, those that move the output most
+LOW, HIGH = look.PALETTE[1], look.PALETTE[0]
+
+
+def is_tornado(table: ResultTable) -> bool:
+    """Whether the file has the columns of a tornado."""
+    return set(COLUMNS) <= set(table.columns)
+
+
+def draw_tornado(table: ResultTable, output: str | None = None) -> tuple[Figure, str]:
+    """One panel of *output*, left out: the first in the file. Raises InputError for an unknown one."""
+    found = table.column("output").distinct()
+    if output is not None and output not in found:
+        raise InputError(unknown("output", output, found), "--value")
+    name = output or found[0]
+    rows = [
+        row for row in map(table.row, range(len(table))) if row["output"] == name and _complete(row)
+    ]
+    if not rows:
+        raise InputError(
+            f"no parameter was varied for {name}; allowed: {', '.join(found)}", "--value"
+        )
+    rows.sort(key=lambda row: abs(row["at_high"] - row["at_low"]), reverse=True)
+    scale = _scale(table, name, rows)
+    figure, (axes,) = grid(1, 8.6, 0.36 * min(len(rows), BARS) + 0.9)
+    _bars(axes, rows[:BARS], table.about.get("axes") or {}, scale)
+    more = f"; the {BARS} of {len(rows)} parameters that move it most" if len(rows) > BARS else ""
+    return (
+        figure,
+        f"each bar: one parameter from its low to its high value, all others as they are{more}",
+    )
+
+
+def _complete(row: Mapping[str, Any]) -> bool:
+    return all(row[name] is not None for name in ("at_low", "at_high", "base"))
+
+
+def _scale(table: ResultTable, name: str, rows: Sequence[Mapping[str, Any]]) -> Column:
+    """The output as a column, so that it is shown as everywhere else."""
+    given = (table.about.get("outputs") or {}).get(name) or {}
+    unit, better = known_unit(name)
+    ends = [row[end] for row in rows for end in ("at_low", "at_high", "base")]
+    return Column(
+        name=name,
+        role="output",
+        label=label_of(name, given),
+        unit=str(given.get("unit", unit)),
+        better=better,
+        values=ends,
+    )
+
+
+def _bars(
+    axes: Axes, rows: Sequence[Mapping[str, Any]], units: Mapping[str, Any], scale: Column
+) -> None:
+    factor, base = scale.display().factor, rows[0]["base"]
+    ends = [row[end] / factor for row in rows for end in ("at_low", "at_high")]
+    reach = max(ends) - min(ends) or abs(base / factor) or 1.0
+    for place, row in enumerate(rows):
+        unit = (units.get(row["parameter"]) or {}).get("unit", "")
+        sides = (("low", LOW, ""), ("high", HIGH, "////"))
+        for side, colour, hatch in sides:
+            value = row[f"at_{side}"]
+            style: dict[str, Any] = {
+                "color": colour,
+                "hatch": hatch,
+                "edgecolor": "white",
+                "linewidth": 0,
+            }
+            label = f"parameter at its {side} value" if place == 0 else None
+            axes.barh(
+                place, (value - base) / factor, 0.66, left=base / factor, label=label, **style
+            )
+        _ends(axes, place, row, unit, factor)
+    axes.axvline(base / factor, color=look.INK, linewidth=1.2)
+    axes.annotate(
+        f"base {scale.text(base)}",
+        (base / factor, 1.0),
+        (0, 4),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="center",
+        fontsize=9,
+    )
+    axes.set_yticks(range(len(rows)), [row["parameter"] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(
+        min(*ends, base / factor) - 0.16 * reach, max(*ends, base / factor) + 0.16 * reach
+    )
+    axes.set_xlabel(scale.title + (f", {scale.better} is better" if scale.better else ""))
+    axes.xaxis.set_major_formatter(lambda value, _: written(round(value, 9)))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    figure = axes.get_figure()
+    assert figure is not None  # it was drawn in one
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+
+
+def _ends(axes: Axes, place: int, row: Mapping[str, Any], unit: str, factor: float) -> None:
+    """The parameter's values at the ends of its bar; both on one side where both move the output
+    that way.
+    """
+    low, high = row["at_low"], row["at_high"]
+    for side, value, other in (("low", low, high), ("high", high, low)):
+        left = value < other or (value == other and side == "low")
+        anchor: dict[str, Any] = {"ha": "right" if left else "left", "va": "center", "fontsize": 8}
+        offset = (-4 if left else 4, 0)
+        text = _quantity(row[side], unit)
+        axes.annotate(text, (value / factor, place), offset, textcoords="offset points", **anchor)
+
+
+def _quantity(value: Any, unit: str) -> str:
+    return (
+        str(value) if isinstance(value, str) else format_si(value, unit) if unit else written(value)
+    )

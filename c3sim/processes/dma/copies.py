@@ -1,0 +1,241 @@
+"""What a DMA engine can be asked to move: from where to where, by which engine and queue, and what
+that draws on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from c3sim.machine.traffic import Traffic
+from c3sim.models.links import route
+from c3sim.processes.context import Context
+from c3sim.specs.dma_engines import Operation
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Copy
+
+HOST = -1  # as source or destination: host memory
+
+
+@dataclass(frozen=True, slots=True)
+class DmaCopy:
+    """*size* bytes from GPU *source* to *destination* by *queue* of *engine* of *gpu*.
+
+    *mirrored*: every GPU does the same, so what arrives here is drawn here, as part of this copy.
+    *also*: further destinations of the same bytes (*op* broadcast). *op* swap: as many bytes go the
+    other way, by the same command; *touching*: of a mirrored swap, how many swaps touch the memory
+    of *gpu* for each that it submits, those of its peers included. *op* reduce: the bytes are added
+    to what lies at the destination.
+    """
+
+    gpu: int
+    engine: int
+    source: int
+    destination: int
+    size: float
+    mirrored: bool = False
+    also: tuple[int, ...] = ()
+    op: Operation = "copy"
+    queue: int = 0
+    touching: float = 1.0
+
+    @property
+    def pull(self) -> bool:
+        """Whether the engine reads from a peer."""
+        return self.destination == self.gpu and self.source not in (self.gpu, HOST)
+
+
+def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCopy]:
+    """A copy task as commands on the engines that serve its peer: this GPU's, or the other end's
+    where it says so.
+    """
+    peer, parts = context.node.peer(gpu, task.peer), task.engines or 1
+    where = {"gpu": gpu, "peer": peer, "host": HOST}
+    source, destination = where[task.source], where[task.destination]
+    by = {None: gpu, "push": source, "pull": destination}[task.direction]
+    offset = task.peer if by == gpu else context.node.gpus - task.peer
+    if by != gpu and task.gpus == "all":  # every GPU carries the one that is its own to carry
+        by, source, destination = (
+            (end + gpu - by) % context.node.gpus for end in (by, source, destination)
+        )
+    copies = []
+    for part in range(parts):
+        if HOST in (source, destination):
+            engine, queue = host_engine_for(context.node, by, part, parts, out=destination == HOST)
+        elif source == destination:
+            engine, queue = local_engine_for(context.node, by, part, parts)
+        else:
+            engine, queue = engine_for(context.node, by, offset, part, parts)
+        queue = queue * stream_count(context) + stream_queue(context, name)
+        queue %= context.node.gpu.dma_engines.stream_queues
+        copies.append(
+            DmaCopy(
+                by, engine, source, destination, task.bytes / parts, task.gpus == "all", queue=queue
+            )
+        )
+    return copies
+
+
+def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1) -> tuple[int, int]:
+    """Engine of *gpu* that moves *part* of *parts* to or from the peer at *offset*, and its queue.
+
+    The map's engine and those behind it where there is a map, else engines dealt to peers in turn;
+    parts beyond the engines that one peer can have, and peers beyond the engines there are, go to
+    further queues.
+    """
+    engines = node.gpu.dma_engines
+    used = min(parts, engines.per_peer)
+    number, queue = part % used, (part // used) % engines.stream_queues
+    rows = node.engine_map
+    if rows is not None:
+        first = rows[gpu % node.gpus][(gpu + offset) % node.gpus]
+        return (first + number - engines.host_count) % engines.count + engines.host_count, queue
+    turn = (offset - 1) * used + number
+    return engines.host_count + turn % engines.count, (
+        queue + turn // engines.count
+    ) % engines.stream_queues
+
+
+def local_engine_for(node: Node, gpu: int, part: int = 0, parts: int = 1) -> tuple[int, int]:
+    """Engine of *gpu* that moves *part* of *parts* within it, and its queue."""
+    engines = node.gpu.dma_engines
+    if not engines.local_count:
+        return engine_for(node, gpu, 1, part, parts)
+    first = engines.host_count + engines.count
+    return first + part % engines.local_count, (part // engines.local_count) % engines.stream_queues
+
+
+def same_sharing(node: Node) -> bool:
+    """Whether the engines of the map serve the peers of every GPU alike, up to their numbers."""
+    engines = node.gpu.dma_engines
+    rows = node.engine_map
+    return rows is None or _alike(rows, node.gpus, engines.per_peer, engines.count)
+
+
+@lru_cache(maxsize=256)
+def _alike(rows: tuple[tuple[int, ...], ...], gpus: int, per_peer: int, count: int) -> bool:
+    patterns = set()
+    for gpu in range(gpus):
+        served = [
+            (rows[gpu][(gpu + offset) % gpus] + part) % count
+            for offset in range(1, gpus)
+            for part in range(per_peer)
+        ]
+        first: dict[int, int] = {}
+        patterns.add(tuple(first.setdefault(engine, len(first)) for engine in served))
+    return len(patterns) == 1
+
+
+def host_engine_for(
+    node: Node, gpu: int, part: int = 0, parts: int = 1, *, out: bool
+) -> tuple[int, int]:
+    """Engine of *gpu* that moves *part* of *parts* to (*out*) or from the host, and its queue."""
+    engines = node.gpu.dma_engines
+    if not engines.host_count:
+        return engine_for(node, gpu, 1, part, parts)
+    own = range(0 if out else min(1, engines.host_count - 1), engines.host_count, 2)
+    return own[part % len(own)], (part // len(own)) % engines.stream_queues
+
+
+def stream_queue(context: Context, name: str) -> int:
+    """Number of the stream of task *name*, in order of declaration; tasks without one have one of
+    their own.
+    """
+    return _streams(context).index(context.workload.tasks[name].stream or f"task {name}")
+
+
+def stream_count(context: Context) -> int:
+    """How many streams there are."""
+    return len(_streams(context))
+
+
+def _streams(context: Context) -> list[str]:
+    tasks = context.workload.tasks
+    return list(dict.fromkeys(tasks[task].stream or f"task {task}" for task in tasks))
+
+
+def port_sharers(node: Node, copies: Sequence[DmaCopy]) -> Callable[[DmaCopy], int]:
+    """How many engines of *copies*, which one GPU asks for together, share the fullest port of one
+    of them.
+    """
+    engines: dict[tuple[int, str], set[tuple[int, int]]] = {}
+    for copy in copies:
+        for hop in _hops(node, copy):
+            engines.setdefault(hop, set()).add((copy.gpu, copy.engine))
+    return lambda copy: max((len(engines[hop]) for hop in _hops(node, copy)), default=1)
+
+
+def _hops(node: Node, copy: DmaCopy) -> list[tuple[int, str]]:
+    """The ports and links that *copy* goes through."""
+    return [
+        hop
+        for end in (copy.destination, *copy.also)
+        if HOST not in (copy.source, end) and copy.source != end
+        for hop in route(node.links.topology, node.gpus, copy.source, end)
+    ]
+
+
+def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:
+    """Per byte: read at the source, written at the destinations, over the links between; *work* of
+    the engine.
+    """
+    engine = (copy.engine, work)
+    if HOST in (copy.source, copy.destination):
+        outward = copy.destination == HOST
+        return Traffic(
+            cache=1.0,
+            hbm_read=float(outward),
+            hbm_write=float(not outward),
+            inserted=1.0,
+            host=(("out" if outward else "in", 1.0),),
+            engine=engine,
+        )
+    if copy.destination == copy.source:
+        return Traffic(cache=2.0, hbm_read=1.0, hbm_write=1.0, inserted=2.0, engine=engine)
+    wire = 1.0 / node.gpu.dma_engines.link_efficiency["pull" if copy.pull else "push"]
+    swap, reads_there = (
+        copy.op == "swap",
+        float(copy.op == "reduce"),
+    )  # what is added to is read first
+    destinations = (copy.destination, *copy.also)
+    ways = [(copy.source, destination) for destination in destinations]
+    ways += [(copy.destination, copy.source)] if swap else []
+    ports = tuple(
+        (hop, wire)
+        for start, end in ways
+        for hop in route(node.links.topology, node.gpus, start, end)
+    )
+    if copy.mirrored:
+        read, written = 1.0 + reads_there, float(len(ways))
+        if swap:
+            read = written = copy.touching
+        return Traffic(
+            cache=read + written,
+            hbm_read=read,
+            hbm_write=written,
+            inserted=read + written - reads_there,
+            ports=ports,
+            engine=engine,
+        )
+    if swap:
+        return Traffic(
+            cache=2.0,
+            hbm_read=1.0,
+            hbm_write=1.0,
+            inserted=2.0,
+            ports=ports,
+            engine=engine,
+            remote=((copy.destination, 1.0, 1.0),),
+        )
+    if copy.gpu != copy.source:
+        return Traffic(
+            cache=1.0,
+            hbm_write=1.0,
+            inserted=1.0,
+            ports=ports,
+            engine=engine,
+            remote=((copy.source, 1.0, 0.0),),
+        )
+    remote = tuple((there, reads_there, 1.0) for there in destinations)
+    return Traffic(cache=1.0, hbm_read=1.0, inserted=1.0, ports=ports, engine=engine, remote=remote)

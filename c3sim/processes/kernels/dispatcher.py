@@ -1,0 +1,234 @@
+"""The workgroup dispatcher of one GPU: who gets a compute unit when one is free.
+
+Shader engines in the same situation (same size, mask and turns of every grid) evolve alike, so one *group* stands for
+all of them. A grid is dispatched along its rotation (models/dispatch.py) as far as its engines have room; with an
+in-order rule the first engine without room stops it on every die. Grids are served by priority, then by launch;
+nothing is pre-empted.
+
+A grid may come in *clusters*: workgroups that start together in one engine, so that a place of the order takes them all
+and an engine has room for whole clusters only.
+
+What is placed at one instant is one *batch*. A grid with many rounds ahead that has its units to itself takes several
+rounds along in one batch; a newcomer cuts it back to the round in progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from c3sim.models.dispatch import RULES
+from c3sim.processes.kernels.residency import Claim, GridShape, Group, Residency
+from c3sim.processes.kernels.shader_engine_groups import Turn, engine_groups
+from c3sim.specs.hardware import Gpu
+
+AHEAD = 6  # fewer rounds than this are not worth one segment
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """Workgroups placed at one instant: (group, workgroups per engine), for *rounds* rounds one
+    after the other.
+
+    *workgroups*: how many at a time, over all engines. *ends*: where in each die's order each round
+    stops, from the place where the first one starts.
+    """
+
+    parts: list[tuple[Group, int]]
+    ends: list[int]
+    workgroups: int
+    units: int
+
+    @property
+    def rounds(self) -> int:
+        return len(self.ends) - 1
+
+
+@dataclass(slots=True, eq=False)
+class Grid:
+    """A launched kernel. *placed(batch)* is called for what gets room; *cut(grid)* asks to shorten
+    long batches.
+    """
+
+    name: str
+    shape: GridShape
+    claim: Claim
+    priority: int
+    foldable: bool
+    placed: Callable[[Batch], None]
+    cut: Callable[[], None]
+    number: int = -1
+    pointer: int = 0  # places of each die's order dispatched
+    last: int = 0  # places in all
+    resident: int = 0  # workgroups that have room now
+
+
+Rooms = list[tuple[Group, Turn, int]]  # places that each engine of a group has room for
+
+
+class Dispatcher:
+    """Compute units of one GPU and the grids that want them."""
+
+    def __init__(
+        self, gpu: Gpu, shapes: Sequence[GridShape], at_once: Callable[[Callable[[], None]], None]
+    ):
+        """*at_once(call)* calls back at this instant, after what else happens in it: ties go by
+        priority.
+        """
+        self.residency = Residency(gpu.compute_units, RULES[gpu.dies.dispatch].turns)
+        self.at_once = at_once
+        self.in_order = RULES[gpu.dies.dispatch].in_order
+        distinct = tuple(dict.fromkeys(shapes))
+        groups = engine_groups(
+            gpu.dies.count,
+            tuple(gpu.dies.shader_engines),
+            gpu.dies.dispatch,
+            tuple(
+                (shape.workgroups // shape.cluster, shape.mask, shape.cluster) for shape in distinct
+            ),
+        )
+        self.groups = [
+            Group(
+                count,
+                {(kind, ()): cus for kind, cus in units},
+                dict(zip(distinct, turns, strict=True)),
+            )
+            for count, units, turns in groups
+        ]
+        self.grids: list[Grid] = []
+        self._queue: list[Grid] = []  # by priority, then launch
+
+    def launch(self, grid: Grid) -> None:
+        """Queue *grid*; what fits is placed at this instant, once everything that arrives with it
+        is queued.
+        """
+        grid.number = len(self.grids)
+        grid.last = max(group.turns[grid.shape].total for group in self.groups)
+        for group in self.groups:
+            group.assigned[grid.number] = 0
+        self.grids.append(grid)
+        self.residency.claims.append(grid.claim)
+        self._queue.append(grid)
+        self._queue.sort(key=lambda g: (-g.priority, g.number))
+        self._cut_others(grid)
+        self.at_once(self.fill)
+
+    def waits(self, grid: Grid) -> bool:
+        """Whether *grid* has workgroups that got no room yet."""
+        return grid.pointer < grid.last
+
+    def cut_back(self, grid: Grid, batch: Batch, rounds: int) -> None:
+        """*batch* keeps its first *rounds* rounds; the others will be dispatched again, later."""
+        del batch.ends[rounds + 1 :]
+        grid.pointer = batch.ends[-1]
+        self._assign(grid)
+
+    def release(self, grid: Grid, parts: Sequence[tuple[Group, int]]) -> None:
+        """Workgroups of *grid* have ended: (group, workgroups per engine)."""
+        for group, count in parts:
+            grid.resident -= group.multiplicity * count
+            self.residency.vacate(group, grid.number, grid.shape.cluster, count)
+        self._cut_others(grid)  # they may use the room now
+        self.fill()
+
+    def retire(self, grid: Grid) -> None:
+        """*grid* has ended."""
+        self._queue.remove(grid)
+
+    def fill(self) -> None:
+        """Place what has room, grid by grid."""
+        for grid in list(self._queue):
+            if grid.pointer < grid.last:
+                self._advance(grid)
+
+    # -- private -----------------------------------------------------------------------------------
+    # -------------
+
+    def _cut_others(self, but: Grid) -> None:
+        for grid in self._queue:
+            if grid is not but:
+                grid.cut()
+
+    def _advance(self, grid: Grid) -> None:
+        """Dispatch *grid* along its order as far as there is room."""
+        rooms = [(group, group.turns[grid.shape], self._room(group, grid)) for group in self.groups]
+        start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
+        parts, units = [], 0
+        stop = self._stop(
+            grid, rooms, {id(group): group.assigned[grid.number] for group in self.groups}
+        )
+        for group, turn, room in rooms:
+            count = min(room, turn.count(min(stop, turn.total)) - group.assigned[grid.number])
+            if count > 0:
+                units += group.multiplicity * self.residency.occupy(
+                    group, grid.number, grid.shape, count * size
+                )
+                group.assigned[grid.number] += count
+                grid.resident += group.multiplicity * count * size
+                parts.append((group, count * size))
+        if not self.in_order and any(
+            t.count(t.total) > g.assigned[grid.number] for g, t, _ in rooms
+        ):
+            stop = start  # somebody still waits
+        grid.pointer = stop
+        if not parts:
+            return
+        batch = Batch(
+            parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
+        )
+        if alone and grid.foldable and self.in_order and not self._others_wait(grid):
+            self._take_rounds_along(grid, batch, rooms)
+        grid.placed(batch)
+
+    def _stop(self, grid: Grid, rooms: Rooms, assigned: dict[int, int]) -> int:
+        """Where in each die's order *grid* stops: the first place whose engine has no room, or the
+        end.
+        """
+        if not self.in_order:
+            return grid.last
+        places = [
+            turn.place(assigned[id(group)] + room) for group, turn, room in rooms if turn.weight
+        ]
+        return max(grid.pointer, min([grid.last, *places]))
+
+    def _others_wait(self, grid: Grid) -> bool:
+        return any(other is not grid and self.waits(other) for other in self._queue)
+
+    def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
+        """Rounds as large as the first, one after the other with every unit free, become one
+        segment.
+        """
+        while grid.pointer < grid.last:
+            given = {
+                id(group): turn.count(min(grid.pointer, turn.total)) for group, turn, _ in rooms
+            }
+            stop = self._stop(grid, rooms, given)
+            if self._between(grid, grid.pointer, stop) != batch.workgroups:
+                break
+            batch.ends.append(stop)
+            grid.pointer = stop
+        if batch.rounds < AHEAD:
+            self.cut_back(grid, batch, 1)
+        else:
+            self._assign(grid)
+
+    def _assign(self, grid: Grid) -> None:
+        """Set what each engine was given to what the order says up to the pointer."""
+        for group in self.groups:
+            turn = group.turns[grid.shape]
+            group.assigned[grid.number] = turn.count(min(grid.pointer, turn.total))
+
+    def _between(self, grid: Grid, start: int, stop: int) -> int:
+        """Workgroups of *grid* between two places of every die's order."""
+        turns = [(group.multiplicity, group.turns[grid.shape]) for group in self.groups]
+        places = sum(
+            m * (t.count(min(stop, t.total)) - t.count(min(start, t.total))) for m, t in turns
+        )
+        return places * grid.shape.cluster
+
+    def _room(self, group: Group, grid: Grid) -> int:
+        """Places of *grid* that one engine of *group* has room for now: whole clusters."""
+        return sum(
+            room // grid.shape.cluster
+            for room in self.residency.rooms(group, grid.shape.mask, grid.number).values()
+        )

@@ -1,0 +1,259 @@
+"""Kernels on compute units: batches of workgroups (cohorts) become flows, rounds become segments.
+
+A cohort is the workgroups of one kernel that got room at one instant. One flow stands for it; its unit of work is
+one tile per workgroup. The schedule says where the next tile comes from:
+
+``one_per_tile``   a workgroup ends with its tile; the next one is dispatched
+``persistent``     a workgroup stays and works down a fixed list (tiles w, w + G, w + 2G, ... of a grid of G)
+``stream_k``       a workgroup stays; every one gets the same share of the work, tiles are split where needed
+``work_stealing``  a workgroup stays and takes the next tile from a common pool
+``dynamic_persistent``  the same, but the first *own_tiles* tiles of each workgroup are its own (w, w + G, ...): a
+                   workgroup that starts late, because others held its compute unit, still has them all to do
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+from c3sim.engine.flow import Flow
+from c3sim.machine.machine import GpuState
+from c3sim.machine.traffic import Traffic
+from c3sim.processes.context import Context
+from c3sim.processes.kernels.dispatcher import Batch, Grid
+from c3sim.processes.kernels.residency import Claim, Group
+
+Parts = list[tuple[Group, int]]  # workgroups per engine of each group
+POOLED = (
+    "work_stealing",
+    "dynamic_persistent",
+)  # schedules whose workgroups take further tiles from a pool
+WHOLE = 1e-9  # relative: progress this close to a whole number of rounds is whole
+
+
+@dataclass(frozen=True, slots=True)
+class TileCost:
+    """What one tile costs a workgroup: *rate(state)* [tiles/s] under clock and memory load, and
+    what it moves.
+    """
+
+    rate: Callable[[GpuState], float]
+    traffic: Traffic
+    clocked: float = 1.0  # how much of (the square of) its time follows the clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelSpec:
+    """A kernel as the dispatcher sees it. *cost(crowd, together)*: a tile's cost with *crowd*
+    workgroups of the kernel on its CU and *together* on the GPU.
+    """
+
+    tiles: int
+    schedule: str
+    claim: Claim
+    residents: int
+    cost: Callable[[int, int], TileCost]
+    setup: float = 0.0  # s before the grid is launched
+    own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
+    fold_rounds: bool = (
+        True  # several rounds may be one segment (not when somebody waits for tiles)
+    )
+
+
+class _Cohort:
+    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each."""
+
+    __slots__ = ("batch", "count", "flow", "parts", "rounds")
+
+    def __init__(self, parts: Parts, count: int, rounds: float, batch: Batch | None = None):
+        self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
+        self.flow: Flow | None = None
+
+
+class Kernel:
+    """One launch of a kernel on one GPU; calls *started()* when workgroups get room,
+    *progressed(tiles)* as tiles finish, *done()* after the last workgroup.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        task: str,
+        gpu: int,
+        spec: KernelSpec,
+        *,
+        started: Callable[[], None],
+        progressed: Callable[[float], None],
+        done: Callable[[], None],
+    ):
+        self.context, self.task, self.gpu, self.spec = context, task, gpu, spec
+        self.started, self.progressed, self.done = started, progressed, done
+        self.shape = context.shapes[task]
+        self.pool = spec.tiles  # work stealing: tiles nobody has taken
+        self.longer = (
+            spec.tiles % self.shape.workgroups
+        )  # persistent: workgroups to start whose list is longer
+        self.owed = 0  # dynamic_persistent: own tiles of workgroups that have not started
+        if spec.schedule == "dynamic_persistent":
+            self.owed = min(spec.tiles, self.shape.workgroups * spec.own_tiles)
+            self.pool -= self.owed
+            self.longer = self.owed % self.shape.workgroups
+        self.active: dict[_Cohort, None] = {}
+        self.finished = False
+        self.dispatcher = context.dispatcher(gpu, task)
+        self.grid = Grid(
+            task,
+            self.shape,
+            spec.claim,
+            context.stream_of(task).priority,
+            spec.fold_rounds and spec.schedule == "one_per_tile",
+            self._placed,
+            self._cut,
+        )
+        self.together, self.crowd = self._expected()
+
+    def launch(self) -> None:
+        self.dispatcher.launch(self.grid)
+
+    # -- the dispatcher calls these
+    # ------------------------------------------------------------------------------
+
+    def _placed(self, batch: Batch) -> None:
+        self.started()
+        schedule, tiles, grid = self.spec.schedule, self.spec.tiles, self.shape.workgroups
+        if schedule == "one_per_tile":
+            self._begin(_Cohort(batch.parts, batch.workgroups, float(batch.rounds), batch))
+        elif schedule == "stream_k":
+            self._begin(_Cohort(batch.parts, batch.workgroups, tiles / grid))
+        elif schedule == "persistent":
+            self._begin_lists(batch, tiles // grid)
+        elif self.owed:
+            self._begin_lists(batch, min(self.spec.own_tiles, tiles // grid))
+        else:
+            self._steal(_Cohort(batch.parts, batch.workgroups, 0.0), first=True)
+
+    def _cut(self) -> None:
+        """Somebody waits: keep only the round in progress of each multi-round segment."""
+        for cohort in self.active:
+            if (
+                cohort.rounds > 1
+                and cohort.flow is not None
+                and self.spec.schedule in ("one_per_tile", *POOLED)
+            ):
+                done = self.context.fluid.progress(cohort.flow)
+                keep = max(1, ceil(done - WHOLE * cohort.rounds))
+                back = int(cohort.rounds) - keep
+                if back > 0:
+                    self.context.fluid.shorten(cohort.flow, float(keep))
+                    cohort.rounds = float(keep)
+                    if cohort.batch is not None:
+                        self.dispatcher.cut_back(self.grid, cohort.batch, keep)
+                    else:
+                        self.pool += back * cohort.count
+
+    # -- where tiles come from
+    # ------------------------------------------------------------------------------------
+
+    def _begin_lists(self, batch: Batch, length: int) -> None:
+        """Fixed lists: the first workgroups of the grid have one tile more, spread like the others
+        over the engines.
+        """
+        count = batch.workgroups
+        longer = min(self.longer, count)
+        self.longer -= longer
+        if longer in (0, count):
+            self._begin(_Cohort(batch.parts, count, float(length + bool(longer))))
+            return
+        more, less = _split(batch.parts, longer, count)
+        self._begin(_Cohort(more, longer, length + 1.0))
+        self._begin(_Cohort(less, count - longer, float(length)))
+
+    def _steal(self, cohort: _Cohort, *, first: bool) -> None:
+        """Take one tile (or several rounds) per workgroup from the pool; workgroups that find none
+        end.
+        """
+        want = sum(group.multiplicity * count for group, count in cohort.parts)
+        rounds = 1
+        if not first and self.spec.fold_rounds:
+            rounds = max(1, self.pool // (want + sum(c.count for c in self.active)))
+        count = min(self.pool, want)
+        if count < want:
+            rounds = 1
+        self.pool -= rounds * count
+        if count == 0:
+            self._leave(cohort.parts)
+            return
+        if count == want:
+            self._begin(_Cohort(cohort.parts, count, float(rounds)))
+            return
+        busy, idle = _split(cohort.parts, count, want)
+        self._begin(_Cohort(busy, count, 1.0))
+        self._leave(idle)
+
+    # -- running them
+    # ---------------------------------------------------------------------------------------------
+
+    def _expected(self) -> tuple[int, int]:
+        """Workgroups that run together with the GPU to themselves, and how many of them share a CU."""
+        together, units = 0, 0
+        for group in self.dispatcher.groups:
+            turn = group.turns[self.shape]
+            here = group.units_for(self.shape.mask) if turn.weight else 0
+            units += group.multiplicity * here
+            size = self.shape.cluster
+            places = min(turn.count(turn.total), here * self.spec.residents // size)
+            together += group.multiplicity * places * size
+        together = max(1, together)
+        return together, max(1, min(self.spec.residents, ceil(together / max(1, units))))
+
+    def _begin(self, cohort: _Cohort) -> None:
+        self.active[cohort] = None
+        if cohort.rounds <= 0:  # a persistent workgroup without a tile
+            self._over(cohort)
+            return
+        running = min(self.together, sum(other.count for other in self.active))
+        crowd = min(self.crowd, max(1, ceil(self.crowd * running / self.together)))
+        cost = self.spec.cost(crowd, max(1, running))
+        cohort.flow = self.context.machine.flow(
+            self.task,
+            task=self.task,
+            gpu=self.gpu,
+            work=cohort.rounds,
+            cap=cost.rate,
+            traffic=cost.traffic.times(cohort.count),
+            compute_units=cohort.count / crowd,
+            clocked=cost.clocked,
+            share=min(1.0, cohort.count / self.together),
+            done=lambda _flow: self._over(cohort),
+        )
+
+    def _over(self, cohort: _Cohort) -> None:
+        del self.active[cohort]
+        self.progressed(cohort.count * cohort.rounds)
+        if self.spec.schedule in POOLED:
+            self._steal(cohort, first=False)
+        else:
+            self._leave(cohort.parts)
+
+    def _leave(self, parts: Parts) -> None:
+        self.dispatcher.release(self.grid, parts)
+        if not (self.active or self.dispatcher.waits(self.grid) or self.finished):
+            self.finished = True
+            self.dispatcher.retire(self.grid)
+            self.done()
+
+
+def _split(parts: Parts, wanted: int, total: int) -> tuple[Parts, Parts]:
+    """Split the *total* workgroups of *parts* into about *wanted* of them, evenly over the engines,
+    and the rest.
+    """
+    chosen, rest, left = [], [], wanted
+    for group, count in parts:
+        part = max(0, min(count, -(-left // group.multiplicity), -(-count * wanted // total)))
+        left -= part * group.multiplicity
+        if part:
+            chosen.append((group, part))
+        if count > part:
+            rest.append((group, count - part))
+    return chosen, rest

@@ -1,0 +1,230 @@
+"""Which compute units hold which workgroups, engine by engine, and how many more of them fit.
+
+Units in the same state are counted, not listed. Where a die is one engine to the dispatch rule but clusters must not
+straddle its real ones, units carry the *label* of theirs, and workgroups go where most room is, as they leave where most
+of them are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from c3sim.models.dispatch import mask_by_engine
+from c3sim.processes.kernels.shader_engine_groups import Kind, Mask, Turn
+from c3sim.specs.hardware import ComputeUnits, Gpu
+
+
+@dataclass(frozen=True, slots=True)
+class GridShape:
+    """What decides how a grid spreads. *cluster*: workgroups that start together; *workgroups* is a
+    multiple of it.
+    """
+
+    workgroups: int
+    mask: Mask
+    cluster: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one workgroup needs of a compute unit."""
+
+    lds: float
+    registers: int
+    waves: int
+
+
+Residents = tuple[
+    tuple[int, int], ...
+]  # ((grid number, workgroups), ...) on one compute unit, sorted
+State = tuple[Kind, Residents]  # masks that include the unit and its engine, who is on it
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """*multiplicity* engines that evolve alike; counts are per engine. *assigned* is in places of
+    the order.
+    """
+
+    multiplicity: int
+    units: dict[State, int]
+    turns: dict[GridShape, Turn]
+    assigned: dict[int, int] = field(
+        default_factory=dict
+    )  # grid number -> places dispatched so far
+
+    def units_for(self, mask: Mask) -> int:
+        return sum(count for ((masks, _), _), count in self.units.items() if mask in masks)
+
+
+class Residency:
+    """Occupies and vacates the units of groups; grids are known by number, in the order of
+    *claims*.
+    """
+
+    def __init__(self, unit: ComputeUnits, in_turns: bool = False):
+        """*in_turns*: engines with a label get equal numbers, not those with most room more."""
+        self.unit, self.share = unit, level_up if in_turns else level_down
+        self.claims: list[Claim] = []
+        self._fits: dict[tuple[int, Residents], int] = {}
+
+    def rooms(self, group: Group, mask: Mask, number: int) -> dict[int, int]:
+        """Engine label -> workgroups of grid *number* with that *mask* that it has room for now."""
+        rooms = dict[int, int]()
+        for ((masks, label), residents), count in group.units.items():
+            if mask in masks:
+                rooms[label] = rooms.get(label, 0) + count * self._fitting(residents, number)
+        return rooms
+
+    def _fitting(self, residents: Residents, number: int) -> int:
+        """How many more workgroups of grid *number* fit on a unit with *residents*."""
+        found = self._fits.get((number, residents))
+        if found is None:
+            found = self._fits[number, residents] = self._reckoned(residents, self.claims[number])
+        return found
+
+    def _reckoned(self, residents: Residents, claim: Claim) -> int:
+        lds, registers, waves = self.unit.lds, self.unit.registers, self.unit.waves
+        for number, count in residents:
+            other = self.claims[number]
+            lds -= other.lds * count
+            registers -= other.registers * count
+            waves -= other.waves * count
+        return int(
+            max(0, min(lds // claim.lds, registers // claim.registers, waves // claim.waves))
+        )
+
+    def occupy(self, group: Group, number: int, shape: GridShape, workgroups: int) -> int:
+        """Put *workgroups* of grid *number* on the engines of *group* with most room; returns on
+        how many units it is new.
+        """
+        rooms, size = self.rooms(group, shape.mask, number), shape.cluster
+        taken = self.share(
+            {label: room // size for label, room in rooms.items()}, workgroups // size
+        )
+        return sum(
+            self._place(group, number, shape.mask, label, places * size)
+            for label, places in taken.items()
+        )
+
+    def _place(self, group: Group, number: int, mask: Mask, label: int, workgroups: int) -> int:
+        """Put *workgroups* on the emptiest units of engine *label*; returns on how many units grid
+        *number* is new.
+        """
+        fresh = 0
+        while workgroups > 0:
+            state = min(
+                (
+                    s
+                    for s in group.units
+                    if s[0][1] == label and mask in s[0][0] and self._fitting(s[1], number)
+                ),
+                key=lambda s: sum(count for _, count in s[1]),
+            )
+            count = min(workgroups, group.units[state])
+            residents = dict(state[1])
+            fresh += 0 if number in residents else count
+            residents[number] = residents.get(number, 0) + 1
+            _move(group, state, (state[0], _packed(residents)), count)
+            workgroups -= count
+        return fresh
+
+    def vacate(self, group: Group, number: int, cluster: int, workgroups: int) -> None:
+        """Take *workgroups* of grid *number* off the engines of *group* that have most of them."""
+        labels = {label for (_, label), _ in group.units}
+        if len(labels) == 1:
+            self._take_off(group, number, labels.pop(), workgroups)
+            return
+        held = dict[int, int]()
+        for ((_, label), residents), count in group.units.items():
+            held[label] = held.get(label, 0) + count * dict(residents).get(number, 0)
+        clusters = {label: count // cluster for label, count in held.items()}
+        whole = level_down(clusters, min(workgroups // cluster, sum(clusters.values())))
+        taken = {label: places * cluster for label, places in whole.items()}
+        rest = {label: count - taken.get(label, 0) for label, count in held.items()}
+        for label, count in level_down(rest, workgroups - sum(taken.values())).items():
+            taken[label] = taken.get(label, 0) + count  # a cluster need not end together
+        for label, count in taken.items():
+            self._take_off(group, number, label, count)
+
+    def _take_off(self, group: Group, number: int, label: int, workgroups: int) -> None:
+        """Take *workgroups* of grid *number* off the fullest units of engine *label*."""
+        while workgroups > 0:
+            state = max(
+                (s for s in group.units if s[0][1] == label and any(n == number for n, _ in s[1])),
+                key=lambda s: sum(count for _, count in s[1]),
+            )
+            count = min(workgroups, group.units[state])
+            residents = dict(state[1])
+            residents[number] -= 1
+            _move(group, state, (state[0], _packed(residents)), count)
+            workgroups -= count
+
+
+def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
+    """*size*, or 1 where clusters of it cannot be launched: they do not divide the grid, or the
+    engines that *mask* leaves.
+
+    (Libraries ask how many clusters fit before they launch, and launch without where it is none.)
+    """
+    if size == 1 or workgroups % size:
+        return 1
+    if mask is None:
+        return size
+    enabled = mask_by_engine(mask, gpu.dies.count, tuple(gpu.dies.shader_engines))
+    return 1 if any(units % size for die in enabled for units in die) else size
+
+
+def level_down(have: dict[int, int], wanted: int) -> dict[int, int]:
+    """Take *wanted* in all from those that *have* most, so that they end level; ties to the first.
+    Zeros are left out.
+
+    Raises ValueError when there are not so many.
+    """
+    if len(have) == 1 and wanted <= sum(have.values()):
+        return {label: wanted for label in have if wanted}
+    if wanted > sum(have.values()):
+        raise ValueError(f"{wanted} wanted of {sum(have.values())}")
+    level = max(have.values(), default=0)
+    while sum(max(0, count - level) for count in have.values()) < wanted:
+        level -= 1
+    taken = {label: max(0, count - level) for label, count in have.items()}
+    over = sum(taken.values()) - wanted
+    for label in reversed(have):  # the last ones of those at the level keep one more
+        if over and taken[label]:
+            taken[label] -= 1
+            over -= 1
+    return {label: count for label, count in taken.items() if count}
+
+
+def level_up(have: dict[int, int], wanted: int) -> dict[int, int]:
+    """Take *wanted* in all in equal turns, as far as each *has* any; the first ones get the odd
+    turn. Zeros are left out.
+
+    Raises ValueError when there are not so many.
+    """
+    if wanted > sum(have.values()):
+        raise ValueError(f"{wanted} wanted of {sum(have.values())}")
+    turns = 0
+    while sum(min(count, turns + 1) for count in have.values()) <= wanted and turns < max(
+        have.values(), default=0
+    ):
+        turns += 1
+    taken = {label: min(count, turns) for label, count in have.items()}
+    over = wanted - sum(taken.values())
+    for label, count in have.items():
+        if over and count > turns:
+            taken[label] += 1
+            over -= 1
+    return {label: count for label, count in taken.items() if count}
+
+
+def _move(group: Group, source: State, target: State, count: int) -> None:
+    group.units[source] -= count
+    if not group.units[source]:
+        del group.units[source]
+    group.units[target] = group.units.get(target, 0) + count
+
+
+def _packed(residents: dict[int, int]) -> Residents:
+    return tuple(sorted((number, count) for number, count in residents.items() if count))

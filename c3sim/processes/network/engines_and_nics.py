@@ -1,0 +1,136 @@
+"""Collectives on DMA engines across nodes: engines copy inside each node, NICs between nodes; both
+without compute units.
+
+    all_gather     each GPU's part to the same GPU of every node by its NIC; what has arrived, and at once the own part, to
+                   the GPUs of the node by engines
+    all_to_all     everything for a rail to the GPU on that rail by engines, then to the nodes by its NIC (``hierarchical``);
+                   or straight to every GPU by the own NIC, inside the node by engines (``direct``)
+
+The message is cut into parts, so that engines and NICs work at once; a part goes on when it has arrived on every GPU. The
+number of parts is the power of two with the smallest estimate, time in both halves against the cost of submission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from c3sim.models.network import network, shared_rate
+from c3sim.processes.context import Context
+from c3sim.processes.dma.collectives import collective_program
+from c3sim.processes.dma.commands import Words
+from c3sim.processes.dma.copies import stream_queue
+from c3sim.processes.dma.host import DmaHost, countdown
+from c3sim.processes.dma.programs import program_steps
+from c3sim.processes.network.nics import NicQueue, copy_transfer, to_all
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective, Copy, Task
+
+Call = Callable[[], None]
+
+
+def parts_of(node: Node, task: Collective) -> int:
+    """Parts of *task*: as asked for, or with the smallest max(halves) + min(halves) / parts + parts
+    x submission.
+    """
+    wide, gpus = network(node), node.gpus
+    if task.pipeline or _direct(task) or gpus == 1:
+        return task.pipeline or 1
+    remote = (node.nodes - 1) / node.nodes * task.size
+    by_nic = (remote / gpus if task.op == "all_gather" else remote) / shared_rate(node)
+    engines = min(node.links.bandwidth * node.links.per_peer, node.gpu.dma_engines.bandwidth)
+    by_engine = task.size / gpus / engines
+    submission = (gpus - 1) * node.host.copy_time + (node.nodes - 1) * wide.post_time
+    counts = [1 << power for power in range(wide.pipeline.bit_length())]
+    long, short = max(by_nic, by_engine), min(by_nic, by_engine)
+    return min(counts, key=lambda parts: long + short / parts + parts * submission)
+
+
+def _direct(task: Collective) -> bool:
+    return task.op == "all_to_all" and task.algorithm == "direct"
+
+
+class EngineCollective:
+    """One run of *task* over all GPUs; :meth:`submit` once for each."""
+
+    def __init__(self, context: Context, dma: DmaHost, words: Words, name: str, task: Collective):
+        self.context, self.dma, self.words, self.name, self.task = context, dma, words, name, task
+        self.ranks = context.machine.gpus
+        self.parts = parts_of(context.node, task)
+        self._landed = [0] * self.parts
+        self._then: list[list[Call]] = [[] for _ in range(self.parts)]
+
+    def submit(self, gpu: int, done: Call) -> None:
+        """What *gpu* asks of engines and NIC; *done()* when all it sends has arrived."""
+        node, task, nic = self.context.node, self.task, NicQueue(self.context, self.name, gpu)
+        remote = (node.nodes - 1) / node.nodes * task.size  # to send, or to pass on, to other nodes
+        if _direct(task):
+            ended = countdown(2, done)
+            nic.post(
+                to_all(node, gpu, task.size * (node.ranks - node.gpus) / node.ranks, "all"), ended
+            )
+            self._copies(gpu, task.size / node.nodes, ended)
+        elif task.op == "all_gather":
+            ended = countdown(self.parts + 1, done)
+            for part in range(self.parts):
+                self._then[part].append(partial(self._copies, gpu, remote / self.parts, ended))
+                nic.post(
+                    to_all(node, gpu, remote / node.gpus / self.parts, "rail"),
+                    partial(self._land, part),
+                )
+            self._copies(gpu, task.size / node.nodes, ended)
+        else:
+            ended = countdown(self.parts, done)
+            for part in range(self.parts):
+                transfer = to_all(node, gpu, remote / self.parts, "rail")
+                self._then[part].append(partial(nic.post, transfer, ended))
+                self._copies(gpu, task.size / self.parts, partial(self._land, part))
+
+    def _copies(self, gpu: int, size: float, done: Call) -> None:
+        """To each other GPU of the node size / g."""
+        part, context, name = self.task.model_copy(update={"size": size}), self.context, self.name
+        program = collective_program(context.node, gpu, part)
+        queue = stream_queue(context, name)
+        steps = program_steps(context, self.words, name, gpu, program, mirrored=True, queue=queue)
+        self.dma.submit(name, gpu, steps, done)
+
+    def _land(self, part: int) -> None:
+        """*part* has arrived from one more GPU; from the last one it goes on everywhere."""
+        self._landed[part] += 1
+        if self._landed[part] == len(self.ranks):
+            for then in self._then[part]:
+                then()
+
+
+class AcrossNodes:
+    """Tasks without compute units that leave the node: copies by NICs, collectives on DMA engines
+    over several nodes.
+    """
+
+    def __init__(self, context: Context, dma: DmaHost, words: Words):
+        self.context, self.dma, self.words = context, dma, words
+        self._runs: dict[tuple[str, int], EngineCollective] = {}
+
+    def takes(self, task: Task) -> bool:
+        if isinstance(task, Copy):
+            return task.executor == "nic"
+        return (
+            isinstance(task, Collective) and task.backend == "dma" and self.context.node.nodes > 1
+        )
+
+    def submit(self, name: str, gpu: int, turn: int, detail: dict[str, object], done: Call) -> None:
+        """Task *name* of *gpu*, for the *turn*-th time."""
+        task = self.context.workload.tasks[name]
+        if isinstance(task, Copy):
+            NicQueue(self.context, name, gpu).post(
+                copy_transfer(self.context.node, gpu, task), done
+            )
+            return
+        assert isinstance(task, Collective)  # nothing else is taken
+        if (name, turn) not in self._runs:
+            self._runs[name, turn] = EngineCollective(
+                self.context, self.dma, self.words, name, task
+            )
+        run = self._runs[name, turn]
+        detail["parts"] = run.parts
+        run.submit(gpu, done)

@@ -1,0 +1,111 @@
+"""Transfers between nodes that a program posts to NICs itself: copies, and the part of a collective
+on DMA engines that leaves the node.
+
+A host thread posts one transfer after another. What one task posts on one GPU moves in order, read from and written to GPU
+memory by the NICs, and is seen at the other end the network's latency later; the transfer behind it does not wait for that.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from c3sim.machine.traffic import Traffic
+from c3sim.models.network import (
+    Draw,
+    Peers,
+    hop_latency,
+    mirrored,
+    network,
+    nic_rate,
+    point_to_point,
+    same_leaf,
+)
+from c3sim.processes.context import Context
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Copy
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """*size* bytes to other nodes: per byte *draws* and *remote* traffic, and what is written here
+    (*arriving*). *posts*: work requests it takes. *latency* [s] until it is seen.
+    """
+
+    size: float
+    draws: tuple[Draw, ...]
+    latency: float
+    posts: int = 1
+    arriving: float = 1.0
+    remote: tuple[tuple[int, float, float], ...] = ()
+
+
+class NicQueue:
+    """What *task* posts on *gpu*."""
+
+    def __init__(self, context: Context, task: str, gpu: int):
+        self.context, self.task, self.gpu = context, task, gpu
+        self._waiting: deque[tuple[Transfer, Callable[[], None]]] = deque()
+        self._busy = False
+
+    def post(self, transfer: Transfer, arrived: Callable[[], None]) -> None:
+        """The host thread posts it; *arrived()* when it is seen at the other end."""
+        time = transfer.posts * network(self.context.node).post_time
+        self.context.host(self.gpu, self.task).do(time, partial(self._posted, transfer, arrived))
+
+    def _posted(self, transfer: Transfer, arrived: Callable[[], None]) -> None:
+        self._waiting.append((transfer, arrived))
+        if not self._busy:
+            self._next()
+
+    def _next(self) -> None:
+        self._busy = bool(self._waiting)
+        if not self._waiting:
+            return
+        transfer, arrived = self._waiting.popleft()
+        begun = self.context.env.now
+
+        def moved(_flow: object) -> None:
+            self.context.span(self.gpu, "nic", self.task, self.task, begun, bytes=transfer.size)
+            self.context.after(transfer.latency, arrived)
+            self._next()
+
+        here = 1.0 + transfer.arriving
+        self.context.machine.flow(
+            f"{self.task}:network",
+            task=self.task,
+            gpu=self.gpu,
+            work=transfer.size,
+            clocked=0.0,
+            done=moved,
+            cap=nic_rate(self.context.node),
+            traffic=Traffic(
+                cache=here,
+                hbm_read=1.0,
+                hbm_write=transfer.arriving,
+                inserted=here,
+                network=transfer.draws,
+                remote=transfer.remote,
+                together=bool(transfer.arriving),
+            ),
+        )
+
+
+def to_all(node: Node, gpu: int, size: float, peers: Peers) -> Transfer:
+    """*size* bytes that every GPU sends at once, in equal parts, to the GPUs of its rail (``rail``)
+    or of all other nodes.
+    """
+    posts = node.nodes - 1 if peers == "rail" else node.ranks - node.gpus
+    return Transfer(size, mirrored(node, gpu, peers, 1.0), hop_latency(node, peers), posts)
+
+
+def copy_transfer(node: Node, gpu: int, task: Copy) -> Transfer:
+    """A copy to a GPU of another node."""
+    peer, wide = node.peer(gpu, task.peer), network(node)
+    latency = wide.latency + (0.0 if same_leaf(node, gpu, peer) else wide.spine_latency)
+    draws = point_to_point(node, gpu, peer, 1.0)
+    if task.gpus == "all":  # as much arrives here
+        return Transfer(task.bytes, draws, latency)
+    return Transfer(task.bytes, draws, latency, arriving=0.0, remote=((peer, 0.0, 1.0),))

@@ -1,0 +1,105 @@
+"""Choosing a strategy from isolated times only: the two published heuristics, and DMA by estimate.
+
+With Tg, Tc the times alone of the compute tasks and of the collectives, and slow_g(n), slow_c(k) their slowdowns
+alone on n CUs and with k channels on k CUs (N CUs in all):
+
+    sp      launch by ascending workgroup count. The first kernel holds the CUs it fills, h of them, to its end and
+            the other one proceeds on N - h meanwhile, on all CUs afterwards
+    rp      k that minimises max(Tg slow_g(N - k), Tc slow_c(k))
+    conccl  max(Tg, time of the collective alone on DMA engines); conccl_rp with Tg slow_g(N - dies) where that is less
+
+The strategy with the smallest estimate is chosen, the first of them on a tie. Nothing that overlaps is simulated.
+
+Source of the first two: arXiv 2412.14335.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from c3sim.errors import InputError
+from c3sim.processes.tasks import grid_shapes
+from c3sim.simulation.runs import isolated
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+from c3sim.strategies.masks import memory_bound_streams, reserved, withheld
+from c3sim.strategies.rewrites import collectives, compute_tasks, on_dma
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The *strategy* chosen, and the *estimates* [s] it was chosen by."""
+
+    strategy: str
+    estimates: Mapping[str, float]
+
+
+def choose(base: Workload, node: Node, counts: Sequence[int]) -> Choice:
+    """The strategy with the smallest estimate for *base* (the workload under ``base``); *counts*:
+    splits to try.
+    """
+    table = slowdown_table(base, node, counts)
+    estimates = {"sp": _prioritised(base, node)}
+    for count, (slow_g, slow_c) in table.items():
+        estimates[f"rp:{count}"] = max(
+            _compute(base, node) * slow_g, _communication(base, node) * slow_c
+        )
+    try:
+        moved = on_dma(base, node)
+    except InputError:
+        pass  # the collective reduces: not for DMA engines
+    else:
+        estimates["conccl"] = max(_compute(base, node), _communication(moved, node))
+        fewer = withheld(moved, node, memory_bound_streams(moved, node))
+        estimates["conccl_rp"] = max(_compute(fewer, node), _communication(moved, node))
+    return Choice(min(estimates, key=lambda name: estimates[name]), estimates)
+
+
+def slowdown_table(
+    base: Workload, node: Node, counts: Sequence[int]
+) -> dict[int, tuple[float, float]]:
+    """For each number k of CUs reserved: slowdowns alone of the compute tasks on the rest and of
+    the collectives on k.
+    """
+    table = {}
+    for count in counts:
+        parted = reserved(base, node, count)
+        slow_g = _compute(parted, node) / _compute(base, node)
+        table[count] = (slow_g, _communication(parted, node) / _communication(base, node))
+    return table
+
+
+def _compute(workload: Workload, node: Node) -> float:
+    return sum(isolated(node, workload, name).end for name in compute_tasks(workload))
+
+
+def _communication(workload: Workload, node: Node) -> float:
+    return sum(isolated(node, workload, name).end for name in collectives(workload))
+
+
+def _prioritised(base: Workload, node: Node) -> float:
+    """Estimate for sp [s]: the kernels that go first have their CUs to themselves, the others what
+    is left.
+    """
+    units, shapes = node.gpu.compute_unit_count, grid_shapes(base, node)
+    g_groups, c_groups = (
+        max(shapes[name].workgroups for name in tasks(base))
+        for tasks in (compute_tasks, collectives)
+    )
+    compute, communication = _compute(base, node), _communication(base, node)
+    held = min(c_groups, g_groups)
+    if held >= units:
+        return compute + communication
+    if c_groups <= g_groups:
+        return _follow(communication, compute, _compute(reserved(base, node, held), node) / compute)
+    slow_c = _communication(reserved(base, node, units - held), node) / communication
+    return _follow(compute, communication, slow_c)
+
+
+def _follow(first: float, second: float, slowdown: float) -> float:
+    """When both are done [s]: *second* runs slowed down until *first* has ended, at full speed
+    afterwards.
+    """
+    done = first / slowdown
+    return max(first, second * slowdown) if done >= second else first + second - done

@@ -1,0 +1,90 @@
+"""Compute units divided between the parts of a workload by the CU masks of their streams. Pure
+rewrites.
+
+Bit b of a mask belongs to die b mod dies, so the *count* highest bits, with *count* a multiple of the dies, are the
+same number of CUs on each die.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from c3sim.models.gemm import plan_gemm
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload
+from c3sim.strategies.rewrites import (
+    collectives,
+    compute_tasks,
+    streams_of,
+    with_streams,
+    with_tasks,
+)
+
+
+def splits(node: Node) -> tuple[int, ...]:
+    """Numbers of CUs to try for the collective: 1, 2, 4, 8 and 16 per die, as far as half of the
+    CUs stay.
+    """
+    counts = (node.gpu.dies.count * per_die for per_die in (1, 2, 4, 8, 16))
+    return tuple(count for count in counts if 2 * count <= node.gpu.compute_unit_count)
+
+
+def reserved(workload: Workload, node: Node, count: int) -> Workload:
+    """*count* CUs, the highest bits of the mask, for the collectives, all others for compute tasks;
+    channels to match.
+    """
+    units = node.gpu.compute_unit_count
+    low, high = _mask(0, units - count), _mask(units - count, units)
+    changes: dict[str, Mapping[str, Any]] = {}
+    for name in collectives(workload):
+        task = workload.tasks[name]
+        assert isinstance(task, Collective)
+        library = node.collective_library(task.backend).channels
+        asked = task.channels or library.default[task.op]
+        changes[name] = {"channels": min(asked, library.maximum, count)}
+    parted = masked(workload, streams_of(workload, compute_tasks(workload)), low)
+    return with_tasks(masked(parted, streams_of(workload, collectives(workload)), high), changes)
+
+
+def withheld(workload: Workload, node: Node, streams: Iterable[str]) -> Workload:
+    """One CU of each die, the highest bits, left idle by *streams*."""
+    return masked(workload, streams, _mask(0, node.gpu.compute_unit_count - node.gpu.dies.count))
+
+
+def is_memory_bound(node: Node, task: Gemm) -> bool:
+    """Whether memory takes longer than matrix issue: operands and result once against the tiles on
+    all CUs.
+    """
+    plan, gpu = plan_gemm(node.gpu, task), node.gpu
+    size = (
+        DTYPE_BYTES[task.dtype] * task.batch * (task.m * task.k + task.k * task.n + task.m * task.n)
+    )
+    memory = size / (gpu.hbm.bandwidth * gpu.hbm.read_efficiency)
+    flops = plan.flops_per_tile * plan.tiles
+    peak = (
+        gpu.compute_unit_count * gpu.compute_units.flops_per_cycle[task.dtype] * gpu.clock.maximum
+    )
+    return memory > flops / peak
+
+
+def memory_bound_streams(workload: Workload, node: Node) -> set[str]:
+    """Streams whose compute tasks are GEMMs, all of them memory-bound."""
+    names = compute_tasks(workload)
+    others = [
+        name
+        for name in names
+        if not (isinstance(task := workload.tasks[name], Gemm) and is_memory_bound(node, task))
+    ]
+    return streams_of(workload, names) - streams_of(workload, others)
+
+
+def masked(workload: Workload, streams: Iterable[str], mask: str) -> Workload:
+    given = {name: workload.streams.get(name, Stream()) for name in streams}
+    return with_streams(
+        workload, {n: s.model_copy(update={"compute_units": mask}) for n, s in given.items()}
+    )
+
+
+def _mask(first: int, end: int) -> str:
+    return f"{first}-{end - 1}"

@@ -1,0 +1,179 @@
+"""Pure rewrites of a workload: launch order, priority, CU masks, channels, backend. The input is
+never changed.
+
+A *compute* task is a kernel that works for itself (GEMM, stream kernel); a *collective* talks to the other GPUs. The
+rewrites act on whole streams, since a stream keeps the order of its tasks; a stream must not hold both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.processes.tasks import grid_shapes
+from c3sim.specs.hardware import Node
+from c3sim.specs.references import task_order
+from c3sim.specs.workload import Collective, Gemm, Stream, StreamKernel, Workload
+
+DMA_OPERATIONS = ("all_gather", "all_to_all")
+REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if
+
+
+def compute_tasks(workload: Workload) -> tuple[str, ...]:
+    """GEMMs and stream kernels."""
+    return tuple(
+        name for name, task in workload.tasks.items() if isinstance(task, Gemm | StreamKernel)
+    )
+
+
+def collectives(workload: Workload) -> tuple[str, ...]:
+    """Collectives, on whatever backend."""
+    return tuple(name for name, task in workload.tasks.items() if isinstance(task, Collective))
+
+
+def plain(workload: Workload) -> Workload:
+    """Compute tasks and collectives each in a stream, with neither priority nor mask.
+
+    Raises InputError when one stream holds both: its order is the program's, not a strategy's to
+    change.
+    """
+    tasks = {
+        name: task.model_copy(update={"stream": task.stream or _unused(name, workload)})
+        for name, task in workload.tasks.items()
+    }
+    separate = workload.model_copy(update={"tasks": tasks})
+    both = streams_of(separate, compute_tasks(workload)) & streams_of(
+        separate, collectives(workload)
+    )
+    if both:
+        stream = min(both)
+        message = f"stream {stream!r} holds compute tasks and collectives; a strategy needs them in streams of their own"
+        raise InputError(message, "tasks")
+    touched = streams_of(separate, (*compute_tasks(workload), *collectives(workload)))
+    return with_streams(separate, {name: Stream() for name in touched})
+
+
+def launch_order(workload: Workload, rank: Callable[[str], float]) -> Workload:
+    """Streams launched by ascending *rank(first compute task or collective in it)*; the others stay
+    in front.
+    """
+    kernels = {*compute_tasks(workload), *collectives(workload)}
+    ranks: dict[str, float] = {}
+    for name in task_order(workload):
+        if name in kernels:
+            ranks.setdefault(workload.tasks[name].stream or name, rank(name))
+    order = sorted(
+        task_order(workload),
+        key=lambda name: ranks.get(workload.tasks[name].stream or name, float("-inf")),
+    )
+    host = workload.host.model_copy(update={"order": tuple(order)})
+    return workload.model_copy(update={"host": host})
+
+
+def on_compute_units(workload: Workload, node: Node) -> Workload:
+    """Collectives on DMA engines go to the node's first library that has them. Raises InputError if
+    none has.
+    """
+    changes: dict[str, Mapping[str, Any]] = {}
+    for name in collectives(workload):
+        task = workload.tasks[name]
+        assert isinstance(task, Collective)
+        if task.backend == "dma":
+            having = [
+                key
+                for key, library in node.collective_libraries.items()
+                if task.op in library.algorithms
+            ]
+            if not having:
+                message = f"no collective library of {node.name} has {task.op!r}"
+                raise InputError(message, f"tasks.{name}.op")
+            changes[name] = {
+                "backend": having[0],
+                **dict.fromkeys(("direction", "engines", "variant", "ways")),
+            }
+    return with_tasks(workload, changes)
+
+
+def on_dma(workload: Workload, node: Node) -> Workload:
+    """Collectives on DMA engines. Raises InputError for operations that reduce, where *node*'s
+    engines cannot.
+    """
+    allowed: tuple[str, ...] = DMA_OPERATIONS
+    if node.gpu.dma_engines.reduce_bandwidth is not None:
+        allowed = (*DMA_OPERATIONS, *REDUCTIONS)
+    for name in collectives(workload):
+        task = workload.tasks[name]
+        assert isinstance(task, Collective)
+        if task.op not in allowed:
+            message = f"DMA engines copy and cannot reduce, so not {task.op!r}; allowed: {', '.join(allowed)}"
+            raise InputError(message, f"tasks.{name}.op")
+    change = {"backend": "dma", "channels": None, "algorithm": None, "protocol": None}
+    return with_tasks(workload, dict.fromkeys(collectives(workload), change))
+
+
+def yardstick(workload: Workload, node: Node) -> Workload:
+    """The workload whose isolated times all strategies are measured by: no masks, collectives on
+    compute units.
+    """
+    first = compute_tasks(workload)
+    return launch_order(
+        on_compute_units(plain(workload), node), lambda name: float(name not in first)
+    )
+
+
+def prioritised(workload: Workload, node: Node) -> Workload:
+    """Kernels with fewer workgroups are launched first.
+
+    Order decides only between kernels that are released together. A kernel that waits for another
+    task, follows one in its stream, or repeats, comes after what is queued by then; its stream gets
+    a higher priority as well.
+    """
+    shapes = grid_shapes(workload, node)
+    count = {name: shapes[name].workgroups if name in shapes else 0 for name in workload.tasks}
+    ordered = launch_order(workload, lambda name: count[name])
+    kernels = [name for name in task_order(ordered) if name in shapes]
+    first = ordered.tasks[kernels[0]].stream if kernels else None
+    if first is None:
+        return ordered
+    members = [task for task in ordered.tasks.values() if task.stream == first]
+    late = len(members) > 1 or any(task.after or task.repeat > 1 for task in members)
+    highest = max((s.priority for name, s in ordered.streams.items() if name != first), default=0)
+    stream = ordered.streams.get(first, Stream())
+    return (
+        with_streams(ordered, {first: stream.model_copy(update={"priority": highest + 1})})
+        if late
+        else ordered
+    )
+
+
+def streams_of(workload: Workload, tasks: Iterable[str]) -> set[str]:
+    """Streams of *tasks*."""
+    return {stream for name in tasks if (stream := workload.tasks[name].stream) is not None}
+
+
+def with_tasks(workload: Workload, changes: Mapping[str, Mapping[str, Any]]) -> Workload:
+    """*workload* with these fields of these tasks changed."""
+    tasks = {
+        name: task.model_copy(update=dict(changes[name])) if name in changes else task
+        for name, task in workload.tasks.items()
+    }
+    return workload.model_copy(update={"tasks": tasks})
+
+
+def with_streams(workload: Workload, streams: Mapping[str, Stream]) -> Workload:
+    """*workload* with these streams; those that say nothing are left out."""
+    merged = {**workload.streams, **streams}
+    return workload.model_copy(
+        update={
+            "streams": {name: merged[name] for name in sorted(merged) if merged[name] != Stream()}
+        }
+    )
+
+
+def _unused(name: str, workload: Workload) -> str:
+    """A name for the stream of task *name* that no other task uses."""
+    used = {task.stream for task in workload.tasks.values()}
+    while name in used:
+        name += "-"
+    return name

@@ -1,0 +1,96 @@
+"""Explanations: the account adds up, and each cause shows where it acts alone."""
+
+import json
+
+import pytest
+
+import c3sim
+from c3sim.evaluation.explanation import CAUSES
+from c3sim.input.loading import load_hardware
+from c3sim.machine.machine import SHARING
+from c3sim.specs.workload import Workload
+
+NODE = load_hardware("mi300x-8").node
+GEMM = {"kind": "gemm", "stream": "compute", "m": 8192, "n": 8192, "k": 8192}
+GATHER = {"kind": "collective", "stream": "communication", "op": "all_gather", "size": 256 * 2**20}
+
+
+def workload(**tasks):
+    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+
+
+PAIR = workload(gemm=GEMM, gather=GATHER)
+
+
+@pytest.mark.parametrize("strategy", ["base", "sp", "rp:32", "conccl"])
+def test_causes_and_left_over_are_the_slowdown(strategy):
+    explained = c3sim.explain(PAIR, node=NODE, strategy=strategy)
+    result = c3sim.run(PAIR, node=NODE, strategy=strategy)
+    assert explained.wall_s == result.wall_s
+    for name, task in explained.tasks.items():
+        assert set(task.causes_s) == set(CAUSES)
+        assert (task.isolated_s, task.time_s) == (
+            result.tasks[name].isolated_s,
+            result.tasks[name].time_s,
+        )
+        seconds = task.isolated_s + sum(task.causes_s.values()) + task.left_over_s
+        assert seconds == pytest.approx(task.time_s, rel=1e-14)
+        assert 1 + sum(task.causes.values()) + task.left_over == pytest.approx(
+            task.slowdown, rel=1e-13
+        )
+
+
+def test_every_kind_of_sharing_is_a_cause():
+    assert set(SHARING) | {"order", "dependencies"} == set(CAUSES)
+
+
+def test_a_task_alone_has_nothing_to_explain():
+    (task,) = c3sim.explain(workload(gemm=GEMM), node=NODE).tasks.values()
+    assert task.slowdown == 1.0
+    assert all(
+        abs(seconds) <= 1e-12 * task.time_s
+        for seconds in (*task.causes_s.values(), task.left_over_s)
+    )
+
+
+def test_a_collective_behind_a_gemm_waited_for_order():
+    """Launched second, its channels get no room while the GEMM's workgroups queue: most of what it
+    lost is order.
+    """
+    task = c3sim.explain(PAIR, node=NODE, strategy="base").tasks["gather"]
+    assert task.causes_s["order"] > 0.5 * (task.time_s - task.isolated_s)
+    first = c3sim.explain(PAIR, node=NODE, strategy="sp").tasks["gather"]
+    assert first.causes_s["order"] <= 1e-9
+
+
+def test_dma_copies_take_no_compute_units():
+    tasks = c3sim.explain(PAIR, node=NODE, strategy="conccl").tasks
+    for task in tasks.values():
+        for cause in ("compute_units", "order"):
+            assert abs(task.causes_s[cause]) <= 1e-9 * task.time_s
+
+
+def test_two_collectives_share_links():
+    """Two all-gathers of different streams: each gets half of every link for as long as both run."""
+    other = {**GATHER, "stream": "other"}
+    tasks = c3sim.explain(workload(one=GATHER, two=other), node=NODE).tasks
+    for task in tasks.values():
+        assert task.causes_s["links"] > 0.2 * task.isolated_s
+
+
+def test_waiting_for_another_task_is_a_dependency():
+    """The second GEMM waits for the first and meets nobody: its time is the first one's and its
+    own.
+    """
+    tasks = c3sim.explain(
+        workload(a=GEMM, b={**GEMM, "stream": "other", "after": ["a"]}), node=NODE
+    ).tasks
+    assert tasks["b"].causes_s["dependencies"] == pytest.approx(tasks["a"].time_s, rel=1e-9)
+    assert abs(tasks["b"].left_over) < 1e-6
+
+
+def test_the_plain_data_are_what_tables_read():
+    data = json.loads(json.dumps(c3sim.explain(PAIR, node=NODE, strategy="sp").to_dict()))
+    assert (data["workload"], data["node"], data["strategy"]) == ("w", "mi300x-8", "sp")
+    for task in data["tasks"].values():
+        assert {"isolated_s", "time_s", "slowdown", "causes", "left_over"} <= set(task)

@@ -1,0 +1,40 @@
+"""Notes of a result: what is said of its power is of each GPU, and its advice can be followed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import c3sim
+
+GEMM = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
+
+
+def power_notes(result: c3sim.Result) -> list[str]:
+    return [note for note in result.notes if note.startswith("takes ")]
+
+
+def test_the_power_of_many_nodes_is_told_of_one_gpu():
+    """128 nodes of 8 GPUs: the energy is that of all 1024, and none of them is above a limit that
+    acts at once.
+    """
+    result = c3sim.run("all-reduce-across-nodes", set={"scale_out.nodes": 128})
+    each = result.energy_j / result.wall_s / (128 * 8)
+    assert each < 750 < 128 * each and power_notes(result) == []
+
+
+def test_more_than_the_limit_is_the_power_of_one_gpu():
+    pair = {"schema": 1, "name": "one", "node": "h200-2", "tasks": {"gemm": GEMM}}
+    result = c3sim.run(c3sim.parse_workload(pair), set={"gpu.clock.power_window": "20 ms"})
+    (note,) = power_notes(result)
+    found = re.match(r"takes (\d+) W per GPU, .* an average over 20 ms; a loop is slower", note)
+    assert found and float(found[1]) == pytest.approx(result.energy_j / result.wall_s / 2, rel=0.01)
+
+
+def test_where_the_window_is_zero_already_nobody_is_told_to_set_it():
+    """A limit below what idle GPUs take: the lowest clock is above it too."""
+    pair = {"schema": 1, "name": "one", "node": "mi300x-8", "tasks": {"gemm": GEMM}}
+    result = c3sim.run(c3sim.parse_workload(pair), set={"gpu.clock.power_limit": "150 W"})
+    (note,) = power_notes(result)
+    assert note.endswith("more than the limit of 150 W, which the lowest clock does not reach")

@@ -1,0 +1,253 @@
+"""What the loader accepts of workloads and studies, and the one line it says about each mistake."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loading_case import WORKLOAD, errors_of
+
+from c3sim.errors import InputErrors
+from c3sim.input.conform import Conform
+from c3sim.input.constraints import validate
+from c3sim.input.loading import (
+    load_hardware,
+    load_study,
+    load_workload,
+    open_workload,
+    parse_workload,
+)
+from c3sim.input.yaml_nodes import read_yaml
+from c3sim.specs.workload import Workload
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Errors print the path relative to the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# Workloads ----------------------------------------------------------------------------------------
+# -------------
+
+
+def test_a_workload_is_read_with_units():
+    Path("w.yaml").write_text(WORKLOAD)
+    workload = load_workload("w.yaml")
+    assert workload.tasks["gather"].size == 896 * 2**20
+    assert workload.streams["comm"].compute_units == "0-31"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "size: 896 MiB",
+            "size: 896",
+            "w.yaml:7: tasks.gather.size: 896 has no unit; append one that converts to B, as in '256 MiB'",
+        ),
+        (
+            "size: 896 MiB",
+            "size: 0 MiB",
+            "w.yaml:7: tasks.gather.size: got '0 MiB'; must be greater than 0",
+        ),
+        (
+            "size: 896 MiB",
+            "size: .nan",
+            "w.yaml:7: tasks.gather.size: '.nan' is not finite; write a finite number and a unit, as in '256 MiB'",
+        ),
+        (
+            "size: 896 MiB",
+            "size: 0.3 KiB",
+            "w.yaml:7: tasks.gather.size: '0.3 KiB' is 307.2 bytes; must come out as whole bytes",
+        ),
+        (
+            "size: 896 MiB",
+            "size:",
+            "w.yaml:7: tasks.gather.size: null is not a quantity; write a number and a unit, as in '256 MiB'",
+        ),
+        ("m: 8192", "m: -8192", "w.yaml:9: tasks.gemm.m: got -8192; must be greater than 0"),
+        (
+            "m: 8192",
+            "m: '8192'",
+            "w.yaml:9: tasks.gemm.m: '8192' is not a whole number; must be one, written in digits",
+        ),
+        (
+            "m: 8192",
+            "m: 08192",
+            "w.yaml:9: tasks.gemm.m: '08192' is not a whole number; must be one, written in digits",
+        ),
+        (
+            "m: 8192",
+            "m: true",
+            "w.yaml:9: tasks.gemm.m: true is not a whole number; must be one, written in digits",
+        ),
+        ("m: 8192, ", "", "w.yaml:9: tasks.gemm: missing field 'm'; it has no default"),
+        (
+            "kind: gemm",
+            "kind: gem",
+            "w.yaml:9: tasks.gemm.kind: unknown value 'gem'; did you mean 'gemm'?",
+        ),
+        (
+            "kind: gemm, ",
+            "",
+            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, hold, collective, copy, commands, host",
+        ),
+        (
+            "op: all_gather",
+            "op: allgather",
+            "w.yaml:6: tasks.gather.op: unknown value 'allgather'; did you mean 'all_gather'?",
+        ),
+        (
+            "    stream: comm",
+            "    size: 1 MiB\n    stream: comm",
+            "w.yaml:8: tasks.gather: field 'size' is given twice, first on line 7; each may be given once",
+        ),
+        (
+            "    stream: comm",
+            "    <<: x\n    stream: comm",
+            "w.yaml:8: tasks.gather: merge key '<<' is not supported; write the fields out",
+        ),
+        (
+            "priority: 1",
+            "priority: high",
+            "w.yaml:11: streams.comm.priority: 'high' is not a whole number; must be one, written in digits",
+        ),
+        (
+            "priority: 1",
+            "priority: *high",
+            "w.yaml:11: streams.comm.priority: alias '*high' is not supported; write the value itself",
+        ),
+        ("schema: 1", "schema: 2", "w.yaml:1: schema: unknown value '2'; allowed: 1"),
+        (
+            "  gemm: {kind",
+            "  gemm: [kind",
+            "w.yaml:9: not valid YAML: expected ',' or ']', but got '}'",
+        ),
+    ],
+)
+def test_a_mistake_in_a_workload_is_one_line(old, new, message):
+    assert old in WORKLOAD
+    assert errors_of(load_workload, "w.yaml", WORKLOAD.replace(old, new, 1)) == [message]
+
+
+def test_all_mistakes_are_told_at_once_in_file_order():
+    text = (
+        WORKLOAD.replace("896 MiB", "896 bananas")
+        .replace("m: 8192", "m: 0")
+        .replace("name: pair", "nmae: pair")
+    )
+    assert errors_of(load_workload, "w.yaml", text) == [
+        "w.yaml:1: missing field 'name'; it has no default",
+        "w.yaml:2: unknown field 'nmae'; did you mean 'name'?",
+        "w.yaml:7: tasks.gather.size: unknown unit 'bananas'; write a unit that converts to B, as in '256 MiB'",
+        "w.yaml:9: tasks.gemm.m: got 0; must be greater than 0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "w.yaml:1: the file is empty; it must hold a mapping of fields"),
+        ("# nothing\n", "w.yaml:1: the file is empty; it must hold a mapping of fields"),
+        (
+            "[1, 2]",
+            "w.yaml:1: [1, 2] is not a mapping; needs the fields schema, name, description, source, node, buffers, "
+            "tasks, streams, host",
+        ),
+        (WORKLOAD + "---\na: 1\n", "w.yaml:12: a second document begins here; a file holds one"),
+        (
+            b"schema: 1\nname: \xff\n",
+            "w.yaml:2: byte 0xff is not UTF-8 text; save the file as UTF-8",
+        ),
+        ("a: \x01", "w.yaml:1: not valid YAML: character '\\x01'; only text is allowed"),
+        ("[" * 100_000, "w.yaml:1: nested more than 40 deep; spec files have a handful of levels"),
+    ],
+)
+def test_a_file_that_is_no_workload_at_all(text, message):
+    lines = errors_of(load_workload, "w.yaml", text)
+    assert lines == [message]
+
+
+@given(st.data())
+def test_no_damage_to_a_file_raises_anything_else(data):
+    """Characters dropped, doubled and replaced anywhere: either it still loads, or there are
+    one-line errors.
+    """
+    text = WORKLOAD
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text) - 1))
+        text = (
+            text[:at]
+            + data.draw(
+                st.sampled_from(["", "-", ":", "{", "[", "0", "\n", "\t", "&a", "*a", "é", '"'])
+            )
+            + text[at + 1 :]
+        )
+    errors = []
+    item = read_yaml(text, "w.yaml", errors)
+    document = Conform(style="text", file="w.yaml", errors=errors)
+    if item is not None and validate(document, Workload, document.model(item, Workload)) is None:
+        assert errors
+    assert all("\n" not in str(error) and str(error).startswith("w.yaml:") for error in errors)
+
+
+def test_a_byte_order_mark_is_harmless():
+    Path("w.yaml").write_bytes(b"\xef\xbb\xbf" + WORKLOAD.encode())
+    assert load_workload("w.yaml").name == "pair"
+
+
+def test_yaml_surprises_do_not_bite():
+    """YAML 1.1 reads these as True, 750, 8 and a string; here they are what they look like."""
+    text = "a: on\nb: 12:30\nc: 010\nd: 5.3e12\ne: 'true'\nf: true\ng: ~\nh: 1_000\n"
+    item = read_yaml(text, "f", [])
+    assert [entry.value for entry in item.value.values()] == [
+        "on",
+        "12:30",
+        "010",
+        5.3e12,
+        "true",
+        True,
+        None,
+        "1_000",
+    ]
+
+
+def test_later_checks_know_the_lines_too():
+    """A workload is right or wrong only with a node: the loaded workload keeps the lines for that."""
+    Path("w.yaml").write_text(WORKLOAD.replace("0-31", "0-400"))
+    loaded = open_workload("w.yaml")
+    with pytest.raises(InputErrors) as caught:
+        loaded.check_on(load_hardware("mi300x-8").node)
+    assert str(caught.value) == (
+        "w.yaml:11: streams.comm.compute_units: '0-400' in mask '0-400' is beyond the last compute unit; "
+        "bits are 0 to 303, as in '0-303'"
+    )
+
+
+def test_python_data_needs_units_unless_told_otherwise():
+    data = {"schema": 1, "name": "c", "tasks": {"c": {"kind": "copy", "bytes": 4096}}}
+    assert parse_workload(data, plain_si=True).tasks["c"].bytes == 4096
+    with pytest.raises(InputErrors) as caught:
+        parse_workload(data)
+    assert (
+        str(caught.value)
+        == "tasks.c.bytes: 4096 has no unit; append one that converts to B, as in '256 MiB'"
+    )
+
+
+# Studies ------------------------------------------------------------------------------------------
+# -------------
+
+
+def test_a_study_keeps_set_values_as_written():
+    Path("s.yaml").write_text(
+        'schema: 1\nname: s\nworkload: pair\naxes:\n  links.bandwidth: [48 GB/s, "96 GB/s"]\n'
+    )
+    assert load_study("s.yaml").axes == {"links.bandwidth": ("48 GB/s", "96 GB/s")}
+
+
+def test_a_study_with_nothing_to_run_is_refused():
+    lines = errors_of(load_study, "s.yaml", "schema: 1\nname: s\n")
+    assert lines == ["s.yaml:1: nothing to run: give scenarios, or a workload and axes"]

@@ -1,0 +1,156 @@
+"""One grammar for any value of a node or a workload."""
+
+import numpy as np
+import pytest
+
+from c3sim.errors import InputError
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.input.paths import get_value, paths_of, set_value, unit_of
+
+NODE = load_hardware("mi300x-8").node
+WORKLOAD = parse_workload(
+    {
+        "schema": 1,
+        "name": "pair",
+        "buffers": {"weights": {"bytes": "1 MiB"}},
+        "tasks": {
+            "gather": {
+                "kind": "collective",
+                "op": "all_gather",
+                "size": "896 MiB",
+                "stream": "comm",
+            },
+            "gemm": {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192, "reads": ["weights"]},
+        },
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "value"),
+    [
+        ("gpu.hbm.bandwidth", "6 TB/s", 6e12),
+        ("gpu.dma_engines.count", "16", 16),
+        ("gpu.dma_engines.count", 16, 16),  # Python data as well as text
+        ("gpu.dies.shader_engines", "[4, 3]", (4, 3)),
+        ("gpu.dies.dispatch", "work_conserving", "work_conserving"),
+        ("gpu.memory_cache", "null", None),  # a GPU may have none
+        ("gpus", "4", 4),
+        ("links.bandwidth", "96 GB/s", 96e9),
+        ("host.launch_time", "2 us", 2e-6),
+        ("collective_libraries.rccl.channels.default.all_gather", "28", 28),
+        ("task.gather.channels", "32", 32),
+        ("task.gather.size", "1 GiB", 2.0**30),
+        ("task.gemm.macro_tile", "[128, 128]", (128, 128)),
+        ("task.gemm.after", ["gather.chunk[0]"], ("gather.chunk[0]",)),
+        ("stream.comm.priority", "1", 1),  # used by a task, so it need not be declared
+        ("stream.comm.compute_units", "0-31", "0-31"),
+        ("buffer.weights.state", "warm", "warm"),
+        ("workload.host.launch", "eager", "eager"),
+    ],
+)
+def test_a_value_is_set_in_a_copy(path, text, value):
+    node, workload = set_value(NODE, WORKLOAD, path, text)
+    assert get_value(node, workload, path) == value
+    assert get_value(NODE, WORKLOAD, path) != value  # the originals stay
+
+
+def test_all_else_stays_as_it_was():
+    node, workload = set_value(NODE, WORKLOAD, "links.bandwidth", "96 GB/s")
+    assert workload is WORKLOAD
+    assert node.gpu is NODE.gpu
+    assert set_value(node, workload, "links.bandwidth", "48.5 GB/s")[0] == NODE
+
+
+def test_numbers_of_numpy_are_numbers():
+    node, _ = set_value(NODE, WORKLOAD, "gpu.dma_engines.count", np.arange(3)[2])
+    assert node.gpu.dma_engines.count == 2
+
+
+def test_every_listed_path_can_be_read():
+    listed = paths_of(NODE, WORKLOAD)
+    assert len(set(listed)) == len(listed)
+    for path in listed:
+        get_value(NODE, WORKLOAD, path)
+
+
+def test_every_number_with_a_source_has_a_path():
+    assert set(load_hardware("mi300x-8").provenance) <= set(paths_of(NODE, WORKLOAD))
+
+
+@pytest.mark.parametrize(
+    ("path", "unit"),
+    [("gpu.hbm.bandwidth", "B/s"), ("gpu.dma_engines.count", ""), ("task.gather.size", "B")],
+)
+def test_the_unit_of_a_path(path, unit):
+    assert unit_of(NODE, WORKLOAD, path) == unit
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        (
+            "gpu.hbm.bandwith",
+            "6 TB/s",
+            "unknown path 'gpu.hbm.bandwith'; did you mean 'gpu.hbm.bandwidth'?",
+        ),
+        ("hw.sdma.engins", "8", "unknown path 'hw.sdma.engins'; did you mean 'hw.sdma.engines'?"),
+        (
+            "hw.infinity_cache.capcity",
+            "8",
+            "unknown path 'hw.infinity_cache.capcity'; did you mean 'hw.infinity_cache.capacity'?",
+        ),
+        (
+            "hw.links.bandwith",
+            "8",
+            "unknown path 'hw.links.bandwith'; did you mean 'hw.links.bandwidth'?",
+        ),
+        (
+            "task.gathr.channels",
+            "8",
+            "unknown path 'task.gathr.channels'; did you mean 'task.gather.channels'?",
+        ),
+        (
+            "links.xyz",
+            "8",
+            "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, per_peer, engine_map",
+        ),
+        ("gpus.number", "8", "unknown path 'gpus.number'; gpus has: nothing, it is a single value"),
+        (
+            "hardware",
+            "8",
+            "unknown path 'hardware'; paths begin with: gpu, links, host, collective_libraries, scale_out, gpus, task, stream, buffer, workload",
+        ),
+        (
+            "links",
+            "8",
+            "it is not one value; set one of its fields: topology, raw_bandwidth, bandwidth, latency, per_peer, engine_map",
+        ),
+        (
+            "links.bandwidth",
+            "96",
+            "96 has no unit; append one that converts to B/s, as in '48 GB/s'",
+        ),
+        ("links.bandwidth", "0 GB/s", "got '0 GB/s'; must be greater than 0"),
+        (
+            "gpu.dma_engines.count",
+            "1.5",
+            "1.5 is not a whole number; must be one, written in digits",
+        ),
+        ("gpu.hbm.read_efficiency", "1.1", "got 1.1; must be at most 1"),
+        ("gpu.dies.shader_engines", "[4, 0]", "got [4, 0]; must be greater than 0"),
+        ("workload.host.launch", "egaer", "unknown value 'egaer'; did you mean 'eager'?"),
+        ("task.gemm.after", ["gahter"], "unknown task 'gahter'; did you mean 'gather'?"),
+    ],
+)
+def test_a_mistake_is_one_line_with_the_path(path, text, message):
+    with pytest.raises(InputError) as caught:
+        set_value(NODE, WORKLOAD, path, text)
+    assert str(caught.value) == f"{path}: {message}"
+
+
+def test_rules_of_the_whole_hold_too():
+    ring, workload = set_value(NODE, WORKLOAD, "links.topology", "ring")
+    with pytest.raises(InputError) as caught:
+        set_value(ring, workload, "gpus", "2")
+    assert str(caught.value) == "gpus: a ring needs at least 3 GPUs, got gpus=2"

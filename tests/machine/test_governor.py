@@ -1,0 +1,92 @@
+"""The power limit holds an average: when it begins to act, by hand, and what that means in a run."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import c3sim
+from c3sim.input.loading import load_hardware
+from c3sim.machine.governor import Governor
+from c3sim.models.power import Load
+from c3sim.specs.energies import Clock
+from c3sim.specs.workload import Workload
+
+CLOCK = Clock.model_validate(
+    {
+        "maximum": 2e9,
+        "minimum": 2e8,
+        "power_limit": 300.0,
+        "idle_power": 100.0,
+        "voltage_exponent": 1.0,
+        "power_window": 0.02,
+    }
+)
+HALF = (Load(core=800.0),)  # 900 W at full clock; 800 f f = 200 at f = 0.5
+REST = 0.02 * math.log(
+    800 / 600
+)  # the average goes from 100 towards 900 W and meets 300 when 3/4 of the way are left
+
+
+class Time:
+    """A clock that the test sets, and the calls that were asked for."""
+
+    def __init__(self) -> None:
+        self.now, self.asked = 0.0, []
+
+    def governor(self, clock: Clock = CLOCK) -> Governor:
+        return Governor(clock, lambda: self.now, self.asked.append)
+
+
+def test_from_rest_the_clock_stays_up_until_the_average_has_come_to_the_limit():
+    time = Time()
+    governor = time.governor()
+    assert governor.factor(HALF) == 1.0 and time.asked == [pytest.approx(REST)]
+    time.now = 0.9 * REST
+    assert governor.factor(HALF) == 1.0
+    time.now = REST
+    assert governor.factor(HALF) == pytest.approx(0.5)
+
+
+def test_a_pause_lets_the_average_fall():
+    """One window of idleness takes it from 300 to 100 + 200 / e W."""
+    time = Time()
+    governor = time.governor()
+    governor.factor(HALF)
+    time.now = REST
+    governor.factor(())
+    time.now = REST + 0.02
+    assert governor.factor(HALF) == 1.0
+    assert governor.average == pytest.approx(100 + 200 / math.e)
+
+
+def test_without_a_window_the_limit_acts_at_once():
+    time = Time()
+    governor = time.governor(CLOCK.model_copy(update={"power_window": 0.0}))
+    assert governor.factor(HALF) == pytest.approx(0.5) and time.asked == []
+
+
+def test_loads_below_the_limit_never_lower_the_clock():
+    time = Time()
+    governor = time.governor()
+    assert governor.factor((Load(uncore=200.0),)) == 1.0 and time.asked == []
+
+
+def gemms(count: int, window: str) -> float:
+    """Time [s] of *count* large GEMMs back to back on H200."""
+    gemm = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192, "repeat": count}
+    workload = Workload.model_validate(
+        {"schema": 1, "name": "loop", "node": "h200-2", "tasks": {"gemm": gemm}}
+    )
+    return c3sim.run(workload, set={"gpu.clock.power_window": window}).wall_s
+
+
+def test_a_short_run_on_h200_keeps_its_clock_and_a_long_one_does_not():
+    clock = load_hardware("h200-2").node.gpu.clock
+    assert clock.power_window > 0
+    assert gemms(1, "20 ms") < 0.9 * gemms(1, "0 s")
+    early, late = gemms(2, "2 ms"), gemms(6, "2 ms")
+    assert (late - early) / 4 == pytest.approx(
+        gemms(6, "0 s") / 6, rel=0.01
+    )  # the limit has come to act

@@ -1,0 +1,32 @@
+"""The sweep and its page, made once."""
+
+import pytest
+from report_case import STUDY
+
+from c3sim.output.page import write_report
+from c3sim.output.pictures.table import read_results
+from c3sim.sweeps.sweep import sweep
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory):
+    """The folder of the sweep."""
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "pages.yaml").write_text(STUDY, encoding="utf-8")
+    return sweep(folder / "pages.yaml", folder / "out").folder
+
+
+@pytest.fixture(scope="session")
+def table(results):
+    return read_results(results)
+
+
+@pytest.fixture(scope="session")
+def page(results, tmp_path_factory):
+    """The page with a timeline of every point that ran."""
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    assert (
+        write_report(results, path, command="c3sim sweep pages.yaml --report page.html", jobs=1)
+        == 24
+    )
+    return path

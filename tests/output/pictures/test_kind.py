@@ -1,0 +1,105 @@
+"""Which picture suits the data, and what cannot be drawn."""
+
+import pytest
+from chart_case import columns, table
+
+from c3sim.errors import InputError
+from c3sim.output.pictures.kind import plan
+from c3sim.output.pictures.pareto import front
+from c3sim.output.pictures.table import make_table
+from c3sim.output.pictures.where import select
+
+
+def sides(found):
+    return found.kind, found.x.name, found.y.name
+
+
+def test_two_axes_that_vary_make_a_heat_map():
+    found = plan(table())
+    assert sides(found) == ("heatmap", "gpu.dma_engines.count", "links.bandwidth")
+    assert found.value.name == "fraction_of_ideal" and found.by.name == "strategy"
+
+
+def test_one_axis_that_varies_makes_lines():
+    found = plan(select(table(), ["links.bandwidth=32 GB/s"]))
+    assert (
+        sides(found) == ("lines", "gpu.dma_engines.count", "fraction_of_ideal")
+        and found.by.name == "strategy"
+    )
+
+
+def test_objectives_make_a_pareto_picture_with_the_cost_along_x():
+    found = plan(table(objectives={"fraction_of_ideal": "maximise", "energy_j": "minimise"}))
+    assert sides(found) == ("pareto", "energy_j", "fraction_of_ideal")
+
+
+def test_two_outputs_asked_for_make_one_too():
+    assert sides(plan(table(), x="energy_j", y="wall_s")) == ("pareto", "energy_j", "wall_s")
+
+
+def test_values_drawn_at_random_make_no_heat_map():
+    count = 300
+    data = {
+        "point": list(range(count)),
+        "gpu.dma_engines.count": [float(row % 7) for row in range(count)],
+        "links.bandwidth": [1e9 + row * 1e6 for row in range(count)],
+        "wall_s": [1e-3 + row * 1e-6 for row in range(count)],
+        "energy_j": [10.0 - row * 1e-3 for row in range(count)],
+    }
+    made = make_table(data, table().about)
+    assert plan(made).kind == "pareto"
+    with pytest.raises(
+        InputError,
+        match=r"--y: links\.bandwidth has 300 values; a side of a heat map has at most 100",
+    ):
+        plan(made, "heatmap")
+
+
+def test_what_is_asked_for_is_drawn():
+    found = plan(table(), "lines", "links.bandwidth", "wall_s", by="gpu.dma_engines.count")
+    assert (
+        sides(found) == ("lines", "links.bandwidth", "wall_s")
+        and found.by.name == "gpu.dma_engines.count"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "heatmpa"}, "--kind: unknown kind 'heatmpa'; did you mean 'heatmap'"),
+        (
+            {"x": "links.bandwith"},
+            "--x: unknown column 'links.bandwith'; did you mean 'links.bandwidth'",
+        ),
+        ({"kind": "heatmap", "x": "wall_s"}, "--x: wall_s is an output"),
+        (
+            {"kind": "lines", "y": "strategy"},
+            "--y: strategy is no output with numbers; allowed: wall_s, ",
+        ),
+        ({"kind": "tornado"}, "needs a file of 'c3sim sensitivity'"),
+        ({"kind": "lines", "value": "wall_s"}, "only a heat map has"),
+    ],
+)
+def test_what_does_not_fit_is_told_in_one_line(options, message):
+    with pytest.raises(InputError, match=message):
+        plan(table(), **options)
+
+
+def test_nothing_that_varies_and_nothing_that_ran():
+    with pytest.raises(InputError, match="nothing varies here"):
+        plan(
+            select(table(), ["links.bandwidth=32 GB/s", "strategy=base", "gpu.dma_engines.count=2"])
+        )
+    data = columns() | {name: [None] * 12 for name in ("wall_s", "fraction_of_ideal", "energy_j")}
+    with pytest.raises(InputError, match="every point failed, the first with: deadlock"):
+        plan(make_table(data, table().about))
+
+
+def test_the_front_is_what_no_point_beats():
+    # Costs 1 2 3 3 4, values 5 4 6 7 7: 4 at cost 2 loses to 5 at 1, 6 to 7 at the same cost, 7 at
+    # 4 to 7 at 3.
+    costs, values = [1, 2, 3, 3, 4, None], [5, 4, 6, 7, 7, 9]
+    assert front(costs, values, x_higher=False, y_higher=True) == [0, 3]
+    assert front(costs, values, x_higher=False, y_higher=False) == [0, 1]
+    # More of both: 7 at cost 4 beats all.
+    assert front(costs, values, x_higher=True, y_higher=True) == [4]

@@ -1,0 +1,75 @@
+"""Engines that share a port: each asks memory for its part of what the port lets through."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.engine.clock import Clock
+from c3sim.engine.fluid import Fluid
+from c3sim.input.loading import load_hardware
+from c3sim.machine.machine import Machine
+from c3sim.processes.dma.copies import DmaCopy, port_sharers, traffic
+from c3sim.specs.hardware import Node
+
+SWITCH, MESH = load_hardware("h200-4").node, load_hardware("mi300x-8").node
+
+
+def copies(to: tuple[int, ...], engines: tuple[int, ...], *, pull: bool = False) -> list[DmaCopy]:
+    ends = [(peer, 0) if pull else (0, peer) for peer in to]
+    return [
+        DmaCopy(0, engine, source, there, 1e6, mirrored=True)
+        for engine, (source, there) in zip(engines, ends, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("node", "engines", "sharers"),
+    [
+        (SWITCH, (0, 1, 2), 3),  # one port out for all peers
+        (SWITCH, (0, 0, 0), 1),  # one after the other
+        (SWITCH, (0, 1, 1), 2),
+        (MESH, (0, 1, 2), 1),  # a link to each peer
+    ],
+)
+@pytest.mark.parametrize("pull", [False, True])
+def test_engines_are_counted_at_the_port_they_share(
+    node: Node, engines: tuple[int, ...], sharers: int, pull: bool
+) -> None:
+    found = copies((1, 2, 3), engines, pull=pull)
+    assert [port_sharers(node, found)(copy) for copy in found] == [sharers] * 3
+
+
+def test_engines_of_several_gpus_are_told_apart_by_gpu() -> None:
+    """Three sources carry what one GPU asked for, each by its engine 2: three engines behind the
+    port into that GPU.
+    """
+    found = [DmaCopy(source, 2, source, 0, 1e6) for source in (1, 2, 3)]
+    assert [port_sharers(SWITCH, found)(copy) for copy in found] == [3, 3, 3]
+
+
+def test_together_they_ask_for_what_one_alone_does() -> None:
+    """Each engine could fill the port; three of them declare a third of its bytes to memory each,
+    and of its power.
+    """
+    machine = Machine(SWITCH, Fluid(Clock()), folded=True)
+    (copy, *_) = copies((1, 2, 3), (0, 1, 2))
+    port = SWITCH.links.bandwidth * SWITCH.links.per_peer
+
+    def declared(sharers: int):
+        return machine.flow(
+            "copy",
+            task="copy",
+            gpu=0,
+            work=1e6,
+            cap=2 * port,
+            traffic=traffic(SWITCH, copy, 1.0),
+            sharers=sharers,
+            clocked=0.0,
+            done=lambda _flow: None,
+        ).tags
+
+    alone, two, three = declared(1), declared(2), declared(3)
+    assert three.reads / alone.reads == pytest.approx(1 / 3)
+    assert three.asked / two.asked == pytest.approx(2 / 3)
+    wire = 1.0 / SWITCH.gpu.dma_engines.link_efficiency["push"]
+    assert three.reads == pytest.approx(port / 3 / wire)

@@ -1,0 +1,57 @@
+"""Nodes changed for a law: fewer of them, every number scaled, no power limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from c3sim.specs.hardware import Node
+from c3sim.specs.quantities import Unit
+
+__all__ = ["at_most", "scaled", "without_power_limit"]
+
+
+def at_most(nodes: int, gpus: int, node: Node) -> Node:
+    """Of several *nodes* no more than that, of no more than *gpus* GPUs each with as many NICs for
+    each as before: what an unfolded run can do without, and one node stays as it is.
+    """
+    if node.nodes == 1:
+        return node
+    count = min(gpus, node.gpus)
+    nics = node.scale_out.nics * count // node.gpus
+    wide = node.scale_out.model_copy(update={"nodes": min(nodes, node.nodes), "nics": nics})
+    return node.model_copy(update={"gpus": count, "scale_out": wide})
+
+
+def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> Any:
+    """*model* with every dimensional number multiplied by *factor(path, SI unit)*, wherever the
+    schema has one.
+    """
+    update = {}
+    for name, info in type(model).model_fields.items():
+        value, here = getattr(model, name), f"{path}.{name}".strip(".")
+        marks = [
+            *info.metadata,
+            *(m for kind in get_args(info.annotation) for m in getattr(kind, "__metadata__", ())),
+        ]
+        unit = next(
+            (mark.si for mark in marks if isinstance(mark, Unit)), None
+        )  # also of "Bandwidth | None"
+        if isinstance(value, float) and unit:
+            update[name] = value * factor(here, unit)
+        elif isinstance(value, BaseModel):
+            update[name] = scaled(value, factor, here)
+        elif isinstance(value, dict):
+            update[name] = {
+                key: scaled(entry, factor, f"{here}.{key}")
+                if isinstance(entry, BaseModel)
+                else entry
+                for key, entry in value.items()
+            }
+    return model.model_copy(update=update)
+
+
+def without_power_limit(node: Node) -> Node:
+    return scaled(node, lambda path, unit: 1e9 if path == "gpu.clock.power_limit" else 1.0)

@@ -1,0 +1,103 @@
+"""What an observer of the fluid layer can know, and what a node's file says about its capacities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from law_cases import Case
+
+from c3sim.engine.flow import Flow
+from c3sim.models.memory import memory_given
+from c3sim.simulation.simulate import Outcome, simulate
+from c3sim.specs.hardware import Node
+
+
+@dataclass
+class Snapshot:
+    """All flows in progress at one instant, with their rates: [(flow, rate)], and the domains'
+    states.
+    """
+
+    time: float
+    rates: list[tuple[Flow, float]]
+    states: dict[str, Any]
+
+
+@dataclass
+class Recorder:
+    """Writes down what the fluid layer announces; keeps its own integral of every flow's rate."""
+
+    snapshots: list[Snapshot] = field(default_factory=list)
+    ended_flows: list[tuple[Flow, float]] = field(
+        default_factory=list
+    )  # flow, integral of its rate
+    _now: dict[Flow, tuple[float, float, float]] = field(
+        default_factory=dict
+    )  # since, rate, integral until then
+
+    def _integral(self, flow: Flow, time: float) -> float:
+        since, rate, integral = self._now.get(flow, (time, 0.0, 0.0))
+        return integral + rate * (time - since)
+
+    def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None:
+        for flow in flows:
+            self._now[flow] = (time, flow.rate, self._integral(flow, time))
+        active = [(flow, rate) for flow, (_, rate, _) in self._now.items()]
+        self.snapshots.append(Snapshot(time, active, dict(states)))
+
+    def ended(self, time: float, flow: Flow) -> None:
+        self.ended_flows.append((flow, self._integral(flow, time)))
+        self._now.pop(flow, None)
+
+    def moved(self) -> dict[str, float]:
+        """Bytes drawn on each capacity, integrated from the rates."""
+        total: dict[str, float] = {}
+        for flow, work in self.ended_flows:
+            for capacity, amount in flow.amounts:
+                total[capacity] = total.get(capacity, 0.0) + work * amount
+        return total
+
+
+def observed(case: Case, *, fold: bool | None = None) -> tuple[Outcome, Recorder]:
+    recorder = Recorder()
+    return simulate(case.node, case.workload, observers=[recorder], fold=fold), recorder
+
+
+def limit(node: Node, capacity: str, users: list[Flow]) -> float:
+    """What *capacity* gives [B/s], reckoned from the node's file, not read from the engine."""
+    part = capacity.partition(".")[2]
+    gpu = node.gpu
+    if part == "hbm":
+        reads, writes = sum(f.tags.reads for f in users), sum(f.tags.writes for f in users)
+        return memory_given(gpu, writes / (reads + writes) if reads + writes else 0.0)
+    if part == "memory_cache":
+        assert gpu.memory_cache is not None
+        return gpu.memory_cache.bandwidth
+    if part == "l2":
+        return gpu.l2.bandwidth * gpu.dies.count * gpu.clock.maximum
+    if part.startswith("dma["):
+        return gpu.dma_engines.bandwidth
+    if capacity.startswith("host"):
+        return 1.0  # of what host memory can do; a byte takes its share of it
+    if part.startswith("host."):
+        return node.host.link_bandwidth
+    if part.startswith("nic.") or capacity.startswith("leaf"):
+        return network_limit(node, capacity)
+    assert part.startswith(("link[", "port.")), f"a capacity the laws do not know: {capacity}"
+    return node.links.bandwidth * node.links.per_peer
+
+
+def network_limit(node: Node, capacity: str) -> float:
+    """A GPU's NICs, or one shared by several; the uplinks of a leaf, as many as the NICs below it,
+    less what they are oversubscribed by. Leaves are all full in what is tried here, but for one
+    that holds all nodes.
+    """
+    wide = node.scale_out
+    assert wide is not None
+    nic = wide.bandwidth * wide.efficiency
+    if not capacity.startswith("leaf"):
+        return nic * max(1, wide.nics // node.gpus)
+    below = min(wide.nodes, wide.nodes_per_leaf) * (wide.nics if wide.topology == "racks" else 1)
+    return nic * below / wide.oversubscription

@@ -1,0 +1,18 @@
+"""GPUs of any shape, for tests of the dispatcher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from c3sim.input.loading import load_hardware
+from c3sim.specs.hardware import Dies, Gpu
+
+TEACHING = load_hardware("teaching-4").node
+
+
+def gpu_of(dies: int, engines: Sequence[int], rule: str = "weighted_rotation") -> Gpu:
+    """A GPU of that shape; a unit has 64 KiB of LDS, 2048 registers and 32 waves."""
+    # "engine_queues" is not in the file's list of rules; model_construct lets the tests try it all
+    # the same
+    shape = Dies.model_construct(count=dies, shader_engines=tuple(engines), dispatch=rule)
+    return TEACHING.gpu.model_copy(update={"dies": shape})

@@ -1,0 +1,98 @@
+"""bounds.yaml: complete, honest, strictly read."""
+
+import pytest
+
+from c3sim.errors import InputErrors
+from c3sim.validation.compare.bounds import FILE, load_bounds
+from c3sim.validation.compare.headroom import advise, room
+from c3sim.validation.compare.nodes import nodes_for
+from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.verdict import validate
+from c3sim.validation.fit.yaml_edit import replace_values
+
+TEXT = FILE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def verdict():
+    records = load()
+    return validate(records, nodes_for(records))
+
+
+def test_every_bound_holds(verdict):
+    assert not [
+        f"suite {row.name}: {row.metric}: {row.median_error:.3f} {row.p90_error:.3f}"
+        for row in verdict.missed
+    ]
+
+
+def test_every_packaged_suite_and_metric_has_a_bound_and_no_other_suite_is_listed(verdict):
+    assert not [f"{row.name} {row.metric}" for row in verdict.rows if row.bound is None]
+    assert set(load_bounds().suites) == {record.suite for record in verdict.records}
+
+
+def test_no_regression_bound_is_wider_than_the_model_needs(verdict):
+    """Twice the headroom: then it is time for ``python -m c3sim.validation.compare.headroom
+    --write``.
+    """
+    for row in verdict.rows:
+        if row.bound and row.bound.gap:
+            assert row.bound.median <= max(2 * room(row.median_error), row.bound.target_median), (
+                row.name,
+                row.metric,
+            )
+            assert row.bound.p90 <= max(2 * room(row.p90_error), row.bound.target_p90), (
+                row.name,
+                row.metric,
+            )
+
+
+def test_headroom_asks_for_an_entry_where_a_target_is_missed_and_sets_those_there_are(verdict):
+    advice = advise(verdict.rows, verdict.bounds)
+    assert not advice.needed
+    assert all(middle <= tail for middle, tail in advice.limits.values())
+    assert room(0.10) == pytest.approx(0.12)
+
+
+def test_every_bound_has_a_reason_and_every_gap_a_suspect():
+    bounds = load_bounds()
+    assert all(bound.reason for metrics in bounds.suites.values() for bound in metrics.values())
+    assert all(gap.suspected and gap.what for gap in bounds.gaps.values())
+
+
+MISTAKES = [
+    ("schema: 1", "schema: 2", "schema: unknown value '2'; allowed: 1"),
+    ("  babelstream: {}", "  babelstream: {isolated_stream: {median: 0.1}}", "missing field 'p90'"),
+    ("metrics: [wall]", "metrics: [wall, gemm_slowdown]", "metric 'gemm_slowdown' has two targets"),
+    ("gap: rocblas", "gap: rocblass", "unknown known gap 'rocblass'; did you mean 'rocblas'?"),
+    ("p90: 0.15", "p90: 0.01", "median 0.06 is above p90 0.01; must not be"),
+    ("known_gaps:", "known_gaps:\n  idle: {what: a, suspected: b}", "no suite names this gap"),
+    ("median: 0.06", "median: -0.06", "got -0.06; must be at least 0"),
+    ("median: 0.06", "median: .nan", "is not a number"),
+    (
+        "    isolated_gemm:",
+        "    isolated_gem:",
+        "unknown metric 'isolated_gem'; did you mean 'isolated_gemm'?",
+    ),
+    ("known_gaps:", "gaps:", "unknown field 'gaps'"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), MISTAKES)
+def test_mistakes_have_file_and_line(tmp_path, right, wrong, message):
+    file = tmp_path / "bounds.yaml"
+    assert right in TEXT
+    file.write_text(TEXT.replace(right, wrong, 1), encoding="utf-8")
+    with pytest.raises(InputErrors) as caught:
+        load_bounds(file)
+    lines = [str(each) for each in caught.value.errors]
+    assert any(message in each for each in lines), lines
+    assert all(each.startswith(f"{file}:") and each.split(":")[1].isdecimal() for each in lines)
+
+
+def test_values_are_replaced_and_comments_kept():
+    text = "a: # one\n  b: {value: 1.5 us, source: old}  # two\n  c: 3\n"
+    changed = replace_values(
+        text, {("a", "b", "value"): "2 us", ("a", "b", "source"): '"n: e, w"', ("a", "c"): "4"}
+    )
+    assert changed == 'a: # one\n  b: {value: 2 us, source: "n: e, w"}  # two\n  c: 4\n'

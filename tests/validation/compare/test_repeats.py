@@ -1,0 +1,147 @@
+"""Repeats of one measurement count once; records without times are shown, not compared."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from made_records import GATHER, GEMM, line, pair, pair_line, record, write
+from typer.testing import CliRunner
+
+from c3sim.cli.app import app
+from c3sim.specs.record import Record
+from c3sim.validation.compare.nodes import nodes_for
+from c3sim.validation.compare.repeats import (
+    differences,
+    merge,
+    observations,
+    spread,
+    spread_of_suites,
+)
+from c3sim.validation.compare.verdict import validate
+from c3sim.validation.pages import render
+
+FIRST, SECOND = pair(250, 800, (400, 900)), pair(270, 800, (480, 1000))
+SEEN = {"launch": [1.5, 2.5], "where": {"wg0": "SM 3"}}
+
+
+def observed(**more: object) -> Record:
+    return Record.model_validate(
+        {**line({"gemm": GEMM}, {}, node="nowhere-4"), "observed": SEEN, **more}
+    )
+
+
+def test_the_mean_of_each_time_stands_for_repeats():
+    (one,) = merge([FIRST, SECOND])
+    assert one.each == (FIRST, SECOND)
+    measured = one.record.measured
+    assert measured.wall_us == pytest.approx(950)
+    assert {name: time.time_us for name, time in measured.tasks.items()} == {
+        "gemm": 440,
+        "gather": 950,
+    }
+    assert measured.isolated == {"gemm": 260, "gather": 800}
+
+
+def test_a_time_that_only_some_repeats_have_is_the_mean_of_those():
+    part = record({"gemm": GEMM}, {"isolated": {"gemm": 100.0}})
+    other = record({"gemm": GEMM}, {"wall_us": 120.0})
+    (one,) = merge([part, other, part])
+    assert one.record.measured.isolated == {"gemm": 100.0} and one.record.measured.wall_us == 120.0
+
+
+def test_samples_add_up_and_other_conditions_stay_apart():
+    some = FIRST.model_copy(update={"samples": 10})
+    found = merge(
+        [
+            some,
+            pair(250, 800, (400, 900), name="other"),
+            some,
+            FIRST.model_copy(update={"suite": "b"}),
+        ]
+    )
+    assert [(len(one.each), one.record.samples) for one in found] == [(2, 20), (1, None), (1, None)]
+
+
+def test_the_spread_is_of_the_same_figure_and_of_all_pairs():
+    assert differences([FIRST, SECOND], "wall", "") == (pytest.approx(100 / 950),)
+    assert differences([FIRST, SECOND], "gemm_time", "gemm") == (pytest.approx(80 / 440),)
+    assert differences([FIRST, SECOND], "isolated_gemm", "gemm") == (pytest.approx(20 / 260),)
+    a, b = 400 / 250, 480 / 270
+    assert differences([FIRST, SECOND], "gemm_slowdown", "gemm") == (
+        pytest.approx((b - a) / ((a + b) / 2)),
+    )
+    assert len(differences([FIRST, SECOND, FIRST], "wall", "")) == 3
+    assert differences([FIRST], "wall", "") == ()
+
+
+def test_median_and_tail_of_the_spread():
+    found = spread([0.01 * i for i in range(11)])
+    assert found is not None and (found.pairs, found.median, found.p90) == (
+        11,
+        pytest.approx(0.05),
+        pytest.approx(0.09),
+    )
+    assert spread([]) is None
+
+
+def test_the_spread_of_a_suite_is_of_its_times():
+    found = spread_of_suites(
+        merge([FIRST, SECOND, record({"gather": GATHER}, {"isolated": {"gather": 1.0}}, suite="b")])
+    )
+    assert set(found) == {"mine"} and found["mine"].pairs == 5  # wall, two tasks, two alone
+
+
+def test_repeats_are_compared_once_by_their_mean():
+    records = [FIRST, SECOND]
+    verdict = validate(records, nodes_for(records), jobs=1)
+    data = verdict.to_dict()
+    wall = [case for case in data["cases"] if case["metric"] == "wall"]
+    assert [(case["measured_us"], case["repeats"]) for case in wall] == [(pytest.approx(950), 2)]
+    row = next(row for row in data["suites"] if row["metric"] == "wall")
+    assert row["cases"] == 1 and row["repeats"] == {
+        "pairs": 1,
+        "median": pytest.approx(100 / 950),
+        "p90": pytest.approx(100 / 950),
+    }
+    assert data["repeats"]["mine"]["pairs"] == 5
+    assert verdict.record_of(verdict.cases[0]).measured.wall_us == pytest.approx(950)
+
+
+def test_without_repeats_there_is_no_spread():
+    data = validate([FIRST], nodes_for([FIRST]), jobs=1).to_dict()
+    assert all(row["repeats"] is None for row in data["suites"]) and data["repeats"] == {}
+
+
+def test_repeats_show_in_table_and_report(tmp_path, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    file = write(
+        tmp_path / "a.jsonl", pair_line(250, 800, (400, 900)), pair_line(270, 800, (480, 1000))
+    )
+    found = CliRunner().invoke(app, ["validate", str(file), "--worst", "0"])
+    assert (
+        "2 records (1 of them repeats), 7 figures" in found.stdout and "10.5, 10.5" in found.stdout
+    )
+    records = [FIRST, SECOND]
+    assert "10.5, 10.5" in render(validate(records, nodes_for(records), jobs=1))
+
+
+def test_observations_need_no_model_of_their_node_and_are_shown():
+    records = [FIRST, observed()]
+    assert observations(records) == [records[1]]
+    verdict = validate(records, nodes_for(records), jobs=1)
+    assert {case.suite for case in verdict.cases} == {"mine"} and set(verdict.nodes) == {"mi300x-8"}
+    (shown,) = verdict.to_dict()["observed"]
+    assert json.loads(json.dumps(shown["observed"])) == SEEN
+    page = render(verdict)
+    assert "Observed, not compared" in page and "SM 3" in page
+    assert "Observed, not compared" not in render(validate([FIRST], nodes_for([FIRST]), jobs=1))
+
+
+def test_observations_alone_are_a_file_like_any_other(tmp_path):
+    file = write(tmp_path / "o.jsonl", {**line({"gemm": GEMM}, {}), "observed": SEEN})
+    found = CliRunner().invoke(
+        app, ["validate", str(file), "--report", str(tmp_path / "page.html")]
+    )
+    assert found.exit_code == 0, found.stderr
+    assert "records of observations without times, not compared: mine (1)" in found.stdout

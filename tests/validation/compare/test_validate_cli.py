@@ -1,0 +1,141 @@
+"""``c3sim validate`` and ``c3sim calibrate`` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+from made_records import GEMM, line, pair_line, write
+from typer.testing import CliRunner
+
+from c3sim.cli import calibrate, validate
+from c3sim.cli.guard import Guarded
+from c3sim.validation.compare.record_files import PACKAGED
+
+app = typer.Typer(cls=Guarded, pretty_exceptions_enable=False)
+validate.register(app)
+calibrate.register(app)
+STREAMS = str(PACKAGED / "published" / "mi300x" / "babelstream.jsonl")
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_the_packaged_records_pass():
+    found = run("validate", "--worst", "0")
+    assert found.exit_code == 0, found.stdout
+    assert "10689 records" in found.stdout and "known gap" in found.stdout
+
+
+def test_thirty_per_cent_less_memory_bandwidth_fails_and_names_the_suite():
+    found = run("validate", "--set", "gpu.hbm.bandwidth=3.71 TB/s", "--worst", "0")
+    assert found.exit_code == 1
+    assert "suite babelstream: isolated_stream misses its bound" in found.stderr
+
+
+def test_json_is_one_document_with_the_promised_keys():
+    found = run("validate", STREAMS, "--json")
+    data = json.loads(found.stdout)
+    assert found.exit_code == 0 and data["pass"] is True
+    keys = {
+        "name",
+        "metric",
+        "cases",
+        "median_error",
+        "p90_error",
+        "bias",
+        "bound_median",
+        "bound_p90",
+        "pass",
+        "baselines",
+    }
+    assert all(keys <= set(row) for row in data["suites"])
+    assert all(row["worst"][0]["explanation"] for row in data["suites"])
+    assert all(
+        {"id", "metric", "predicted_us", "measured_us", "error"} <= set(each)
+        for each in data["cases"]
+    )
+
+
+def test_json_says_when_a_bound_is_missed():
+    found = run("validate", STREAMS, "--json", "--set", "gpu.hbm.bandwidth=3.71 TB/s")
+    assert found.exit_code == 1 and json.loads(found.stdout)["pass"] is False
+
+
+def test_any_file_from_any_folder_works_and_an_unknown_suite_has_no_bound(tmp_path):
+    write(tmp_path / "a.jsonl", pair_line(250, 800, (400, 900)))
+    (tmp_path / "deep").mkdir()
+    write(
+        tmp_path / "deep" / "b.jsonl",
+        line({"gemm": GEMM}, {"isolated": {"gemm": 9999.0}}, name="far off"),
+    )
+    found = run("validate", str(tmp_path), "--json")
+    assert found.exit_code == 0, found.stderr
+    data = json.loads(found.stdout)
+    assert {row["name"] for row in data["suites"]} == {"mine"}
+    assert all(row["bound_median"] is None and row["pass"] for row in data["suites"])
+    assert len(data["cases"]) == 8
+    assert run("validate", str(tmp_path)).exit_code == 0
+
+
+def test_the_same_file_given_twice_counts_once(tmp_path):
+    file = write(tmp_path / "a.jsonl", pair_line(250, 800, (400, 900)))
+    data = json.loads(run("validate", str(file), str(tmp_path), "--json").stdout)
+    assert len(data["cases"]) == 7
+
+
+BAD = [
+    (("validate", "nowhere.jsonl"), "nowhere.jsonl: does not exist"),
+    (("validate", STREAMS, "--set", "gpu.hbm.bandwith=1 TB/s"), "did you mean 'gpu.hbm.bandwidth'"),
+    (("validate", STREAMS, "--node", "mi300y"), "mi300y"),
+    (("validate", STREAMS, "--report", "page.pdf"), "allowed: .html"),
+    (("validate", STREAMS, "--report", "no/such/folder/page.html"), "cannot write"),
+    (("calibrate", "mi300x-8", "--only", "gemm_fp"), "did you mean 'gemm_fp8'"),
+    (("calibrate", "mi300x-8", "--data", "nowhere"), "does not exist"),
+    (("calibrate", "teaching-4"), "nothing to fit"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
+    found = run(*arguments)
+    assert found.exit_code == 2
+    assert message in found.stderr and len(found.stderr.strip().split("\n")) == 1
+    assert found.stdout == ""
+
+
+def test_a_broken_record_names_its_line(tmp_path):
+    file = write(tmp_path / "a.jsonl", pair_line(250, 800, (400, 900)))
+    file.write_text(file.read_text(encoding="utf-8") + '{"schema": 1, "id"', encoding="utf-8")
+    found = run("validate", str(file))
+    assert found.exit_code == 2 and ":2: the line is cut off" in found.stderr
+
+
+def test_a_record_that_cannot_run_names_itself(tmp_path):
+    foreign = line(
+        {"gemm": {**GEMM, "library": "triton"}}, {"isolated": {"gemm": 100.0}}, node="teaching-4"
+    )
+    file = write(tmp_path / "a.jsonl", foreign)
+    found = run("validate", str(file))
+    assert found.exit_code == 2, found.stdout
+    assert found.stderr.startswith("record ") and "suite 'mine'" in found.stderr
+
+
+def test_calibrate_prints_yaml_and_leaves_the_files_alone():
+    import yaml
+
+    found = run("calibrate", "mi300x-8", "--only", "gemm_fp8")
+    assert found.exit_code == 0, found.stderr
+    data = yaml.safe_load(found.stdout)
+    assert data["groups"][0]["fitted"] == "gemm_fp8" and "written" not in found.stderr
+    assert "gpu.gemm_libraries.ck_blockscale.operand_feed" in found.stderr
+
+
+def test_calibrate_as_json():
+    found = run("calibrate", "mi300x-8", "--only", "gemm_fp8", "--json")
+    (group,) = json.loads(found.stdout)["groups"]
+    assert (
+        group["parameters"]["gpu.gemm_libraries.ck_blockscale.operand_feed"]["identified"] is True
+    )

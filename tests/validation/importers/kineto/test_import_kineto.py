@@ -1,0 +1,134 @@
+"""PyTorch profiler traces: a real one, and copies of it that were changed here to hold what it does
+not.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+
+import pytest
+
+from c3sim.validation.importers.kineto import kineto
+
+
+@pytest.fixture
+def trace(data) -> str:
+    return gzip.decompress((data / "kineto_h200x4_rank0.json.gz").read_bytes()).decode()
+
+
+def kernels(document: dict, part: str) -> list[dict]:
+    return [
+        event
+        for event in document["traceEvents"]
+        if event.get("cat") == "kernel" and part in event["name"]
+    ]
+
+
+def with_isolated(trace: str) -> dict:
+    """A changed trace: behind its end, the second GEMM and the last all-gather once more, each
+    alone, 200 and 800 us.
+    """
+    document = json.loads(trace)
+    for part, index, at, duration in (("nvjet", 1, 1e4, 200.0), ("nccl", -1, 2e4, 800.0)):
+        event = copy.deepcopy(kernels(document, part)[index])
+        event["ts"], event["dur"] = (
+            max(e.get("ts", 0) for e in document["traceEvents"]) + at,
+            duration,
+        )
+        operator = next(
+            e
+            for e in document["traceEvents"]
+            if e.get("cat") == "cpu_op"
+            and e["args"].get("External id") == event["args"]["External id"]
+        )
+        own = 1000 + index % 10
+        event["args"] |= {"External id": own, "correlation": 0}
+        document["traceEvents"] += [
+            event,
+            {**operator, "args": {**operator["args"], "External id": own}},
+        ]
+    return document
+
+
+def test_sizes_shapes_and_streams_of_a_real_trace(trace, given, written):
+    result = kineto.read(trace, given(gpus=4))
+    eager, queued = written(result)
+    assert queued.workload.name == "GEMM 4096x4096x4096 bf16, 4 times beside all-gather 128 MiB"
+    gather, gemm = queued.workload.tasks["gather"], queued.workload.tasks["gemm"]
+    assert (gather.size, gather.dtype, gather.channels, gather.backend) == (
+        2**27,
+        "bf16",
+        24,
+        "nccl",
+    )
+    assert (gemm.m, gemm.n, gemm.k, gemm.repeat, gemm.macro_tile) == (
+        4096,
+        4096,
+        4096,
+        4,
+        (256, 128),
+    )
+    assert gather.stream != gemm.stream
+    assert queued.samples == 2 and eager.samples == 1
+    assert (queued.workload.host.launch, eager.workload.host.launch) == ("queued", "eager")
+    assert queued.software == "PyTorch profiler, NCCL 2.28.9, CUDA 13.0"
+    assert queued.source == "a log; 4 x NVIDIA H200, rank 0 of 4"
+
+
+def test_times_count_from_the_first_kernel_of_the_episode(trace, given, written):
+    """Third episode: GEMM from 2887.564 to 3819.074, all-gather from 3019.690 to 3870.946; medians
+    of two alike.
+    """
+    queued = written(kineto.read(trace, given()))[1]
+    times = queued.measured.tasks
+    assert times["gemm"].start_us == 0
+    assert times["gather"].start_us == pytest.approx(132.0, abs=0.2)
+    assert times["gather"].time_us == pytest.approx(983.8, abs=0.8)
+    assert queued.measured.wall_us == times["gather"].time_us > times["gemm"].time_us
+    assert "gather began late" in queued.note
+
+
+def test_overlap_is_the_intersection_of_what_ran(trace, given):
+    result = kineto.read(trace, given())
+    document = json.loads(trace)
+    spans = {
+        part: [(e["ts"], e["ts"] + e["dur"]) for e in kernels(document, part)]
+        for part in ("nvjet", "nccl")
+    }
+    both = sum(max(0, min(b, d) - max(a, c)) for a, b in spans["nvjet"] for c, d in spans["nccl"])
+    (overlap,) = result.overlaps
+    assert overlap.both_us == pytest.approx(both, abs=0.01)
+    assert overlap.collective_us == pytest.approx(2293.255 + 852.375 + 851.256, abs=0.01)
+
+
+def test_without_isolated_kernels_no_slowdown_is_made_up(trace, given):
+    result = kineto.read(trace, given())
+    assert all(kernel.slowdown is None for kernel in result.kernels if kernel.kind != "other")
+    assert all("isolated" not in record["measured"] for record in result.records)
+    assert any(
+        "runs alone in this trace: its slowdown is not known" in warning
+        for warning in result.warnings
+    )
+
+
+def test_isolated_kernels_give_slowdowns_and_records_of_their_own(trace, given, written):
+    result = kineto.read(json.dumps(with_isolated(trace)), given())
+    records = written(result)
+    alone = {r.workload.name: r.measured.isolated for r in records if r.suite == "kineto_isolated"}
+    assert alone == {
+        "GEMM 4096x4096x4096 bf16": {"gemm": 200.0},
+        "all-gather 128 MiB": {"collective": 800.0},
+    }
+    together = [record for record in records if record.suite == "kineto_concurrent"]
+    assert together[1].measured.isolated == {"gather": 800.0, "gemm": 4 * 200.0}
+    by_kind = {kernel.kind: kernel for kernel in result.kernels}
+    assert by_kind["collective"].slowdown == pytest.approx(852.375 / 800)
+    assert by_kind["gemm"].slowdown == pytest.approx(244.685 / 200, rel=1e-3)
+
+
+def test_concurrent_runs_are_validation_even_when_calibration_is_asked_for(trace, given):
+    result = kineto.read(json.dumps(with_isolated(trace)), given(role="calibration"))
+    roles = {record["suite"]: record["role"] for record in result.records}
+    assert roles == {"kineto_isolated": "calibration", "kineto_concurrent": "validation"}

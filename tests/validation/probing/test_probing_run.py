@@ -1,0 +1,290 @@
+"""``c3sim probe run``: what a step measured stays, whatever happens to it or to others."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from probe_case import fake_probe, plan_file
+from typer.testing import CliRunner
+
+from c3sim.cli.app import app
+from c3sim.input.records import load_records
+from c3sim.validation.probing import process
+from c3sim.validation.probing.campaign import run_steps
+from c3sim.validation.probing.plan import Step
+from c3sim.validation.probing.step import Setting
+
+COMMAND = [sys.executable, "-c", "from c3sim.cli import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(process, "GRACE", 0.3)
+    monkeypatch.setattr(process, "TICK", 0.01)
+    return tmp_path
+
+
+def run(
+    *commands: str,
+    options: tuple[str, ...] = (),
+    gpus: int = 2,
+    machine: str = "",
+    **fields: object,
+):
+    """Run a plan of the fake probe's *commands* into ``out``."""
+    binary, plan = fake_probe(Path.cwd(), gpus, machine), plan_file(Path.cwd(), *commands, **fields)
+    arguments = [
+        "probe",
+        "run",
+        plan.name,
+        "--node",
+        "mine-2",
+        "--out",
+        "out",
+        "--probe",
+        str(binary),
+        *options,
+    ]
+    return CliRunner().invoke(app, arguments)
+
+
+def records(step: str) -> int:
+    return len(load_records(f"out/{step}.jsonl"))
+
+
+def test_records_are_kept_with_what_the_step_asked_for(here):
+    found = run("stream", options=("--source", "me, here", "--revision", "abc"))
+    assert found.exit_code == 0, found.stderr
+    kept = load_records("out/stream.jsonl")
+    assert {(r.suite, r.role, r.source, r.revision) for r in kept} == {
+        ("stream", "calibration", "me, here", "abc")
+    }
+    assert (
+        "--node mine-2 --suite stream --role calibration --revision abc --source me, here"
+        in kept[0].command
+    )
+    assert sorted(os.listdir("out")) == ["stream.jsonl", "stream.log"]
+    log = Path("out/stream.log").read_text(encoding="utf-8")
+    assert log.startswith("$ ") and "footprint 1 of 1\n" in log
+    assert "1 of 1 steps went well, 2 records" in found.stdout
+
+
+def test_one_failing_step_loses_neither_the_others_nor_its_own_records(here):
+    found = run("crash", "fail", "sleep", "nothing", "stream", options=("--timeout", "0.7"))
+    assert found.exit_code == 1, found.stderr
+    lines = found.stderr.splitlines()
+    assert any(
+        "crash: failed: ended by signal 11 (SIGSEGV): before the fall" in each for each in lines
+    )
+    assert any("fail: failed: exit code 3: no device" in each for each in lines)
+    assert any("sleep: failed: timed out after 1 s: still at it" in each for each in lines)
+    assert any("nothing: failed: printed no record: nothing to measure" in each for each in lines)
+    assert [records(name) for name in ("crash", "sleep", "stream")] == [1, 1, 2]
+    assert not Path("out/fail.jsonl").exists() and not Path("out/nothing.jsonl").exists()
+
+
+def test_what_a_timed_out_step_started_is_ended_too(here):
+    run("sleep", options=("--timeout", "0.7"))
+    child = int(Path("child").read_text())
+    for _ in range(100):
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().rpartition(") ")[2].startswith("Z"):
+            return
+        time.sleep(0.02)
+    pytest.fail("the child of the step still runs")
+
+
+def test_a_step_that_refuses_to_end_is_ended(here):
+    began = time.monotonic()
+    assert run("stubborn", options=("--timeout", "0.3")).exit_code == 1
+    assert time.monotonic() - began < 10
+
+
+def test_a_line_that_is_no_record_is_told_and_kept_aside(here):
+    found = run("wrong", "foreign")
+    assert found.exit_code == 1
+    assert "wrong: line 2 is no record: the line is cut off" in found.stderr
+    assert (
+        "foreign: line 1 is no record: suite: got 'never asked for'; this step asked for 'foreign'"
+        in found.stderr
+    )
+    assert records("wrong") == 2
+    assert Path("out/wrong.rejected").read_text() == '{"schema": 1, "id"\n'
+    assert not Path("out/foreign.jsonl").exists()
+
+
+def test_a_record_cut_off_by_the_end_is_not_taken_for_one(here):
+    found = run("cut")
+    assert found.exit_code == 1 and "signal 9 (SIGKILL)" in found.stderr
+    assert records("cut") == 1 and len(Path("out/cut.rejected").read_text()) == 40
+
+
+def test_much_on_standard_error_blocks_nothing(here):
+    assert run("flood", options=("--timeout", "20")).exit_code == 0
+    assert Path("out/flood.log").stat().st_size > 300_000
+
+
+def test_a_step_for_four_gpus_on_two_is_skipped(here):
+    file = plan_file(here, "stream")
+    plan = json.loads(file.read_text())
+    plan["steps"].append({"name": "wide", "role": "validation", "command": "stream", "gpus": 4})
+    file.write_text(json.dumps(plan))
+    binary = fake_probe(here, gpus=2)
+    arguments = [
+        "probe",
+        "run",
+        str(file),
+        "--node",
+        "mine-2",
+        "--out",
+        "out",
+        "--probe",
+        str(binary),
+        "--json",
+    ]
+    found = CliRunner().invoke(app, arguments)
+    assert found.exit_code == 0, found.stderr
+    assert "wide: skipped: needs 4 GPUs, there are 2" in found.stderr
+    steps = json.loads(found.stdout)["steps"]
+    assert [(step["step"], step["result"], step["records"]) for step in steps] == [
+        ("stream", "ok", 2),
+        ("wide", "skipped", 0),
+    ]
+
+
+def test_without_a_count_of_gpus_steps_are_tried(here):
+    found = run("stream", machine="[]")
+    assert found.exit_code == 0
+    assert "how many GPUs there are is not known, steps are tried anyway" in found.stderr
+
+
+def test_records_of_an_earlier_run_are_not_lost_by_accident(here):
+    assert run("stream").exit_code == 0
+    again = run("stream")
+    assert again.exit_code == 2 and "holds records of an earlier run (stream.jsonl)" in again.stderr
+    assert records("stream") == 2
+    assert run("stream", options=("--replace",)).exit_code == 0
+
+
+def test_what_a_killed_run_left_is_not_lost_by_accident_either(here):
+    (here / "out").mkdir()
+    (here / "out" / "stream.part").write_text("half\n")
+    again = run("stream")
+    assert again.exit_code == 2 and "holds records of an earlier run (stream.part)" in again.stderr
+    assert (here / "out" / "stream.part").read_text() == "half\n"
+
+
+def test_a_replaced_step_that_measures_nothing_leaves_the_earlier_records(here):
+    assert run("stream").exit_code == 0
+    plan = json.loads(plan_file(here, "fail").read_text())
+    plan["steps"][0]["name"] = "stream"
+    (here / "other.yaml").write_text(json.dumps(plan))
+    arguments = [
+        "probe",
+        "run",
+        "other.yaml",
+        "--node",
+        "n",
+        "--out",
+        "out",
+        "--probe",
+        str(fake_probe(here)),
+        "--replace",
+    ]
+    assert CliRunner().invoke(app, arguments).exit_code == 1
+    assert records("stream") == 2
+
+
+def test_a_dry_run_prints_the_commands_and_touches_nothing(here):
+    binary, plan = fake_probe(here), plan_file(here, "stream --bytes '1 MiB'", "fail")
+    before = sorted(os.listdir())
+    arguments = (
+        "--node",
+        "mine-2",
+        "--out",
+        "out",
+        "--dry-run",
+        "--revision",
+        "r",
+        "--skip",
+        "fail",
+    )
+    found = CliRunner().invoke(app, ["probe", "run", str(plan), *arguments, "--probe", str(binary)])
+    assert found.exit_code == 0
+    tail = "--node mine-2 --suite stream --role calibration --revision r --source 'c3sim probe, plan mine'"
+    assert found.stdout == f"'{binary}' stream --bytes '1 MiB' {tail}\n"
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_ends_the_step_and_keeps_what_is_there(here, number):
+    binary, plan = fake_probe(here), plan_file(here, f"interrupt {number}", "stream")
+    arguments = [
+        "probe",
+        "run",
+        plan.name,
+        "--node",
+        "mine-2",
+        "--out",
+        "out",
+        "--probe",
+        str(binary),
+        "--json",
+    ]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 130, done.stderr
+    steps = json.loads(done.stdout)["steps"]
+    assert [(step["result"], step["records"]) for step in steps] == [("failed", 1), ("not run", 0)]
+    assert records("interrupt") == 1 and not Path("out/stream.jsonl").exists()
+
+
+def test_the_file_of_records_appears_when_it_is_whole(here, monkeypatch):
+    """While the step runs there is only STEP.part, which has the records so far."""
+    (here / "out").mkdir()
+    seen: list[tuple[list[str], int]] = []
+
+    class Watcher:
+        def begin(self, *about: object) -> None: ...
+
+        def tell(self, count: int, last: str) -> None:
+            if last == "still at it":
+                names = sorted(os.listdir("out"))
+                seen.append((names, Path("out/sleep.part").read_text().count("\n")))
+
+        def end(self, *about: object) -> None: ...
+
+    step = Step(name="sleep", role="calibration", command="sleep")
+    probe = str(fake_probe(here))
+    setting = Setting(
+        probe=probe, node="mine-2", out=here / "out", revision="r", source="s", timeout=0.7
+    )
+    run_steps([step], setting, None, Watcher())
+    assert seen[-1] == (["sleep.log", "sleep.part"], 1)
+    assert sorted(os.listdir("out")) == ["sleep.jsonl", "sleep.log"]
+
+
+def test_a_probe_that_cannot_be_started_is_one_line(here):
+    (here / "fake probe").write_text("not a program")
+    (here / "fake probe").chmod(0o755)
+    plan = plan_file(here, "stream")
+    found = CliRunner().invoke(
+        app, ["probe", "run", str(plan), "--node", "n", "--out", "out", "--probe", "fake probe"]
+    )
+    assert (
+        found.exit_code == 1
+        and "stream: failed: could not be started: exec format error" in found.stderr
+    )
+
+
+def test_signals_are_as_before_afterwards(here):
+    before = signal.getsignal(signal.SIGTERM)
+    run("stream")
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -1,0 +1,95 @@
+"""Power and time of a load over and over: what ``probe power`` measured, and what the model says of
+its steady state.
+
+In a loop of seconds the power limit acts throughout, so the model has it act at once (``gpu.clock.power_window`` of 0),
+and operands are where the last turn left them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from c3sim.machine.energy import by_component
+from c3sim.simulation.runs import run_once
+from c3sim.specs.hardware import Node
+from c3sim.specs.record import Record
+from c3sim.specs.workload import Workload
+
+UNITS = {"power": "W", "energy": "J", "loop_time": "us"}  # metric -> unit
+BEFORE, UNTIL = (
+    2,
+    4,
+)  # turns: what a run of four has beyond a run of two is two turns of the steady state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """Mean power of a GPU [W], where it goes if it was predicted, and the time of one turn [us],
+    which idleness has not.
+    """
+
+    power_w: float
+    turn_us: float | None
+    components: Mapping[str, float] = field(default_factory=dict)  # of the node file -> W
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """By metric: power [W], and of a turn its time [us] and the energy of a GPU [J]."""
+        found = {"power": self.power_w}
+        if self.turn_us is not None:
+            found |= {"loop_time": self.turn_us, "energy": self.power_w * self.turn_us * 1e-6}
+        return found
+
+
+def measured_loop(record: Record) -> Loop | None:
+    """What *record* observed of a loop, by the mean over GPUs; None if it has nothing of the kind."""
+    energy = record.observed.get("energy")
+    if not isinstance(energy, dict) or not energy.get("gpus") or len(record.workload.tasks) != 1:
+        return None
+    turn = energy.get("iteration_us")
+    return Loop(
+        power_w=fmean(gpu["power_w"] for gpu in energy["gpus"]), turn_us=turn and float(turn)
+    )
+
+
+def has_figures(record: Record) -> bool:
+    """Whether there is anything to compare a prediction with: a time, or the power of a loop."""
+    return record.measured.has_times or measured_loop(record) is not None
+
+
+def predicted_loop(node: Node, workload: Workload) -> Loop:
+    """The steady state of *workload*, one task, over and over on *node*."""
+    gpu = node.gpu
+    clock = gpu.clock.model_copy(update={"power_window": 0.0})
+    looped = node.model_copy(update={"gpu": gpu.model_copy(update={"clock": clock})})
+    few, many = (run_once(looped, _repeated(workload, turns)) for turns in (BEFORE, UNTIL))
+    time = many.wall - few.wall
+    spent = {name: joules - few.account.get(name, 0.0) for name, joules in many.account.items()}
+    watts = {name: joules / time / node.gpus for name, joules in by_component(node, spent).items()}
+    return Loop(
+        power_w=sum(watts.values()), turn_us=time / (UNTIL - BEFORE) * 1e6, components=watts
+    )
+
+
+def _repeated(workload: Workload, turns: int) -> Workload:
+    ((name, task),) = workload.tasks.items()
+    changes: dict[str, Any] = {"repeat": turns}
+    if hasattr(task, "inputs"):
+        changes["inputs"] = "warm"
+    return workload.model_copy(update={"tasks": {name: task.model_copy(update=changes)}})
+
+
+def mean_observed(each: Sequence[Record]) -> dict[str, Any]:
+    """``observed`` of repeats: that of the first, with the mean power and time of all."""
+    first, loops = each[0].observed, [loop for record in each if (loop := measured_loop(record))]
+    if not loops:
+        return first
+    turns = [loop.turn_us for loop in loops if loop.turn_us is not None]
+    mean = {"gpus": [{"power_w": fmean(loop.power_w for loop in loops)}]}
+    return {
+        **first,
+        "energy": {**first["energy"], **mean, **({"iteration_us": fmean(turns)} if turns else {})},
+    }

@@ -1,0 +1,55 @@
+"""Which record files are meant: the packaged ones, files, or every ``*.jsonl`` below a folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from c3sim.errors import InputError
+from c3sim.input.records import load_records
+from c3sim.specs.record import Record
+
+from .loops import measured_loop
+
+PACKAGED = Path(__file__).parent.parent / "data"
+
+
+def record_files(paths: Sequence[str | Path] = ()) -> list[Path]:
+    """The files of *paths*, each once; none given: the packaged ones. Raises InputError for what
+    holds no records.
+    """
+    found: dict[Path, Path] = {}
+    for path in map(Path, paths or [PACKAGED]):
+        if path.is_dir():
+            inside = sorted(path.rglob("*.jsonl"))
+            if not inside:
+                raise InputError(
+                    "the folder holds no *.jsonl file; needs at least one record file",
+                    file=str(path),
+                )
+        elif path.exists():
+            inside = [path]
+        else:
+            raise InputError(
+                "does not exist; must be a record file or a folder of *.jsonl files", file=str(path)
+            )
+        for file in inside:
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def load(paths: Sequence[str | Path] = ()) -> list[Record]:
+    """Every record of *paths* (see :func:`record_files`). Raises InputError or InputErrors."""
+    return load_records(*record_files(paths))
+
+
+def data_hash(records: Iterable[Record]) -> str:
+    """First 16 hex digits of the SHA-256 of conditions and figures; the order of the records does
+    not matter.
+    """
+    lines = sorted(
+        f"{record.id} {record.role} {record.measured.model_dump_json()}{measured_loop(record) or ''}"
+        for record in records
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

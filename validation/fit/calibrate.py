@@ -1,0 +1,193 @@
+"""Fits the free parameters of a node file: those whose entry says ``fitted: SUITE`` or ``fitted:
+SUITE+SUITE``.
+
+Parameters of collective libraries are fitted to the records of every node that has them from the same file (``like:``), because
+they must hold for any number of ranks; everything else to the node's own.
+Parameters with the same text are fitted together, to the calibration records of those suites; memory first, then
+GEMMs, collectives, DMA engines, energies, so that a group finds fitted what it builds on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from c3sim.errors import InputError
+from c3sim.input.conform import Leaf
+from c3sim.input.hints import unknown
+from c3sim.input.library import names
+from c3sim.input.loading import LoadedNode, load_hardware
+from c3sim.specs.hardware import Node
+from c3sim.specs.record import Record
+
+from ..compare.record_files import data_hash
+from .fit import Fit, fit
+from .parameters import Parameter, set_values
+
+#: What a path begins with -> when it is fitted. What is not listed comes last.
+ORDER = (
+    ("gpu.compute_units", "gpu.l2", "gpu.memory_cache", "gpu.hbm"),
+    ("gpu.kernels", "gpu.gemm_libraries"),
+    ("links", "collective_libraries"),
+    ("gpu.dma_engines", "host"),
+    (
+        "gpu.clock",
+        "gpu.energy",
+    ),  # power depends on every time; energies fitted to GEMMs come with those
+)
+
+#: What must hold for any number of ranks, and is fitted to the records of all nodes that share it.
+EVERY_NODE = "collective_libraries."
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Parameters fitted together, and the suites they are fitted to."""
+
+    suites: tuple[str, ...]
+    leaves: dict[str, Leaf]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFit:
+    """What came of a group. *start*: the values before; *records*: what it was fitted to, *hash*
+    identifies them.
+    """
+
+    group: Group
+    fit: Fit
+    start: dict[str, float]
+    records: tuple[Record, ...]
+    hash: str
+
+    @property
+    def median_residual(self) -> float:
+        """Median absolute relative error over the records fitted to."""
+        return float(np.median(np.abs(self.fit.residuals)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Every group in the order of fitting, the node at the end, and what was left out of the data."""
+
+    groups: tuple[GroupFit, ...]
+    node: Node
+    held_out: int  # validation records, which no fit has seen
+    without_data: tuple[Group, ...]
+
+
+def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
+    """The groups of a node file in the order of fitting; *only* those that use that suite. Raises
+    InputError.
+    """
+    found: dict[str, Group] = {}
+    for path, leaf in sorted(loaded.provenance.items(), key=lambda pair: _rank(pair[0])):
+        if leaf.fitted:
+            suites = tuple(part.strip() for part in leaf.fitted.split("+"))
+            found.setdefault(leaf.fitted, Group(suites, {})).leaves[path] = leaf
+            if leaf.interval is None:
+                raise InputError(
+                    "it is fitted, so it needs an interval to move in", path, leaf.file, leaf.line
+                )
+    if only:
+        known = sorted({suite for group in found.values() for suite in group.suites})
+        if only not in known:
+            raise InputError(unknown("suite that a parameter is fitted to", only, known))
+        return [group for group in found.values() if only in group.suites]
+    return list(found.values())
+
+
+def _rank(path: str) -> int:
+    return next(
+        (
+            rank
+            for rank, roots in enumerate(ORDER)
+            if path.startswith(tuple(f"{r}." for r in roots))
+        ),
+        len(ORDER),
+    )
+
+
+def calibrate(
+    name_or_path: str | Path,
+    records: Sequence[Record],
+    only: str = "",
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> Calibration:
+    """Fit every group that has data. Raises InputError: nothing to fit, or nothing to fit to.
+
+    Of *records* only those with role ``calibration`` that ran on this node, or for collective
+    libraries on one that is like it, are used; held-out ones of this node are counted.
+    """
+    loaded = load_hardware(name_or_path)
+    node, wanted = loaded.node, groups(loaded, only)
+    if not wanted:
+        raise InputError(f"no parameter of {node.name} says fitted: SUITE; nothing to fit")
+    ours = [record for record in records if record.node == node.name]
+    held_out = sum(record.role != "calibration" for record in ours)
+    free = [record for record in records if record.role == "calibration"]
+    others = {
+        name: load_hardware(name)
+        for name in sorted({each.node for each in free} & set(names("node")))
+    }
+    others.pop(node.name, None)
+    done: list[GroupFit] = []
+    found: dict[str, float] = {}
+    for number, group in enumerate(wanted):
+        progress(" + ".join(group.suites), number, len(wanted))
+        kin = {
+            name: set_values(other.node, found)
+            for name, other in others.items()
+            if _shared(group, other)
+        }
+        chosen = [
+            record
+            for record in free
+            if record.suite in group.suites and (record.node == node.name or record.node in kin)
+        ]
+        if chosen:
+            done.append(_fit_group(node, group, chosen, kin))
+            node = done[-1].fit.node
+            found |= {each.path: each.value for each in done[-1].fit.parameters}
+    if not done:
+        suites = ", ".join(sorted({suite for group in wanted for suite in group.suites}))
+        raise InputError(
+            f"no calibration record of {node.name} in the data; needs some of the suites {suites}"
+        )
+    fitted = [each.group for each in done]
+    missing = tuple(group for group in wanted if group not in fitted)
+    return Calibration(groups=tuple(done), node=node, held_out=held_out, without_data=missing)
+
+
+def _shared(group: Group, other: LoadedNode) -> bool:
+    """Whether *other* has these parameters of a collective library from the file that they are
+    fitted in.
+    """
+    return all(
+        path.startswith(EVERY_NODE)
+        and path in other.provenance
+        and other.provenance[path].file == leaf.file
+        for path, leaf in group.leaves.items()
+    )
+
+
+def _fit_group(
+    node: Node, group: Group, records: list[Record], kin: Mapping[str, Node]
+) -> GroupFit:
+    parameters = [
+        Parameter(path=path, interval=_interval(leaf), start=leaf.value)
+        for path, leaf in group.leaves.items()
+    ]
+    found = fit(node, records, parameters, kin)
+    start = {parameter.path: parameter.start for parameter in parameters}
+    return GroupFit(
+        group=group, fit=found, start=start, records=tuple(records), hash=data_hash(records)
+    )
+
+
+def _interval(leaf: Leaf) -> tuple[float, float]:
+    assert leaf.interval is not None  # groups() has seen to it
+    return leaf.interval

@@ -1,0 +1,4 @@
+"""hipblaslt-bench and rocblas-bench logs.
+
+It must not know other formats.
+"""

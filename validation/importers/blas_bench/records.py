@@ -1,0 +1,132 @@
+"""Records from the value lines of hipblaslt-bench and rocblas-bench."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..collector import Collector, us
+from ..numbers import as_float, as_int
+from ..result import Given, ImportResult
+from ..traces.kernel_names import classify
+from ..words import dtype_of
+from .lines import Bench, Values, value_lines
+
+_OPTION = r"(?:^|\s){0}[ =]+(\S+)"
+_TYPES = ("a_type", "b_type")
+
+
+def read_bench(text: str, given: Given, *, format: str, library: str) -> ImportResult:
+    """A record for each line of values."""
+    collector = Collector(format, given)
+    bench = value_lines(text, collector)
+    for values in bench.rows:
+        _add(collector, bench, values, library)
+    if not bench.rows:
+        collector.broken(
+            "no values; expected a line 'transA,transB,...' and a line of values below it", 1
+        )
+    elif not text.endswith("\n"):
+        collector.warn("the last line has no line end; the log may be cut", text.count("\n") + 1)
+    return collector.result()
+
+
+def _add(collector: Collector, bench: Bench, values: Values, library: str) -> None:
+    columns = values.columns
+    if foreign := [
+        name for name in columns if name.endswith("-gflops") and not name.startswith(library)
+    ]:
+        collector.broken(
+            f"column {foreign[0]}; expected {library}-Gflops: this is the log of another library",
+            values.line,
+        )
+        return
+    try:
+        m, n, k = (as_int(columns[key]) for key in "mnk")
+        time = as_float(columns["us"])
+        batch = as_int(columns.get("batch_count") or _option(values.command, "--batch_count") or 1)
+    except (KeyError, ValueError) as error:
+        what = f"no column {error}" if isinstance(error, KeyError) else str(error)
+        collector.broken(
+            f"{what}; expected whole numbers m, n, k and a time in column us", values.line
+        )
+        return
+    if columns.get("grouped_gemm", "0") not in ("0", ""):
+        collector.leave_out("grouped GEMM", "the schema has one shape per GEMM", values.line)
+        return
+    dtype, how = _dtype(values, collector)
+    if not dtype:
+        collector.leave_out("GEMM", how, values.line)
+        return
+    if not _agrees(columns, 2.0 * m * n * k * batch, time):
+        collector.broken(
+            "the rate (Gflops) does not follow from shape and time; one of them is damaged",
+            values.line,
+        )
+        return
+    task = _task(
+        {"kind": "gemm", "m": m, "n": n, "k": k, "dtype": dtype, "library": library}, batch, values
+    )
+    shape = f"{m}x{n}x{k}" + (f" x{batch}" if batch > 1 else "")
+    layout = columns["transa"] + columns["transb"]
+    count = _option(values.command, "--iters") or _option(values.command, "-i")
+    collector.add(
+        suite=f"{library}_bench",
+        workload={
+            "name": f"GEMM {shape} {dtype} {layout}, {library}-bench",
+            "tasks": {"gemm": task},
+        },
+        measured={"isolated": {"gemm": us(time)}},
+        software=", ".join(bench.versions) or f"{library}-bench, version not in the log",
+        facts=bench.device,
+        samples=int(count) if count.isdigit() and int(count) else None,
+        note=how,
+        line=values.line,
+    )
+
+
+def _task(task: dict[str, Any], batch: int, values: Values) -> dict[str, Any]:
+    """With batch, tile and the state of caches, where the log has them."""
+    task |= {"batch": batch} if batch > 1 else {}
+    if tile := classify(values.kernel).macro_tile:
+        task["macro_tile"] = list(tile)
+    rotating = values.columns.get("rotating_buffer") or _option(values.command, "--rotating") or "0"
+    return {**task, "inputs": "rotating" if rotating.strip() not in ("0", "") else "warm"}
+
+
+def _option(command: str, name: str) -> str:
+    match = re.search(_OPTION.format(re.escape(name)), command)
+    return match[1] if match else ""
+
+
+def _dtype(values: Values, collector: Collector) -> tuple[str, str]:
+    """Data type and a note on where it is from; or nothing and why not."""
+    given = [values.columns[key] for key in _TYPES if key in values.columns]
+    given = given or [text for key in _TYPES if (text := _option(values.command, f"--{key}"))]
+    given = given or [
+        text for key in ("-r", "--precision") if (text := _option(values.command, key))
+    ]
+    assumed = collector.given.assume.get("dtype")
+    if not given:
+        why = "the log does not tell the data type; give it: --assume dtype=bf16"
+        return (assumed, f"data type {assumed} is assumed") if assumed else ("", why)
+    types = {dtype_of(text) for text in given}
+    if len(types) > 1 or None in types:
+        return (
+            "",
+            f"operands of type {' and '.join(given)}; the schema has bf16, fp16, fp8 and fp32, both operands alike",
+        )
+    output = values.columns.get("d_type", "")
+    return types.pop() or "", f"output {output}" if output and output not in given else ""
+
+
+def _agrees(columns: dict[str, str], flop: float, time: float) -> bool:
+    """Whether the printed rate is FLOP / time, where there is one."""
+    for name, text in columns.items():
+        if name.endswith("gflops"):
+            try:
+                rate = as_float(text)
+            except ValueError:
+                return False
+            return time > 0 and abs(flop / time / 1e3 - rate) <= 0.03 * rate + 1
+    return True

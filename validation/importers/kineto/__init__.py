@@ -1,0 +1,4 @@
+"""PyTorch profiler (Kineto) traces.
+
+It must not know other formats.
+"""

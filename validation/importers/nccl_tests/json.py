@@ -1,0 +1,124 @@
+"""JSON output: of nccl-tests (``-J FILE``, one object) and of rccl-tests (``-Z json``, one object
+per measurement).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..collector import Collector
+from ..numbers import as_float, as_int
+from ..partial_json import read_members
+from ..result import Given, ImportResult
+from ..words import version_of
+from .header import check_ranks, name_collective
+from .rows import add_row
+from .run import Row, Run, Timing
+from .table import read_table
+
+_PLACES = (("out_of_place", False), ("in_place", True))
+_VARIABLE = re.compile(r"((?:NCCL|RCCL|HSA|HIP|CUDA)_\w+)=(.*)")
+_NO_CONDITION = ("NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS", "NCCL_COMM_ID")
+
+
+def read(text: str, given: Given) -> ImportResult:
+    """Every result; of a document that is cut off, those before the cut."""
+    collector = Collector("nccl-tests JSON", given)
+    document, results, fault = read_members(text, "results")
+    if fault is not None:
+        collector.broken(fault.message, fault.line)
+    if document is None:  # a list, or one object per line
+        read_table(results, collector, given)
+        return collector.result()
+    run = _run(document)
+    name_collective(run, collector, given, 1)
+    for index, result in enumerate(results):
+        where = f"results[{index}]"
+        line = text.count("\n", 0, _position(text, index)) + 1 if "\n" in text else 1
+        try:
+            row = _row(result, line)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            collector.broken(
+                f"{where}: {what}; expected size, type, out_of_place and in_place with time and alg_bw",
+                line,
+            )
+            continue
+        if row.timings:
+            check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, line)
+        add_row(collector, run, row)
+    if not results:
+        collector.broken("no results; expected a list 'results' with one entry per size", 1)
+    elif fault is None and "end_time" not in document:
+        collector.warn("no end_time: the run may not have finished")
+    return collector.result()
+
+
+def _position(text: str, index: int) -> int:
+    """Where the entry with that index begins."""
+    for count, match in enumerate(re.finditer(r'"size"\s*:', text)):
+        if count == index:
+            return match.start()
+    return 0
+
+
+def _run(document: Mapping[str, Any]) -> Run:
+    config = document.get("config") or {}
+    arguments = [str(argument) for argument in document.get("args") or [""]]
+    devices = [device for device in config.get("devices") or [] if isinstance(device, dict)]
+    run = Run(executable=arguments[0].rsplit("/", 1)[-1] if arguments else "")
+    if devices:
+        run.device = str(devices[0].get("device_info", "")).strip()
+        run.ranks = {
+            int(d["rank"]): f"{d.get('hostname')}:{d.get('pid')}" for d in devices if "rank" in d
+        }
+    threads, each = int(config.get("nthreads", 1)), int(config.get("ngpus", 1))
+    run.gpus = max(len(run.ranks), threads * each) or None
+    run.settings = {"nThread": str(threads), "nGpus": str(each)}
+    names = (("iters", "iterations"), ("warmup", "warmup_iters"), ("graph", "graph"))
+    run.settings |= {key: str(int(config[name])) for key, name in names if name in config}
+    run.library = "rccl" if "rccl_version" in document else ""
+    run.versions = [f"{run.backend}-tests, JSON version {document.get('version')}"]
+    code = document.get("nccl_version", document.get("rccl_version"))
+    if isinstance(code, int):
+        run.versions.append(f"{run.backend.upper()} {version_of(code)}")
+    for match in filter(
+        None, (_VARIABLE.fullmatch(str(text)) for text in document.get("env") or [])
+    ):
+        if match[1] == "NCCL_MAX_NCHANNELS" and match[2].isdigit():
+            run.channels = int(match[2])
+        if match[1] not in _NO_CONDITION:
+            run.versions.append(match[0])
+    return run
+
+
+def _row(result: Mapping[str, Any], line: int) -> Row:
+    timings = []
+    for key, in_place in _PLACES:
+        figures = result.get(key)
+        if figures is None:
+            continue
+        wrong = figures.get("nwrong")
+        timings.append(
+            Timing(
+                as_float(figures["time"]),
+                as_float(figures["alg_bw"]),
+                as_float(figures["bus_bw"]),
+                "N/A" if wrong is None or wrong == "N/A" else str(as_float(wrong)),
+                in_place,
+            )
+        )
+    if not timings:
+        raise ValueError("neither out_of_place nor in_place")
+    return Row(
+        size=as_int(result["size"]),
+        dtype=str(result["type"]),
+        redop=str(result.get("redop", "")),
+        line=line,
+        timings=tuple(timings),
+        algorithm=str(result.get("algo", "")),
+        protocol=str(result.get("proto", "")),
+        channels=int(result["nchannels"]) if str(result.get("nchannels", "")).isdigit() else None,
+    )

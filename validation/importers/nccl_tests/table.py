@@ -1,0 +1,129 @@
+"""Rows with named columns: CSV of rccl-tests and nccl-tests, and rccl-tests JSON, whose objects
+have the same names.
+
+Names differ between versions (``algbw``, ``algBw``, ``alg_bw (GB/s)``): letters count, case and units do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..collector import Collector
+from ..numbers import as_float, as_int
+from ..result import Given
+from .header import check_ranks, name_collective
+from .rows import add_row
+from .run import Row, Run, Timing
+
+_SAME = {
+    "name": "collective",
+    "collname": "collective",
+    "op": "collective",
+    "wrong": "wrong",
+    "nwrong": "wrong",
+    "errors": "wrong",
+    "numwrong": "wrong",
+    "datatype": "type",
+    "dtype": "type",
+    "timeus": "time",
+    "bytes": "size",
+    "sizeb": "size",
+    "algorithm": "algo",
+    "protocol": "proto",
+    "nchannels": "channels",
+    "nranks": "ranks",
+    "algbwgbs": "algbw",
+    "busbwgbs": "busbw",
+    "isinplace": "inplace",
+}
+_PREFIXES = (("outofplace", 0), ("oop", 0), ("inplace", 1), ("ip", 1))
+_FIGURES = ("time", "algbw", "busbw", "wrong")
+
+
+def column_name(text: str) -> str:
+    """``algBw (GB/s)`` -> ``algbw``; ``in_place_time`` -> ``inplacetime``; ``Size(B)`` -> ``size``."""
+    plain = re.sub(r"[^a-z]", "", re.sub(r"\(.*?\)", "", text.lower()))
+    for prefix, place in _PREFIXES:
+        rest = plain.removeprefix(prefix)
+        if rest != plain and _SAME.get(rest, rest) in _FIGURES:
+            return f"{_SAME.get(rest, rest)}:{place}"
+    return _SAME.get(plain, plain)
+
+
+def read_table(
+    rows: Iterable[Any],
+    collector: Collector,
+    given: Given,
+    lines: Iterable[int] = (),
+    run: Run | None = None,
+) -> Run:
+    """Records from *rows* (mappings of column to value); *lines* are theirs, *run* holds what a
+    header said.
+    """
+    run, numbers = run or Run(), list(lines)
+    for index, raw in enumerate(rows):
+        line = numbers[index] if index < len(numbers) else index + 1
+        values = (
+            {column_name(str(key)): value for key, value in raw.items()}
+            if isinstance(raw, Mapping)
+            else {}
+        )
+        try:
+            row = _row(values, line)
+        except (KeyError, ValueError, TypeError) as error:
+            what = f"no column {error}" if isinstance(error, KeyError) else str(error)
+            collector.broken(f"{what}; expected size, type, time, algbw and busbw", line)
+            continue
+        run.executable = str(values.get("collective", "") or run.executable)
+        name_collective(run, collector, given, line)
+        _take_over(values, run, given, collector, line)
+        check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, line)
+        add_row(collector, run, row)
+    return run
+
+
+def _take_over(
+    values: Mapping[str, Any], run: Run, given: Given, collector: Collector, line: int
+) -> None:
+    if str(values.get("ranks", "")).strip().isdigit():
+        run.gpus = as_int(values["ranks"])
+    run.gpus = run.gpus or (int(given.assume["gpus"]) if "gpus" in given.assume else None)
+    if str(values.get("nodes", "1")).strip() not in ("", "1"):
+        collector.warn(f"measured on {values['nodes']} nodes; the record says it is one node", line)
+    if str(values.get("gpusperrank", "")).strip().isdigit():
+        run.settings.setdefault("nGpus", str(values["gpusperrank"]).strip())
+    if not run.library and not run.device:
+        run.library = "rccl" if "rank" in "".join(values) else ""
+
+
+def _row(values: Mapping[str, Any], line: int) -> Row:
+    timings = []
+    for place in (0, 1):
+        column = f"time:{place}"
+        if column in values:
+            timings.append(_timing(values, f":{place}", bool(place)))
+    if not timings:
+        flag = str(values.get("inplace", "0")).strip().lower()
+        timings.append(_timing(values, "", flag in ("1", "true", "yes", "in-place")))
+    channels = str(values.get("channels", "")).strip()
+    return Row(
+        size=as_int(values["size"]),
+        dtype=str(values["type"]).strip(),
+        timings=tuple(timings),
+        line=line,
+        redop=str(values.get("redop", "")).strip(),
+        algorithm=str(values.get("algo", "")).strip(),
+        protocol=str(values.get("proto", "")).strip(),
+        channels=int(channels) if channels.isdigit() and int(channels) else None,
+    )
+
+
+def _timing(values: Mapping[str, Any], suffix: str, in_place: bool) -> Timing:
+    wrong = str(values.get(f"wrong{suffix}", "N/A")).strip()
+    if wrong.upper() not in ("N/A", ""):
+        as_float(wrong)
+    rates = [values.get(f"{key}{suffix}") for key in ("algbw", "busbw")]
+    algbw, busbw = (as_float(rate) if rate not in (None, "") else None for rate in rates)
+    return Timing(as_float(values[f"time{suffix}"]), algbw, busbw, wrong, in_place)

@@ -1,0 +1,4 @@
+"""rocprofv3 kernel traces.
+
+It must not know other formats.
+"""

@@ -1,0 +1,115 @@
+"""Kernels on a time line: which ran beside which, for how long, and the episodes in which several
+ran at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+NEGLIGIBLE = (
+    0.01  # an overlap of less than this share of the shorter kernel is a hand-over, not concurrency
+)
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """One instance. Times in microseconds; *task* is it in the workload schema, None when its size
+    is not known.
+    """
+
+    name: str
+    kind: Literal["gemm", "collective", "other"]
+    start: float
+    duration: float
+    device: str
+    stream: str
+    task: Mapping[str, Any] | None = field(default=None, hash=False)
+    key: str = ""  # the same for instances of the same work
+    launched: float | None = None  # when the host had launched it
+    gpus: int | None = None  # that take part in a collective
+
+    @property
+    def end(self) -> float:
+        return self.start + self.duration
+
+
+def union(spans: Iterable[Span]) -> list[Span]:
+    """*spans* merged where they touch, in order."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def length(spans: Iterable[Span]) -> float:
+    """Of spans that do not touch."""
+    return sum(end - start for start, end in spans)
+
+
+def both(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
+    """Where both of two unions run."""
+    found, i, j = list[Span](), 0, 0
+    while i < len(first) and j < len(second):
+        start, end = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
+        if start < end:
+            found.append((start, end))
+        if first[i][1] < second[j][1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _pairs(kernels: Sequence[Kernel]) -> Iterable[tuple[int, int]]:
+    """Indices of kernels of different streams that run at the same time. *kernels* are in order of
+    their start.
+    """
+    running: list[int] = []
+    for i, kernel in enumerate(kernels):
+        running = [j for j in running if kernels[j].end > kernel.start]
+        for j in running:
+            other = kernels[j]
+            shared = min(kernel.end, other.end) - kernel.start
+            if other.stream != kernel.stream and shared > NEGLIGIBLE * min(
+                kernel.duration, other.duration
+            ):
+                yield j, i
+        running.append(i)
+
+
+def overlaps(kernels: Sequence[Kernel]) -> list[float]:
+    """For each of *kernels* (of one device, in order of their start): how long others ran beside it
+    [us].
+    """
+    beside: list[list[Span]] = [[] for _ in kernels]
+    for i, j in _pairs(kernels):
+        span = (max(kernels[i].start, kernels[j].start), min(kernels[i].end, kernels[j].end))
+        beside[i].append(span)
+        beside[j].append(span)
+    return [length(union(spans)) for spans in beside]
+
+
+def episodes(kernels: Sequence[Kernel]) -> list[list[Kernel]]:
+    """*kernels* (of one device, in order of their start) grouped: those connected by running at the
+    same time.
+    """
+    leader = list(range(len(kernels)))
+
+    def find(i: int) -> int:
+        while leader[i] != i:
+            leader[i] = leader[leader[i]]
+            i = leader[i]
+        return i
+
+    for i, j in _pairs(kernels):
+        leader[find(i)] = find(j)
+    groups: dict[int, list[Kernel]] = {}
+    for i, kernel in enumerate(kernels):
+        groups.setdefault(find(i), []).append(kernel)
+    return list(groups.values())

@@ -1,0 +1,92 @@
+"""What a kernel's name tells: GEMM or collective, of which library, with which macro-tile.
+
+Names of NCCL and RCCL kernels end in an algorithm and a protocol (``_RING_LL``); one such kernel runs all of them, so
+nothing is concluded from that. Macro-tiles are in the library's own order, as the name has them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ..words import collective_of
+
+
+@dataclass(frozen=True)
+class KernelClass:
+    """*library* is the schema's name of who wrote the kernel; *op* is None for a collective the
+    name does not tell.
+    """
+
+    kind: Literal["gemm", "collective", "other"]
+    library: str = ""
+    op: str | None = None
+    macro_tile: tuple[int, int] | None = None
+
+
+_COLLECTIVE = re.compile(
+    r"(?P<prefix>nccl|rccl)\w*?[Kk]ernel(?:_(?P<op>[A-Z][A-Za-z]+))?|(?P<other>msccl)\w*"
+)
+_OTHER_TRAFFIC = re.compile(
+    r"flash|fmha|attention|softmax|layer_?norm|elementwise|reduce_kernel|splitKreduce|PostGSU",
+    re.IGNORECASE,
+)
+_TENSILE = re.compile(r"Cijk_")
+_TENSILE_TILE = re.compile(r"_MT(\d+)x(\d+)(?:x\d+)?")
+_TILES = (
+    re.compile(r"tilesize(\d+)x(\d+)x\d+"),  # sm90_xmma_gemm_..._tilesize128x128x64_...
+    re.compile(r"_(\d+)x(\d+)_\d+x\d+"),  # nvjet_..._256x128_64x4_..., cutlass_..._256x128_32x3_...
+    re.compile(r"_(\d{2,3})x(\d{2,3})_"),  # ampere_..._128x64_ldg8_...
+    re.compile(r"_(\d{2,3})x(\d{2,3})x\d{2,3}(?:_|$)"),  # cutlass3x_sm90_..._128x256x64_...
+)
+_GEMMS = (
+    (re.compile(r"^nvjet_"), "cublas"),
+    (
+        re.compile(r"^(?:void )?(?:ampere|turing|volta|maxwell|hopper|blackwell|sm\d+)_\w*gemm\w*"),
+        "cublas",
+    ),
+    (
+        re.compile(
+            r"cutlass\w*gemm|cutlass\d*x?_sm\d+|cutlass_\d+_\w*gemm|cutlass::(?:Kernel|device_kernel).*[Gg]emm"
+        ),
+        "cublas",
+    ),
+    (re.compile(r"(?:cublas\w*::)?\b(?:gemmk1|gemmSN|gemv\w*)_?kernel"), "cublas"),
+    (re.compile(r"\bck(?:_tile)?::.*[Gg]emm|kernel_gemm_(?:xdl|mul)|^kernel_batched_gemm"), "ck"),
+    (re.compile(r"^triton_\w*_(?:mm|bmm|addmm|matmul|gemm)(?:_|\b)"), "triton"),
+)
+_PLAIN_NAME = re.compile(
+    r"_?(?:[a-z0-9]+_)*(?:matmul|gemm)(?:_\w+)?"
+)  # a bare Python name: Triton has no others
+
+
+def classify(name: str) -> KernelClass:
+    """The class of the kernel *name*; ``other`` when it is neither."""
+    if match := _COLLECTIVE.match(name.removeprefix("void ")):
+        text = match["op"] or ""
+        return KernelClass(
+            "collective", match["prefix"] or "rccl", collective_of(text) if text else None
+        )
+    if _OTHER_TRAFFIC.search(name):
+        return KernelClass("other")
+    if _TENSILE.search(name):
+        tile = _TENSILE_TILE.search(name)
+        return KernelClass(
+            "gemm", "hipblaslt", macro_tile=(int(tile[1]), int(tile[2])) if tile else None
+        )
+    for pattern, library in _GEMMS:
+        if pattern.search(name):
+            return KernelClass(
+                "gemm", library, macro_tile=_tile(name) if library == "cublas" else None
+            )
+    if _PLAIN_NAME.fullmatch(name):
+        return KernelClass("gemm", "triton")
+    return KernelClass("other")
+
+
+def _tile(name: str) -> tuple[int, int] | None:
+    for pattern in _TILES:
+        if match := pattern.search(name):
+            return int(match[1]), int(match[2])
+    return None

@@ -1,0 +1,88 @@
+"""Sizes that a trace lacks: asked of the user's assumptions, and told where nobody knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..assumed import assumed_collective, assumed_gemm
+from ..collector import Collector
+from .intervals import Kernel
+from .kernel_names import classify
+
+_HOW = {"gemm": "m=, n=, k=, dtype=", "collective": "op=, size=, dtype="}
+
+
+class Sizes:
+    """Notes kernels of unknown size; ``settle`` fills in what the user assumed, if it is clear
+    which kernel is meant.
+    """
+
+    def __init__(self, collector: Collector):
+        self._collector = collector
+        self._seen: dict[str, Mapping[str, Any]] = {}
+        self._reasons: dict[tuple[str, str], list[str]] = {}
+
+    def missing(self, name: str, kind: str, reason: str, **seen: object) -> None:
+        """*seen* is what the trace does tell, as a part of the task."""
+        self._seen.setdefault(name, seen)
+        self._reasons.setdefault((kind, name), []).append(reason)
+
+    @staticmethod
+    def key(name: str, task: Mapping[str, Any] | None) -> str:
+        """The same for instances of the same work."""
+        return name + json.dumps(task, sort_keys=True)
+
+    def settle(self, kernels: Sequence[Kernel]) -> list[Kernel]:
+        """*kernels* with assumed sizes, where one kernel of a kind lacks them; the rest is told."""
+        names: dict[str, list[str]] = {}
+        for kind, name in self._reasons:
+            names.setdefault(kind, []).append(name)
+        filled: dict[str, Mapping[str, Any]] = {}
+        for kind, found in names.items():
+            task = self._assumed(kind, found[0]) if len(found) == 1 else None
+            if task is not None:
+                filled[found[0]] = task
+                continue
+            for name in found:
+                self._tell(kind, name, several=len(found) > 1)
+        return [self._fill(kernel, filled) for kernel in kernels]
+
+    def _assumed(self, kind: str, name: str) -> dict[str, Any] | None:
+        known, assume = classify(name), self._collector.given.assume
+        if kind == "gemm":
+            shape = assumed_gemm(assume)
+            tile = {"macro_tile": list(known.macro_tile)} if known.macro_tile else {}
+            return (
+                {"kind": "gemm", **shape, "library": known.library, **tile, **self._seen[name]}
+                if shape
+                else None
+            )
+        size = assumed_collective(assume, known.op)
+        return (
+            {"kind": "collective", **size, "backend": known.library, **self._seen[name]}
+            if size
+            else None
+        )
+
+    def _tell(self, kind: str, name: str, several: bool) -> None:
+        reasons = self._reasons[kind, name]
+        short = name.split("(")[0]
+        short = short if len(short) <= 80 else short[:77] + "..."
+        hint = "" if several else f"; if you know it: --assume {_HOW[kind]}"
+        article = "no record of" if several else "no records of"
+        self._collector.warn(f"{article} {short} ({len(reasons)} instances): {reasons[0]}{hint}")
+
+    def _fill(self, kernel: Kernel, filled: Mapping[str, Mapping[str, Any]]) -> Kernel:
+        if kernel.task is not None or kernel.name not in filled:
+            return kernel
+        task = filled[kernel.name]
+        gpus = self._collector.given.assume.get("gpus")
+        return replace(
+            kernel,
+            task=task,
+            key=self.key(kernel.name, task),
+            gpus=int(gpus) if gpus else kernel.gpus,
+        )

@@ -1,0 +1,163 @@
+"""Transfers of one TransferBench test as copies of the workload schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..collector import Collector, us
+from .log import Log, copy_task
+
+_GPU_MEMORY, _HOST_MEMORY = (
+    "GF",
+    "CBDHUK",
+)  # letters of TransferBench: plain and fine-grained GPU memory; host memory
+_SHAPE = re.compile(r"([A-Z])(\d+)")
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One line: source and destination memory as in ``G0``; *executor* GPU (kernel), DMA or CPU,
+    and its index.
+    """
+
+    gbps: float
+    size: int
+    source: str
+    executor: str
+    index: int
+    workgroups: int
+    destination: str
+    line: int
+
+
+def add_test(
+    log: Log,
+    collector: Collector,
+    title: str,
+    preset: str,
+    transfers: Sequence[Transfer],
+    rates: Mapping[int, float],
+) -> None:
+    """Copies of one GPU, or the same copies on all of them (then a record as seen by each). *rates*
+    are per GPU.
+    """
+    by_gpu: dict[int, list[dict[str, Any]]] = {}
+    speeds: dict[int, list[Transfer]] = {}
+    for transfer in transfers:
+        try:
+            task = _task(transfer, log.gpus)
+        except ValueError as error:
+            collector.leave_out(f"test {title!r}", str(error), transfer.line)
+            return
+        by_gpu.setdefault(transfer.index, []).append(task)
+        speeds.setdefault(transfer.index, []).append(transfer)
+    order = {gpu: _by_peer(tasks) for gpu, tasks in by_gpu.items()}
+    sorted_tasks = {g: [tasks[i] for i in order[g]] for g, tasks in by_gpu.items()}
+    first = next(iter(sorted_tasks))
+    alike = all(tasks == sorted_tasks[first] for tasks in sorted_tasks.values())
+    everyone = len(by_gpu) > 1 and alike and len(by_gpu) == log.gpus
+    if len(by_gpu) > 1 and not everyone:
+        reason = "its GPUs run different copies, or not all of them take part; the schema has one GPU or all alike"
+        collector.leave_out(f"test {title!r}", reason, transfers[0].line)
+        return
+    for gpu, tasks in sorted_tasks.items():
+        mine = [speeds[gpu][i] for i in order[gpu]]
+        _add_record(log, collector, title, preset, gpu, tasks, mine, rates.get(gpu), everyone)
+
+
+def _by_peer(tasks: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Indices of *tasks*, the nearest peer first, so that the lists of two GPUs can be compared."""
+    return sorted(range(len(tasks)), key=lambda index: int(tasks[index].get("peer", 0)))
+
+
+def _task(transfer: Transfer, gpus: int | None) -> dict[str, Any]:
+    """Raises ValueError with what the schema cannot say."""
+    dma = transfer.executor in ("DMA", "D")
+    if not dma and transfer.executor not in ("GPU", "GFX", "G"):
+        raise ValueError(
+            f"executor {transfer.executor}; the schema has copies by kernels and DMA engines of a GPU"
+        )
+    if transfer.gbps <= 0:
+        raise ValueError(f"a rate of {transfer.gbps:g} GB/s gives no time")
+    sides, peer = [], None
+    for memory in (transfer.source, transfer.destination):
+        match = _SHAPE.fullmatch(memory)
+        if match is None or match[1] not in _GPU_MEMORY + _HOST_MEMORY:
+            raise ValueError(
+                f"memory {memory!r}; the schema has copies between one GPU and itself, a peer or the host"
+            )
+        local = int(match[2]) == transfer.index
+        sides.append("host" if match[1] in _HOST_MEMORY else "gpu" if local else "peer")
+        if sides[-1] == "peer":
+            if gpus is None:
+                raise ValueError("the log does not tell how many GPUs there are (--assume gpus=)")
+            peer = (int(match[2]) - transfer.index) % gpus
+    if "gpu" not in sides:
+        raise ValueError("neither source nor destination is the GPU that copies")
+    return copy_task(
+        size=transfer.size,
+        source=sides[0],
+        destination=sides[1],
+        peer=peer,
+        dma=dma,
+        workgroups=transfer.workgroups,
+    )
+
+
+def _add_record(
+    log: Log,
+    collector: Collector,
+    title: str,
+    preset: str,
+    gpu: int,
+    tasks: list[dict[str, Any]],
+    transfers: list[Transfer],
+    total: float | None,
+    everyone: bool,
+) -> None:
+    times = [transfer.size / transfer.gbps / 1e3 for transfer in transfers]
+    seen = f", as seen by GPU{gpu}" if everyone else f" on GPU{gpu}"
+    gpus = {"gpus": "all"} if everyone else {}
+    if len(tasks) == 1:
+        task = {**tasks[0], **gpus}
+        log.add_copy(
+            collector,
+            preset=preset,
+            name=title + seen,
+            task=task,
+            time=times[0],
+            line=transfers[0].line,
+        )
+        return
+    names = [f"to{task['peer']}" if "peer" in task else f"copy{i}" for i, task in enumerate(tasks)]
+    if len(set(names)) < len(names):
+        names = [f"copy{i}" for i in range(len(tasks))]
+    bytes_moved = sum(transfer.size for transfer in transfers)
+    wall = bytes_moved / total / 1e3 if total else max(times)
+    workload = {
+        "name": f"{title} by {'DMA engines' if tasks[0]['executor'] == 'dma' else 'copy kernels'}{seen}",
+        "tasks": {
+            name: {**task, **gpus, "stream": f"s_{name}"}
+            for name, task in zip(names, tasks, strict=True)
+        },
+        "streams": {f"s_{name}": {} for name in names},
+    }
+    measured = {
+        "wall_us": us(max(wall, *times)),
+        "tasks": {name: {"time_us": us(time)} for name, time in zip(names, times, strict=True)},
+    }
+    note = f"{len(tasks)} copies at once on each GPU; wall_us is the bytes of all over the rate of the GPU"
+    collector.add(
+        suite=f"transferbench_{preset}",
+        workload=workload,
+        measured=measured,
+        software=log.software,
+        facts=log.facts,
+        samples=log.samples,
+        note="; ".join(filter(None, (note, log.note))),
+        line=transfers[0].line,
+        gpus=log.gpus,
+    )

@@ -1,0 +1,98 @@
+"""Tests that list their transfers: preset a2a, and tests from a configuration file. Text and CSV."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+from ..collector import Collector
+from ..numbers import as_float, as_int
+from .copies import Transfer, add_test
+from .log import Log
+
+_TEST = re.compile(r"\s*Test (\d+):")
+_EXECUTOR = re.compile(
+    r"\s*Executor:\s*(\w+?)\s+(\d+)\S*\s*\|\s*(\d+(?:\.\d+)?) GB/s\s*\|.*?\|\s*(\d+) bytes"
+)
+_TRANSFER = re.compile(
+    r"\s*Transfer\s+\d+\s*\|\s*(\d+(?:\.\d+)?) GB/s\s*\|.*?\|\s*(\d+) bytes\s*\|\s*"
+    r"(\S+)\s*->\s*([A-Za-z]+?)\s*(\d+)(?:\.\d+)?:(\d+)\s*->\s*(\S+)"
+)
+_COUNT = re.compile(r"\((\d+) Transfers\)")
+
+
+def read_tests(log: Log, collector: Collector) -> int:
+    """The number of tests found."""
+    tests: dict[str, list[Transfer]] = {}
+    rates: dict[str, dict[int, float]] = {}
+    test, expected, header = "", 0, list[str]()
+    for number, line in enumerate(log.lines, 1):
+        if match := _COUNT.search(line):
+            expected = int(match[1])
+        if match := _TEST.match(line):
+            test = match[1]
+        elif match := _EXECUTOR.match(line):
+            rates.setdefault(test, {})[int(match[2])] = float(match[3])
+        elif match := _TRANSFER.match(line):
+            gbps, size, source, executor, index, workgroups, destination = match.groups()
+            tests.setdefault(test, []).append(
+                Transfer(
+                    float(gbps),
+                    int(size),
+                    source,
+                    executor.upper(),
+                    int(index),
+                    int(workgroups),
+                    destination,
+                    number,
+                )
+            )
+        elif re.match(r"\s*Transfer\s+\d", line) or re.match(r"\s*Executor:", line):
+            form = "'Transfer 00 | 96.7 GB/s | 0.694 ms | 67108864 bytes | G0 -> GPU00:004 -> G1'"
+            collector.broken(f"not a line of the form {form}; it may be cut off", number)
+        elif line.startswith("Test#"):
+            header = [cell.strip().lower() for cell in line.split(",")]
+        elif header and line.count(",") >= 7:
+            _read_csv(line, number, header, tests, collector)
+    found = sum(map(len, tests.values()))
+    if tests and expected and found < expected:
+        collector.broken(f"{found} of {expected} transfers were found", len(log.lines))
+        return len(tests)
+    preset = "a2a" if any("All-To-All" in line for line in log.lines) else "tests"
+    for name, transfers in tests.items():
+        title = "all to all" if preset == "a2a" else f"T{name}"
+        add_test(log, collector, title, preset, transfers, rates.get(name, {}))
+    return len(tests)
+
+
+def _read_csv(
+    line: str,
+    number: int,
+    header: list[str],
+    tests: dict[str, list[Transfer]],
+    collector: Collector,
+) -> None:
+    values = dict(zip(header, (cell.strip() for cell in next(csv.reader([line]))), strict=False))
+    try:
+        if not values["transfer#"].isdigit():
+            return  # sums over transfers
+        kind = re.fullmatch(r"([A-Za-z]+)\s*(\d+)\S*", values["exe"])
+        if kind is None:
+            raise ValueError(f"executor {values['exe']!r}")
+        transfer = Transfer(
+            as_float(values["bw(gb/s)"]),
+            as_int(values["numbytes"]),
+            values["src"],
+            kind[1].upper(),
+            int(kind[2]),
+            as_int(values["cus"]),
+            values["dst"],
+            number,
+        )
+    except (KeyError, ValueError) as error:
+        columns = "Test#,Transfer#,NumBytes,Src,Exe,Dst,CUs,BW(GB/s)"
+        collector.broken(
+            f"{error}; expected the columns {columns}; the line may be cut off", number
+        )
+        return
+    tests.setdefault(values["test#"], []).append(transfer)

@@ -1,0 +1,45 @@
+"""Every parameter of the nodes compared: value, unit, allowed interval, what it was fitted on,
+source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from c3sim.input.conform import Leaf
+from c3sim.input.units import format_si
+
+from .markup import cell, link, table, text
+
+HEADERS = ["parameter", "#value", "unit", "allowed interval", "fitted on", "source"]
+
+
+def provenance_table(parameters: Mapping[str, Leaf]) -> str:
+    """A row for each parameter, in the order of the files."""
+    return table(
+        HEADERS, [_row(path, leaf) for path, leaf in parameters.items()], identity="parameters"
+    )
+
+
+def _row(path: str, leaf: Leaf) -> list[str]:
+    value, _, unit = leaf.text.partition(" ") if leaf.unit else (leaf.text, "", "")
+    interval = (
+        f"{format_si(leaf.interval[0], leaf.unit)} to {format_si(leaf.interval[1], leaf.unit)}"
+        if leaf.interval
+        else ""
+    )
+    source = link(leaf.source + (f" ({leaf.note})" if leaf.note else ""))
+    kind = (
+        '<span class="gap">estimate</span> '
+        if leaf.estimate and not leaf.source.startswith("estimate")
+        else ""
+    )
+    fitted = text(leaf.fitted.replace("+", ", "))
+    return [
+        cell(f"<code>{text(path)}</code>"),
+        cell(text(value), "number"),
+        cell(text(unit)),
+        cell(text(interval)),
+        cell(fitted),
+        cell(kind + source, "source"),
+    ]
