@@ -7,7 +7,7 @@ import c3sim
 CHANGES = {
     "as it is": {},
     "twice the links": {"links.bandwidth": "97 GB/s", "links.raw_bandwidth": "128 GB/s"},
-    "twice the memory-side cache": {"gpu.memory_cache.capacity": "512 MiB"},
+    "twice the memory-side cache": {"gpu.memory_side_cache.capacity": "512 MiB"},
     "twice the memory bandwidth": {"gpu.hbm.bandwidth": "10.6 TB/s"},
 }
 

@@ -31,7 +31,7 @@ def compare(
     Examples:
       c3sim compare gemm-beside-all-gather
       c3sim compare llama3-70b-o --strategies base,sp,rp:32,conccl
-      c3sim compare gemm-beside-all-gather --set gpu.memory_cache.capacity='512 MiB' --json
+      c3sim compare gemm-beside-all-gather --set gpu.memory_side_cache.capacity='512 MiB' --json
     """
     changes = settings(set_)
     from c3sim.api import compare as run_all

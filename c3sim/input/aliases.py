@@ -2,7 +2,7 @@
 one grammar.
 
     hw.sdma.engines             gpu.dma_engines.count
-    hw.infinity_cache.capacity  gpu.memory_cache.capacity
+    hw.infinity_cache.capacity  gpu.memory_side_cache.capacity
     hw.links.bandwidth          links.bandwidth            (a root of the node)
     hw.hbm.bandwidth            gpu.hbm.bandwidth          (whatever else: a part of the GPU)
 
@@ -17,8 +17,8 @@ from c3sim.specs.hardware import Node
 PARTS = {
     "sdma": "gpu.dma_engines",
     "dma": "gpu.dma_engines",
-    "infinity_cache": "gpu.memory_cache",
-    "mall": "gpu.memory_cache",
+    "infinity_cache": "gpu.memory_side_cache",
+    "mall": "gpu.memory_side_cache",
     "xcd": "gpu.dies",
     "cu": "gpu.compute_units",
     "xgmi": "links",

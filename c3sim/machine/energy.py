@@ -34,7 +34,7 @@ COMPONENT_OF = {
     "compute_unit": "compute_units",
     "vector_byte": "compute_units",
     "l2_byte": "l2",
-    "cache_byte": "memory_cache",
+    "cache_byte": "memory_side_cache",
     "hbm_byte": "hbm",
     "link_byte": "links",
     "dma_byte": "dma_engines",
@@ -46,7 +46,7 @@ COMPONENT_OF = {
 COMPONENTS = tuple(dict.fromkeys(COMPONENT_OF.values()))
 PLAIN = {
     "l2": "L2",
-    "memory_cache": "memory-side cache",
+    "memory_side_cache": "memory-side cache",
     "hbm": "HBM",
     "dma_engines": "DMA engines",
 }
@@ -101,7 +101,7 @@ def bill_of(
         if joules:
             spent[where, name] = spent.get((where, name), 0.0) + joules
 
-    has_cache = node.gpu.memory_cache is not None
+    has_cache = node.gpu.memory_side_cache is not None
     through_l2 = (
         0.0 if has_cache else energy.l2_byte
     )  # links, host and engines reach memory by its last cache
@@ -135,7 +135,7 @@ def bill_of(
         )
         spend(here, "dma_byte", moved * energy.dma_byte)
         spend(here, "l2_byte", (traffic.hbm_read + traffic.hbm_write) * through_l2)
-        commands = math.ceil(work / node.gpu.dma_engines.packet_bytes)
+        commands = math.ceil(work / node.gpu.dma_engines.max_packet_payload)
         spend(here, "dma_command", commands * energy.dma_command / work)
     return Bill(
         core=tuple(entry for entry in core if entry[1]),
@@ -191,7 +191,7 @@ def components_of(node: Node) -> dict[str, str]:
     """The components of *node*, each with its name for display, from the node file where it has
     one.
     """
-    absent = () if node.gpu.memory_cache is not None else ("memory_cache",)
+    absent = () if node.gpu.memory_side_cache is not None else ("memory_side_cache",)
     return {
         name: node.gpu.names.get(name, PLAIN.get(name, name.replace("_", " ")))
         for name in COMPONENTS

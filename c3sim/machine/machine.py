@@ -1,6 +1,6 @@
 """A node as capacities: turns what a task moves into flows on the fluid layer.
 
-Names are paths: ``gpu0.hbm``, ``gpu0.memory_cache``, ``gpu0.l2``, ``gpu0.link[3].out``, ``gpu0.dma[2]``,
+Names are paths: ``gpu0.hbm``, ``gpu0.memory_side_cache``, ``gpu0.l2``, ``gpu0.link[3].out``, ``gpu0.dma[2]``,
 ``gpu0.host.out``, ``host0.memory``; between nodes ``gpu0.nic.out``, ``leaf0.up``. In a folded run every GPU maps onto ``gpu0``, and what
 it draws on something that several GPUs share counts for all of them. ``private`` names kinds of sharing to take away (see
 ``c3sim explain``): each task then has such a capacity to itself, named ``gpu0.hbm~gather``.
@@ -189,8 +189,8 @@ class Machine:
                 self._declare(name, part)
 
         draw(gpu, "l2", "cache", traffic.l2)
-        if self.node.gpu.memory_cache is not None:
-            draw(gpu, "memory_cache", "cache", traffic.cache)
+        if self.node.gpu.memory_side_cache is not None:
+            draw(gpu, "memory_side_cache", "cache", traffic.cache)
         draw(gpu, "hbm", "hbm", traffic.hbm_read + traffic.hbm_write)
         for (where, port), amount in traffic.ports:
             draw(where, port, "links", amount)
@@ -249,9 +249,9 @@ class Machine:
             return 1.0  # of what host memory can do
         if part == "hbm":
             return gpu.hbm.bandwidth * gpu.hbm.read_efficiency
-        if part == "memory_cache":
-            assert gpu.memory_cache is not None
-            return gpu.memory_cache.bandwidth
+        if part == "memory_side_cache":
+            assert gpu.memory_side_cache is not None
+            return gpu.memory_side_cache.bandwidth
         if part == "l2":
             return gpu.l2.bandwidth * gpu.dies.count * gpu.clock.maximum
         if part.startswith("dma"):
@@ -307,7 +307,7 @@ class Machine:
             going = pace(flow.tags.load.clocked, clock)
             load += flow.tags.asked * going
             l2 += flow.tags.asked_l2 * going / clock  # the L2s run at the engine clock
-        return GpuState(clock, served_share(load + l2, self.node.gpu.hbm.softness), load)
+        return GpuState(clock, served_share(load + l2, self.node.gpu.hbm.saturation_exponent), load)
 
     def memory_time(self, traffic: Traffic) -> float:
         """Seconds of the memory that one unit of progress takes: each byte at the level that serves
@@ -316,6 +316,6 @@ class Machine:
         gpu = self.node.gpu
         moved = traffic.hbm_read + traffic.hbm_write
         time = moved / memory_given(gpu, traffic.hbm_write / moved) if moved else 0.0
-        if gpu.memory_cache is not None:
-            time += max(0.0, traffic.cache - moved) / gpu.memory_cache.bandwidth
+        if gpu.memory_side_cache is not None:
+            time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
         return time

@@ -99,7 +99,7 @@ class CollectivePlan:
         float  # B/s payload of one channel at the maximum clock, had it no link to wait for
     )
     link_rate: float  # B/s payload of one lane
-    softness: float
+    saturation_exponent: float
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
     peers: Peers = "next"  # whom those go to
     by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
@@ -125,13 +125,13 @@ class CollectivePlan:
         """Payload rate [B/s] of the channels of the fullest lane."""
         if not self.calls:
             return soft_minimum(
-                self.per_link * self.channel_rate * speed, self.link_rate, self.softness
+                self.per_link * self.channel_rate * speed, self.link_rate, self.saturation_exponent
             )
         if speed <= 0.0:
             return 0.0
         working = self.per_link * speed
         return 1.0 / sum(
-            1.0 / soft_minimum(working / time, self.link_rate / sent, self.softness)
+            1.0 / soft_minimum(working / time, self.link_rate / sent, self.saturation_exponent)
             if sent
             else time / working
             for time, sent in self.calls
@@ -206,10 +206,10 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
     )
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
     calls = _calls(node, library.channels, task.op, algorithm, wire.efficiency * evenness)
-    softness = library.channels.direct_link_softness
+    saturation_exponent = library.channels.direct_link_saturation_exponent
     if algorithm != "direct":
         idle = 0.0 if calls else receiving_share(algorithm, node.gpus, task.op)
-        softness = 1.0 / (1.0 / library.channels.link_softness + idle)
+        saturation_exponent = 1.0 / (1.0 / library.channels.link_saturation_exponent + idle)
     plan = CollectivePlan(
         op=task.op,
         algorithm=algorithm,
@@ -225,10 +225,10 @@ def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> Collec
         lanes=lanes,
         channel_rate=1.0 / sum(time for time, _ in calls) if calls else channel,
         link_rate=link,
-        softness=softness,
+        saturation_exponent=saturation_exponent,
         calls=calls,
     )
-    piece = min(library.slice_bytes, sent * unit / (steps * channels * library.slices))
+    piece = min(library.slice_bytes, sent * unit / (steps * channels * library.min_slices))
     slices = 1 if calls and algorithm != "tree" else steps + 1
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
     first = library.launch_latency + wire.base_latency

@@ -258,13 +258,14 @@ def _plan(
         limit = min(limit, link / max(draw.values()))
     per_link = ceil(channels / lanes)
     channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
-    softness = library.channels.direct_link_softness
+    saturation_exponent = library.channels.direct_link_saturation_exponent
     if algorithm == "ring":
-        softness = 1.0 / (
-            1.0 / library.channels.link_softness + receiving_share(algorithm, ranks, task.op)
+        saturation_exponent = 1.0 / (
+            1.0 / library.channels.link_saturation_exponent
+            + receiving_share(algorithm, ranks, task.op)
         )
-    loaded = soft_minimum(per_link * channel, limit / lanes, softness) / per_link
-    piece = min(library.slice_bytes, sent * unit / (steps * channels * library.slices))
+    loaded = soft_minimum(per_link * channel, limit / lanes, saturation_exponent) / per_link
+    piece = min(library.slice_bytes, sent * unit / (steps * channels * library.min_slices))
     far = over_nics if algorithm == "ring" else 1.0  # share of the steps that go between nodes
     flight = steps * (far * hop_latency(node, peers) + (1.0 - far) * node.links.latency)
     work = (
@@ -287,7 +288,7 @@ def _plan(
         lanes=lanes,
         channel_rate=channel,
         link_rate=limit / lanes,
-        softness=softness,
+        saturation_exponent=saturation_exponent,
         network=over_nics / wire.efficiency,
         peers=peers,
         by_nic=over_nics,

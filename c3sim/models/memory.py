@@ -32,6 +32,6 @@ def memory_given(gpu: Gpu, write_share: float) -> float:
     )
 
 
-def served_share(asked: float, softness: float) -> float:
+def served_share(asked: float, saturation_exponent: float) -> float:
     """S(x) of the module docstring, *asked* = x >= 0."""
-    return float((1.0 + asked**softness) ** (-1.0 / softness))
+    return float((1.0 + asked**saturation_exponent) ** (-1.0 / saturation_exponent))

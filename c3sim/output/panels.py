@@ -40,7 +40,7 @@ class Panel(NamedTuple):
 PANELS = (
     Panel("compute_units", "Busy compute units", "units", 1.0, "all"),
     Panel("hbm", "HBM bandwidth", "GB/s", 1e9, "capacity"),
-    Panel("memory_cache", "Memory-side cache bandwidth", "GB/s", 1e9, "capacity"),
+    Panel("memory_side_cache", "Memory-side cache bandwidth", "GB/s", 1e9, "capacity"),
     Panel("link", "Outgoing link bandwidth", "GB/s", 1e9, "capacity"),
     Panel("nic.out", "NIC bandwidth, to other nodes", "GB/s", 1e9, "capacity"),
     Panel("dma", "DMA engine bandwidth", "GB/s", 1e9, "capacity"),

@@ -61,7 +61,7 @@ class DmaEngines(Spec):
         " takes; null: bandwidth"
     )
     in_flight: Bytes = Field(description="bytes one engine keeps in flight")
-    pull_carrier: Literal["requester", "source"] = Field(
+    pull_executor: Literal["requester", "source"] = Field(
         description="whose engine carries a copy that a GPU asks for from a peer: its own, or the source's, as a write, in one"
         " queue for all who ask"
     )
@@ -78,7 +78,7 @@ class DmaEngines(Spec):
     latency: Time = Field(
         description="doorbell to first byte plus last byte to completion signal, of one command"
     )
-    completion_share: Fraction = Field(
+    completion_fraction: Fraction = Field(
         description="part of the latency that lies after the last byte"
     )
     copy_latency: Time = Field(
@@ -90,7 +90,7 @@ class DmaEngines(Spec):
         description="until a copy within the GPU begins, beside what every command takes; null: nothing",
     )
     packet_time: Time = Field(description="engine busy with the decoding of one packet")
-    packet_bytes: Bytes = Field(
+    max_packet_payload: Bytes = Field(
         description="what one packet moves at most; longer copies are several packets"
     )
     broadcast_bandwidth: Bandwidth = Field(
@@ -104,7 +104,7 @@ class DmaEngines(Spec):
         description="release to first byte of a command that waits behind a poll in its queue"
     )
 
-    poll_period: Time | None = Field(
+    poll_interval: Time | None = Field(
         None,
         description="how often an engine looks at the word that a queue waits for; those of the GPUs of a node do so at times that are"
         " spread over it; null: all the time",

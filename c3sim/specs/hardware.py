@@ -68,7 +68,7 @@ class L2(Spec):
     bandwidth: BytesPerCycle = Field(description="bytes per cycle and die")
 
 
-class MemoryCache(Spec):
+class MemorySideCache(Spec):
     """Memory-side cache (Infinity Cache), shared by all dies, DMA engines and peers."""
 
     capacity: Bytes
@@ -81,7 +81,7 @@ class Hbm(Spec):
     capacity: Bytes
     bandwidth: Bandwidth = Field(description="data sheet peak")
     latency: Time = Field(description="load that misses every cache")
-    softness: Positive = Field(
+    saturation_exponent: Positive = Field(
         description="exponent p of the soft minimum of what compute units ask for and what the stacks give"
     )
     read_efficiency: Fraction = Field(
@@ -111,7 +111,7 @@ class Gpu(Spec):
     dies: Dies
     compute_units: ComputeUnits
     l2: L2
-    memory_cache: MemoryCache | None
+    memory_side_cache: MemorySideCache | None
     hbm: Hbm
     dma_engines: DmaEngines
     clock: Clock
@@ -138,8 +138,8 @@ class Gpu(Spec):
         """Bytes of the last cache that all compute units share: memory-side, or the L2 of a GPU
         with one die; 0: none.
         """
-        if self.memory_cache is not None:
-            return self.memory_cache.capacity
+        if self.memory_side_cache is not None:
+            return self.memory_side_cache.capacity
         return self.l2.capacity if self.dies.count == 1 else 0.0
 
     def gemm_library(self, name: str | None) -> GemmLibrary:

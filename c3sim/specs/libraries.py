@@ -78,10 +78,10 @@ class Channels(Spec):
         default=None,
         description="direct sends: a power of two of channels is dealt to the peers, doubled while a part is larger than this",
     )
-    link_softness: Positive = Field(
+    link_saturation_exponent: Positive = Field(
         description="exponent p of the soft minimum of channels and link, of rings and trees whose every call sends"
     )
-    direct_link_softness: Positive = Field(
+    direct_link_saturation_exponent: Positive = Field(
         description="the same of direct sends, which do not wait for one another's steps"
     )
     link_efficiency: Fraction = Field(
@@ -109,4 +109,6 @@ class CollectiveLibrary(Spec):
         description="kernel start to first byte: flags, barrier between ranks"
     )
     slice_bytes: Bytes = Field(description="most that one channel stores before it forwards")
-    slices: Count = Field(description="slices that a channel's part of a step is cut into at least")
+    min_slices: Count = Field(
+        description="slices that a channel's part of a step is cut into at least"
+    )

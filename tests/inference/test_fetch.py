@@ -34,7 +34,7 @@ def test_a_copy_of_a_loop_also_waits_for_the_end_of_the_one_before(node, size):
     """Its bytes' way through the engine and the signal; submission, 5.5 us each, is less than that."""
     engines = node.gpu.dma_engines
     moved = engines.packet_time + node.host.read_latency + size / engines.bandwidth
-    signal = engines.latency * engines.completion_share
+    signal = engines.latency * engines.completion_fraction
     expected = max(node.host.copy_time, moved + engines.copy_latency + signal)
     assert Fetch(node, "per_block", size, 8).per_copy == pytest.approx(expected)
 

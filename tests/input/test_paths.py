@@ -34,7 +34,7 @@ WORKLOAD = parse_workload(
         ("gpu.dma_engines.count", 16, 16),  # Python data as well as text
         ("gpu.dies.shader_engines", "[4, 3]", (4, 3)),
         ("gpu.dies.dispatch", "work_conserving", "work_conserving"),
-        ("gpu.memory_cache", "null", None),  # a GPU may have none
+        ("gpu.memory_side_cache", "null", None),  # a GPU may have none
         ("gpus", "4", 4),
         ("links.bandwidth", "96 GB/s", 96e9),
         ("host.launch_time", "2 us", 2e-6),

@@ -129,14 +129,14 @@ def test_components_have_the_files_words_for_display():
     assert components_of(MI300X) == {
         "compute_units": "CU",
         "l2": "L2",
-        "memory_cache": "Infinity Cache",
+        "memory_side_cache": "Infinity Cache",
         "hbm": "HBM3",
         "links": "xGMI",
         "dma_engines": "SDMA engine",
         "host_link": "host link",
         "idle": "idle",
     }
-    assert "memory_cache" not in components_of(NODE) and set(components_of(MI300X)) == set(
+    assert "memory_side_cache" not in components_of(NODE) and set(components_of(MI300X)) == set(
         COMPONENTS
     )
 
@@ -215,7 +215,7 @@ def test_power_over_time_is_split_by_component(run):
     assert list(power.by_component) == [
         "compute_units",
         "l2",
-        "memory_cache",
+        "memory_side_cache",
         "hbm",
         "links",
         "dma_engines",

@@ -71,7 +71,7 @@ def test_an_all_to_all_has_a_round_for_every_peer() -> None:
     library = MI300X.collective_library("rccl")
     wire = library.protocols["simple"]
     rounds = library.launch_latency + wire.base_latency + 7 * wire.step_latency
-    piece = min(library.slice_bytes, found.sent / (found.channels * library.slices))
+    piece = min(library.slice_bytes, found.sent / (found.channels * library.min_slices))
     assert found.work == pytest.approx(rounds + 2 * piece / found.rate(1, 1.0))
 
 
@@ -190,14 +190,14 @@ def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> N
 )
 def test_calls_that_only_receive_soften_a_ring(op: str, share: float) -> None:
     """On 4 GPUs: 3 of 4 calls of an all-gather send, 6 of 7 of an all-reduce; the node's p is 4."""
-    assert 1 / plan(op, 8 * MIB, TEACHING, algorithm="ring").softness == pytest.approx(
+    assert 1 / plan(op, 8 * MIB, TEACHING, algorithm="ring").saturation_exponent == pytest.approx(
         1 / 4 + share
     )
 
 
 def test_a_part_is_cut_into_at_least_so_many_slices() -> None:
     """1 MiB per channel and step, in slices of at most 512 KiB; cut into 8: 128 KiB."""
-    library = TEACHING.collective_libraries["rccl"].model_copy(update={"slices": 8})
+    library = TEACHING.collective_libraries["rccl"].model_copy(update={"min_slices": 8})
     node = TEACHING.model_copy(update={"collective_libraries": {"rccl": library}})
     assert plan("all_gather", 8 * MIB, node).work == pytest.approx(
         (3 + 3 * 2 + 4 * 131072 / (5e3 / 1.25**0.5)) * 1e-6

@@ -15,7 +15,7 @@ MIB = 1 << 20
 H200 = load_hardware("h200-4").node
 
 
-def node(gpus: int = 4, softness: float = 200.0, **more: object) -> Node:
+def node(gpus: int = 4, saturation_exponent: float = 200.0, **more: object) -> Node:
     """Channels at 1 GHz: 1 ns for 20 B of payload, 20 B loaded or 10 B stored; one port of 18 links
     of 10 GB/s; hard minimum.
     """
@@ -26,8 +26,8 @@ def node(gpus: int = 4, softness: float = 200.0, **more: object) -> Node:
             "load_bytes_per_cycle": 20.0,
             "store_bytes_per_cycle": 10.0,
             "link_efficiency": 1.0,
-            "link_softness": softness,
-            "direct_link_softness": softness,
+            "link_saturation_exponent": saturation_exponent,
+            "direct_link_saturation_exponent": saturation_exponent,
             "direct_part": None,
             **more,
         }

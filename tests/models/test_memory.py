@@ -13,7 +13,7 @@ GPU = load_hardware("mi300x-8").node.gpu
 
 
 @pytest.mark.parametrize(
-    ("asked", "softness", "share"),
+    ("asked", "saturation_exponent", "share"),
     [
         (0.0, 2.0, 1.0),  # nobody else: all of it
         (1.0, 1.0, 1 / 2),  # as much as there is, p = 1
@@ -23,15 +23,18 @@ GPU = load_hardware("mi300x-8").node.gpu
         (0.5, 300.0, 1.0),
     ],
 )
-def test_served_share(asked: float, softness: float, share: float) -> None:
-    assert served_share(asked, softness) == pytest.approx(share, rel=1e-9)
+def test_served_share(asked: float, saturation_exponent: float, share: float) -> None:
+    assert served_share(asked, saturation_exponent) == pytest.approx(share, rel=1e-9)
 
 
 @given(st.floats(0, 1e3), st.floats(1e-3, 10), st.floats(1, 20))
 def test_who_asks_for_more_gets_more_in_all_and_less_of_what_he_asks(
-    asked: float, more: float, softness: float
+    asked: float, more: float, saturation_exponent: float
 ) -> None:
-    before, after = served_share(asked, softness), served_share(asked + more, softness)
+    before, after = (
+        served_share(asked, saturation_exponent),
+        served_share(asked + more, saturation_exponent),
+    )
     assert 0 < after <= before <= 1
     assert before * asked <= after * (asked + more) * (1 + 1e-12)
     assert after * (asked + more) <= 1 + 1e-12  # never more than there is

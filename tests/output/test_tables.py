@@ -65,7 +65,7 @@ def test_explain_is_an_account_that_adds_up(explanation):
 
 
 def test_explain_leaves_out_what_would_read_as_nothing(explanation):
-    explanation["tasks"]["gemm"]["causes"] |= {"links": 0.0004, "memory_cache": -0.0006}
+    explanation["tasks"]["gemm"]["causes"] |= {"links": 0.0004, "memory_side_cache": -0.0006}
     text = "\n".join(lines(tables.explain_table(explanation)))
     assert (
         "+ links" not in text

@@ -167,9 +167,9 @@ def test_power_by_component_has_a_track_per_component_in_the_files_words():
         times=[0.0, 1e-9],
         values=[30.0, 20.0],
         by_task={"a": [10.0, 0.0]},
-        by_component={"memory_cache": [10.0, 0.0], "idle": [20.0, 20.0]},
+        by_component={"memory_side_cache": [10.0, 0.0], "idle": [20.0, 20.0]},
     )
-    names = {"memory_cache": "Infinity Cache"}
+    names = {"memory_side_cache": "Infinity Cache"}
     _, points = read(
         perfetto_trace(Timeline(spans=[], counters=[power], end=2e-9, component_names=names))
     )

@@ -17,7 +17,7 @@ MS = 1e-3
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 PLENTY: dict[str, object] = {
     "gpu.hbm.bandwidth": "1e6 GB/s",
-    "gpu.memory_cache": "null",
+    "gpu.memory_side_cache": "null",
     "gpu.clock.power_limit": "1e9 W",
     "gpu.dma_engines.count": 3,
     "gpu.dma_engines.in_flight": "64 GiB",
@@ -25,8 +25,8 @@ PLENTY: dict[str, object] = {
     "gpu.dma_engines.link_efficiency.push": 1.0,
     "gpu.dma_engines.bandwidth": "100 GB/s",
     "collective_libraries.rccl.channels.bytes_per_cycle": "1000 B/cycle",
-    "collective_libraries.rccl.channels.link_softness": 50.0,
-    "collective_libraries.rccl.channels.direct_link_softness": 50.0,
+    "collective_libraries.rccl.channels.link_saturation_exponent": 50.0,
+    "collective_libraries.rccl.channels.direct_link_saturation_exponent": 50.0,
     "collective_libraries.rccl.slice_bytes": "1 B",
     "links.topology": "full_mesh",
     "scale_out.nodes": 3,

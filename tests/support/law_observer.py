@@ -72,9 +72,9 @@ def limit(node: Node, capacity: str, users: list[Flow]) -> float:
     if part == "hbm":
         reads, writes = sum(f.tags.reads for f in users), sum(f.tags.writes for f in users)
         return memory_given(gpu, writes / (reads + writes) if reads + writes else 0.0)
-    if part == "memory_cache":
-        assert gpu.memory_cache is not None
-        return gpu.memory_cache.bandwidth
+    if part == "memory_side_cache":
+        assert gpu.memory_side_cache is not None
+        return gpu.memory_side_cache.bandwidth
     if part == "l2":
         return gpu.l2.bandwidth * gpu.dies.count * gpu.clock.maximum
     if part.startswith("dma["):

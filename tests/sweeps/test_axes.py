@@ -58,7 +58,7 @@ def test_words_of_people_lead_to_one_path():
     assert axis("hw.sdma.engines", (2,)).path == "gpu.dma_engines.count"
     assert (
         axis("hw.infinity_cache.bandwidth", ("1 TB/s",), load_hardware("mi300x-8").node).path
-        == "gpu.memory_cache.bandwidth"
+        == "gpu.memory_side_cache.bandwidth"
     )
     assert axis("hw.links.bandwidth", ("1 GB/s",)).path == "links.bandwidth"
     assert axis("hw.hbm.bandwidth", ("1 TB/s",)).path == "gpu.hbm.bandwidth"

@@ -31,7 +31,9 @@ def test_whole_numbers_have_equal_shares():
 
 def of(source, interval=(1.0, 9.0), value=4.0, unit=""):
     leaf = Leaf(text=str(value), value=value, unit=unit, source=source, interval=interval)
-    return parameters_of(LoadedNode(node=NODE.node, provenance={"gpu.hbm.softness": leaf}))
+    return parameters_of(
+        LoadedNode(node=NODE.node, provenance={"gpu.hbm.saturation_exponent": leaf})
+    )
 
 
 @pytest.mark.parametrize(

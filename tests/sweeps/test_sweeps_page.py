@@ -21,7 +21,7 @@ def test_the_study_is_one(tmp_path):
     """
     plan = make_plan(write(tmp_path, STUDY))
     assert len(plan.indices) + plan.left_out == 2 * 4 * 7 * 5 * 5 * 2 * 2
-    memory = next(axis for axis in plan.axes if axis.path == "gpu.memory_cache.capacity")
+    memory = next(axis for axis in plan.axes if axis.path == "gpu.memory_side_cache.capacity")
     assert memory.values == tuple(mib * 2**20 for mib in (64, 128, 256, 512, 1024))
     engines = {
         (dict(plan.point(n).settings)["gpu.dma_engines.count"], plan.point(n).strategy)

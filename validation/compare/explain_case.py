@@ -30,7 +30,7 @@ WORDS = {
 }
 RESOURCES = {
     "hbm": "memory",
-    "memory_cache": "memory-side cache",
+    "memory_side_cache": "memory-side cache",
     "l2": "L2",
     "compute_units": "compute units",
 }

@@ -29,7 +29,7 @@ from .parameters import Parameter, set_values
 
 #: What a path begins with -> when it is fitted. What is not listed comes last.
 ORDER = (
-    ("gpu.compute_units", "gpu.l2", "gpu.memory_cache", "gpu.hbm"),
+    ("gpu.compute_units", "gpu.l2", "gpu.memory_side_cache", "gpu.hbm"),
     ("gpu.kernels", "gpu.gemm_libraries"),
     ("links", "collective_libraries"),
     ("gpu.dma_engines", "host"),

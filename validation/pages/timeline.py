@@ -19,7 +19,7 @@ PANELS = {
     "compute_units": "compute units",
     "clock": "clock",
     "hbm": "memory",
-    "memory_cache": "memory cache",
+    "memory_side_cache": "memory cache",
     "link": "links",
 }
 

@@ -63,7 +63,7 @@ def copy_step(
     engines = context.node.gpu.dma_engines
     tail = landing_time(context, signalled=signalled)
     linked = copy.source != copy.destination
-    packets = math.ceil(copy.size / engines.packet_bytes)
+    packets = math.ceil(copy.size / engines.max_packet_payload)
     work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=linked)
 
     host, waits, inlined = context.node.host, 0.0 if linked else engines.local_latency or 0.0, 0.0
@@ -193,7 +193,7 @@ def timestamp_step(
 def _signal(context: Context) -> float:
     """From the last byte to a signal that is seen."""
     engines = context.node.gpu.dma_engines
-    return engines.latency * engines.completion_share
+    return engines.latency * engines.completion_fraction
 
 
 def _step(

@@ -122,7 +122,9 @@ class DmaHost:
         """
         engines, gpus = self.context.node.gpu.dma_engines, self.context.node.gpus
         look = (
-            0.0 if steps[0].request else (engines.poll_period or 0.0) * (steps[0].gpu % gpus) / gpus
+            0.0
+            if steps[0].request
+            else (engines.poll_interval or 0.0) * (steps[0].gpu % gpus) / gpus
         )
         waiting = [replace(step, fetch=engines.poll_latency + look) for step in steps]
         return [replace(waiting[0], polled=True), *waiting[1:]]

@@ -30,13 +30,13 @@ def turns_differ(workload: Workload, node: Node) -> bool:
         for command in program
     )
     pulls += sum(isinstance(task, Copy) and _pulls(task) for task in by_engines)
-    if node.gpu.dma_engines.pull_carrier == "source" and (
+    if node.gpu.dma_engines.pull_executor == "source" and (
         pulls > 1 or (pulls and len(by_engines) > 1)
     ):
         return True
     if not workload.host.prelaunched or not by_engines:
         return False
-    if node.gpu.dma_engines.poll_period or len(by_engines) > 1:
+    if node.gpu.dma_engines.poll_interval or len(by_engines) > 1:
         return True
     return any(_shares_an_engine(node, program) for program in programs)
 

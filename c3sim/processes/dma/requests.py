@@ -1,4 +1,4 @@
-"""Copies that read from a peer and that the peer's engine carries, as a write (``pull_carrier:
+"""Copies that read from a peer and that the peer's engine carries, as a write (``pull_executor:
 source``).
 
 What a GPU submits is then a request. The source's engine carries the requests of all others in one queue, in order of
@@ -21,7 +21,7 @@ REQUESTED = -1  # the queue of an engine that it carries requests in
 
 def carried(context: Context, copy: DmaCopy) -> DmaCopy:
     """*copy* as the engine sees it that carries it."""
-    if copy.pull and context.node.gpu.dma_engines.pull_carrier == "source":
+    if copy.pull and context.node.gpu.dma_engines.pull_executor == "source":
         return replace(copy, gpu=context.machine.home(copy.source), queue=REQUESTED)
     return copy
 

@@ -63,7 +63,7 @@ def gemm_kernel(
     operands = (task.m * task.k + task.k * task.n) * element * task.batch
     warm = _warm_bytes(context, name, task)
     flop_energy = spec.energy.flop[task.dtype]
-    last_is_l2 = spec.memory_cache is None and spec.shared_cache > 0
+    last_is_l2 = spec.memory_side_cache is None and spec.shared_cache > 0
 
     def cost(crowd: int, together: int) -> TileCost:
         traffic = gemm_traffic(
@@ -106,7 +106,7 @@ def gemm_kernel(
 
         def rate(state: GpuState) -> float:
             others = max(0.0, state.load - own * pace(clocked, state.clock))
-            missing = from_hbm / asks / served_share(burst + others, spec.hbm.softness)
+            missing = from_hbm / asks / served_share(burst + others, spec.hbm.saturation_exponent)
             busy = hypot(plan.issue / state.clock, feed / state.memory)
             working = crowd * busy + plan.prologue / state.clock
             return 1.0 / (max(working, missing) + min(working, missing) / (crowd * library.stages))

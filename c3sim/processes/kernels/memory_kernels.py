@@ -77,10 +77,10 @@ def _passes(
     share = cache_share(spec.shared_cache, asked, asked + others)
     side, own = (
         (share, spec.l2.capacity)
-        if spec.memory_cache is not None
+        if spec.memory_side_cache is not None
         else (0.0, share or spec.l2.capacity)
     )
-    shared = "cache" if spec.memory_cache is not None else "l2"
+    shared = "cache" if spec.memory_side_cache is not None else "l2"
     kept = surviving_share(context, name) if task.inputs == "warm" and footprint <= share else 0.0
     served[shared] += kept
     served["hbm"] += 1.0 - kept

@@ -149,7 +149,7 @@ def test_a_long_copy_is_several_packets() -> None:
     """At 50 kB per packet a ring of three copies of 100 kB holds 7 packets instead of 4: 0.75 us
     more of the host.
     """
-    engines = MESH.gpu.dma_engines.model_copy(update={"packet_bytes": 50e3})
+    engines = MESH.gpu.dma_engines.model_copy(update={"max_packet_payload": 50e3})
     node = MESH.model_copy(update={"gpu": MESH.gpu.model_copy(update={"dma_engines": engines})})
     assert run({**GATHER, "variant": "b2b"}, node).end == pytest.approx((0.75 + 36.75) * US)
 

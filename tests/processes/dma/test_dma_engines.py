@@ -116,7 +116,7 @@ def test_a_read_from_a_peer_that_waits_has_to_be_told() -> None:
     told when the first one's bytes have landed, instead of seeing its signal 2.5 us later.
     """
     node, pull = (
-        with_engines(pull_carrier="source", remote_read_latency=7e-6),
+        with_engines(pull_executor="source", remote_read_latency=7e-6),
         {**COPY, "direction": "pull"},
     )
     assert run(pull, node).end == pytest.approx(run(COPY, node).end)
