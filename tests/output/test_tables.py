@@ -69,7 +69,7 @@ def test_explain_leaves_out_what_would_read_as_nothing(explanation):
     text = "\n".join(lines(tables.explain_table(explanation)))
     assert (
         "+ links" not in text
-        and "+ memory cache -0.1" in text
+        and "+ memory side cache -0.1" in text
         and "below 0.05 % are not listed" in text
     )
 
