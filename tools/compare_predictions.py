@@ -1,8 +1,8 @@
 """Compares predictions that were written down with measured records: median and 90th percentile of
 the relative error.
 
-python docs/predictions/compare.py docs/predictions/h200-2-c3.jsonl validation/data/h200/c3-run*.jsonl
-python docs/predictions/compare.py docs/predictions/h200-2-c3.jsonl docs/predictions/first-runs/c3-run*.jsonl.gz
+python tools/compare_predictions.py docs/predictions/h200-2-c3.jsonl validation/data/h200/c3-run*.jsonl
+python tools/compare_predictions.py docs/predictions/h200-2-c3.jsonl docs/predictions/first-runs/c3-run*.jsonl.gz
 """
 
 from __future__ import annotations

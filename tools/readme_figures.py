@@ -1,7 +1,7 @@
 """Regenerates what the documents show of results: the pictures, and the table of errors in
 README.md.
 
-    python docs/refresh.py [--check]
+    python tools/readme_figures.py [--check]
 
 With --check nothing is written; the exit code is 1 if the table in README.md is not what the models give now.
 """
@@ -159,7 +159,7 @@ def main() -> None:
         sys.exit(
             0
             if now == text
-            else "README.md: the table of errors is out of date; run python docs/refresh.py"
+            else "README.md: the table of errors is out of date; run python tools/readme_figures.py"
         )
     draw()
     README.write_text(now, encoding="utf-8")
