@@ -1,4 +1,4 @@
-"""Writes docs/validation.md from the packaged records: python tools/validation_page.py [--check]."""
+"""Write docs/validation.md from the packaged records: tools/validation_page.py [--check]."""
 
 from __future__ import annotations
 
