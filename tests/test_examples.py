@@ -1,7 +1,7 @@
 """Every example runs and prints what stands beside it. Numbers in examples are rounded, so the text
 is compared as it is.
 
-When a model changes on purpose: ``python examples/refresh.py``, and read the difference.
+When a model changes on purpose: ``python tools/example_outputs.py``, and read the difference.
 """
 
 import subprocess

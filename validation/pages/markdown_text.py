@@ -4,7 +4,7 @@ from __future__ import annotations
 
 INTRODUCTION = """# How far can c3sim be trusted?
 
-Written by `python docs/validation_page.py` from the packaged records; a test compares the two. `c3sim validate --report
+Written by `python tools/validation_page.py` from the packaged records; a test compares the two. `c3sim validate --report
 page.html` draws the same figures, with every case, timelines and the source of every parameter.
 
 Errors are relative. *Bias* is the median signed error. *max*, *sum*, *constant* are the median errors, on the same cases, of three plain

@@ -130,6 +130,6 @@ def test_records_without_a_wall_or_isolated_times_can_be_shown():
 
 
 def test_the_page_of_the_documentation_is_fresh():
-    """If not: python docs/validation_page.py."""
-    made = runpy.run_path(str(DOCS / "validation_page.py"))["page"]()
+    """If not: python tools/validation_page.py."""
+    made = runpy.run_path(str(DOCS.parent / "tools" / "validation_page.py"))["page"]()
     assert (DOCS / "validation.md").read_text(encoding="utf-8") == made

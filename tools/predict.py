@@ -1,7 +1,7 @@
 """Predicts every run of a C3 plan of the probe before it is measured: one JSON line per run, by the
 name of its workload.
 
-python docs/predictions/predict.py validation h200-2 > docs/predictions/h200-2-c3.jsonl
+python tools/predict.py validation h200-2 > docs/predictions/h200-2-c3.jsonl
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Draws docs/img/power-h200.png, and prints the table of docs/energy.md, from the records of suite
 h200_power.
 
-python docs/power_picture.py
+python tools/power_picture.py
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from c3sim.validation.compare.loops import Loop, measured_loop, predicted_loop
 from c3sim.validation.compare.record_files import PACKAGED, load
 from c3sim.validation.compare.repeats import merge
 
-PICTURE = Path(__file__).parent / "img" / "power-h200.png"
+PICTURE = Path(__file__).parents[1] / "docs" / "img" / "power-h200.png"
 Row = tuple[str, Record, Loop, Loop]  # load, record, measured, predicted
 
 

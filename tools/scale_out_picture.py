@@ -1,7 +1,7 @@
 """Draws docs/img/scale-out.png: an all-reduce over 1 to 128 nodes, and a pair over an
 oversubscribed spine.
 
-python docs/scale_out.py
+python tools/scale_out_picture.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from c3sim.output import look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PICTURE = Path(__file__).parent / "img" / "scale-out.png"
+PICTURE = Path(__file__).parents[1] / "docs" / "img" / "scale-out.png"
 NODES = (1, 2, 4, 8, 16, 32, 64, 128)
 WAYS = {
     "hierarchical, in parts": {"task.reduce.algorithm": "hierarchical"},

@@ -1,7 +1,7 @@
 """Writes what each example prints into the .out file beside it; tests/test_examples.py compares
 with these.
 
-python examples/refresh.py [NUMBER ...]
+python tools/example_outputs.py [NUMBER ...]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "examples"
 
 
 def examples() -> list[Path]:

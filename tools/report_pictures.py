@@ -1,7 +1,7 @@
 """Makes the pictures of reports.md from the study that stands there; the page is photographed in a
 headless Chromium.
 
-python docs/report_pictures.py
+python tools/report_pictures.py
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from c3sim.output.pictures.table import read_results
 from c3sim.output.pictures.where import select
 from c3sim.sweeps.sweep import sweep
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
 COMMAND = "c3sim sweep engines.yaml --out results --report page.html"
 SHOWN = {
     "scenario": "896 MiB",

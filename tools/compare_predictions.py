@@ -1,8 +1,11 @@
-"""Compares predictions that were written down with measured records: median and 90th percentile of
-the relative error.
+"""Compare predictions that were written down with measured records.
 
-python docs/predictions/compare.py docs/predictions/h200-2-c3.jsonl validation/data/h200/c3-run*.jsonl
-python docs/predictions/compare.py docs/predictions/h200-2-c3.jsonl docs/predictions/first-runs/c3-run*.jsonl.gz
+Prints the median and the 90th percentile of the relative error:
+
+    python tools/compare_predictions.py PREDICTIONS RECORDS...
+
+For example docs/predictions/h200-2-c3.jsonl with validation/data/h200/c3-run*.jsonl, or with the
+packed files of docs/predictions/first-runs.
 """
 
 from __future__ import annotations
@@ -58,9 +61,8 @@ def main(predictions: str, *records: str) -> None:
             errors[f"{task} alone"].append(alone / run[f"isolated.{task}"] - 1)
     for name, values in errors.items():
         middle, tail = np.quantile(np.abs(values), [0.5, 0.9])
-        print(
-            f"{name:22} {len(values):4} runs   median {100 * middle:5.1f} %   p90 {100 * tail:5.1f} %"
-        )
+        figures = f"median {100 * middle:5.1f} %   p90 {100 * tail:5.1f} %"
+        print(f"{name:22} {len(values):4} runs   {figures}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes docs/validation.md from the packaged records: python docs/validation_page.py [--check]."""
+"""Write docs/validation.md from the packaged records: tools/validation_page.py [--check]."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages.markdown import markdown
 
-PAGE = Path(__file__).with_name("validation.md")
+PAGE = Path(__file__).parents[1] / "docs" / "validation.md"
 
 
 def page() -> str:
@@ -27,7 +27,7 @@ def main() -> None:
         sys.exit(
             None
             if fresh
-            else "docs/validation.md is out of date; run: python docs/validation_page.py"
+            else "docs/validation.md is out of date; run: python tools/validation_page.py"
         )
     if not fresh:
         write_text(PAGE, page())

@@ -1,0 +1,69 @@
+"""What is run often, each in an environment of its own: nox -l, nox -s quick."""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.sessions = ["quick", "lint", "types", "docs"]
+nox.options.reuse_existing_virtualenvs = True
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests; the laws also on compiled loops."""
+    session.install("-e", ".[test,fast]")
+    session.run("pytest", "-n", "auto", *session.posargs)
+    session.run("pytest", "-n", "auto", "--compiled", "tests/laws")
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """The tests that take under a minute together."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "-n", "auto", "-m", "not slow", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Rules and format."""
+    session.install("ruff>=0.6")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Strict types of c3sim and validation."""
+    session.install("-e", ".[lint]")
+    session.run("mypy", "c3sim")
+    session.run("mypy", "validation")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The site into site/, warnings as errors, after a look at the generated pages."""
+    session.install("-e", ".[docs]")
+    session.run("python", "tools/reference_pages.py", "--check")
+    session.run("python", "tools/readme_figures.py", "--check")
+    session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "site")
+
+
+@nox.session
+def validate(session: nox.Session) -> None:
+    """The packaged records against the bounds."""
+    session.install("-e", ".")
+    session.run("c3sim", "validate", *session.posargs)
+
+
+@nox.session
+def probe(session: nox.Session) -> None:
+    """Compile the probe for both vendors without a GPU, and run its self-test."""
+    session.run("validation/probe/cross/check.sh", session.create_tmp(), external=True)
+
+
+@nox.session
+def calibrate(session: nox.Session) -> None:
+    """Fit everything again, and print what would change. Takes some ten minutes."""
+    session.install("-e", ".")
+    for node in ("mi300x-8", "h200-2"):
+        session.run("c3sim", "calibrate", node, *session.posargs)

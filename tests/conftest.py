@@ -1,0 +1,26 @@
+"""The option ``--compiled``: whatever simulates does so in compiled loops (needs numba).
+
+CI runs the laws this way too: python -m pytest --compiled tests/laws
+"""
+
+from functools import partial
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--compiled", action="store_true", help="simulate in compiled loops (needs numba)"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before any test module imports it, give ``simulate`` another default."""
+    if config.getoption("--compiled"):
+        from c3sim.simulation import simulate
+
+        simulate.simulate = partial(simulate.simulate, compiled=True)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return "simulations run in compiled loops" if config.getoption("--compiled") else None
