@@ -24,7 +24,7 @@ from c3sim.input.records import load_records
 from c3sim.output.plot import plot_timeline
 from c3sim.output.plot_study import plot_study
 from c3sim.output.study_tables import published_fractions
-from c3sim.validation.compare.compare import Case, compare
+from c3sim.validation.compare.figures import Case, compare
 from c3sim.validation.compare.repeats import merge
 
 ROOT = Path(__file__).parent.parent

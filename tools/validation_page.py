@@ -9,7 +9,7 @@ from c3sim.output.files import write_text
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.verdict import validate
-from c3sim.validation.pages.markdown import markdown
+from c3sim.validation.pages.markdown_page import markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "validation.md"
 

@@ -81,11 +81,11 @@ def _show(verdict: Verdict, report: str | None, worst: int, as_json: bool) -> No
 
         write_report(verdict, report)
     if as_json:
-        from c3sim.validation.compare.explain_case import worst_explained
+        from c3sim.validation.compare.explain import worst_explained
 
         emit_json(verdict.to_dict(worst_explained(verdict, worst)))
     else:
-        from c3sim.validation.pages.verdict_table import print_verdict
+        from c3sim.validation.pages.terminal_page import print_verdict
 
         print_verdict(verdict, worst)
 

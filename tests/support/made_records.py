@@ -8,7 +8,7 @@ from typing import Any
 
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record, record_id
-from c3sim.validation.compare.compare import compare_one
+from c3sim.validation.compare.figures import compare_one
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "dtype": "bf16", "library": "hipblaslt"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 268435456, "dtype": "bf16"}

@@ -14,7 +14,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
 from .baselines import NOTHING, plain_predictions
-from .compare import Case, compare_one
+from .figures import Case, compare_one
 
 BATCH = 25  # records handed to a process at once
 WORTH_IT = 4.0  # seconds of work below which starting processes costs more than it saves

@@ -16,10 +16,10 @@ from c3sim.specs.record import Record
 
 from .baselines import PREDICTORS
 from .bounds import Bounds, load_bounds
-from .compare import Case
+from .figures import Case
 from .predict import Progress, predict
 from .repeats import Repeated, differences, merge, observations, spread_of_suites
-from .suites import Row, metric_of, plain_error, rows
+from .scores import Row, metric_of, plain_error, rows
 
 Explained = Mapping[tuple[str, str], Sequence[tuple[Case, str]]]
 

@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
-from ..compare.compare import Case, compare_one
+from ..compare.figures import Case, compare_one
 from .parameters import Fitted, Parameter, set_values
 
 MOST = 40  # steps of one search; a flat valley takes no more

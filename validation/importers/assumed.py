@@ -9,7 +9,7 @@ from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.units import parse_quantity
 
-from .words import OPS, collective_of, dtype_of
+from .names import OPS, collective_of, dtype_of
 
 KEYS = ("op", "size", "dtype", "m", "n", "k", "gpus")
 

@@ -11,13 +11,11 @@ from c3sim.input.hints import unknown
 
 from .blas_bench import hipblaslt_bench, rocblas_bench
 from .blas_bench.lines import HEADER
-from .kineto import kineto
-from .nccl_tests import csv as nccl_csv
-from .nccl_tests import json as nccl_json
-from .nccl_tests import text as nccl_text
+from .kineto import reader as kineto
+from .nccl_tests import csv_reader, json_reader, text_reader
 from .result import Given, ImportResult
-from .rocprof import rocprofv3
-from .transferbench import transferbench
+from .rocprof import reader as rocprofv3
+from .transferbench import reader as transferbench
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ FORMATS: tuple[Format, ...] = (
         "JSON output of nccl-tests and rccl-tests",
         'JSON with "out_of_place" or "busBw"',
         _json_with("out_of_place", "in_place", "busBw", "out_of_bounds"),
-        nccl_json.read,
+        json_reader.read,
     ),
     Format(
         "transferbench",
@@ -105,8 +103,8 @@ FORMATS: tuple[Format, ...] = (
         "nccl-tests-csv",
         "CSV output of rccl-tests and nccl-tests",
         "columns size, type, time, algbw, busbw",
-        lambda text: nccl_csv.header_line(text) >= 0,
-        nccl_csv.read,
+        lambda text: csv_reader.header_line(text) >= 0,
+        csv_reader.read,
     ),
     Format(
         "nccl-tests",
@@ -115,7 +113,7 @@ FORMATS: tuple[Format, ...] = (
         _has(
             r"^#\s+size\s+count\s+type|^#\s*(?:nccl|rccl)-tests|Collective test starting|^#\s*nThread"
         ),
-        nccl_text.read,
+        text_reader.read,
     ),
 )
 

@@ -8,6 +8,6 @@ the worst cases, each with a timeline and why; provenance: every parameter; svg,
 
 from __future__ import annotations
 
-from .page import render, write_report
+from .html_page import render, write_report
 
 __all__ = ["render", "write_report"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from c3sim.specs.record import Record
 
-from .markup import cell, table, text
+from .kit.markup import cell, table, text
 
 LONGEST = 400  # characters of one observation; the rest is in the record file
 

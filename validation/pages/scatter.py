@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..compare.compare import Case
-from ..compare.explain_case import how_far
-from .svg import Scale, circle, diamond, label, line, picture, polygon, ticks
+from ..compare.explain import how_far
+from ..compare.figures import Case
+from .kit.svg import Scale, circle, diamond, label, line, picture, polygon, ticks
 
 WIDTH, HEIGHT = 340.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 24.0, 10.0, 38.0

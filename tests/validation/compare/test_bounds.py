@@ -4,9 +4,9 @@ import pytest
 
 from c3sim.errors import InputErrors
 from c3sim.validation.compare.bounds import FILE, load_bounds
-from c3sim.validation.compare.headroom import advise, room
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.reset_bounds import advise, room
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.fit.yaml_edit import replace_values
 
@@ -32,7 +32,7 @@ def test_every_packaged_suite_and_metric_has_a_bound_and_no_other_suite_is_liste
 
 
 def test_no_regression_bound_is_wider_than_the_model_needs(verdict):
-    """Twice the headroom: then it is time for ``python -m c3sim.validation.compare.headroom
+    """Twice the headroom: then it is time for ``python -m c3sim.validation.compare.reset_bounds
     --write``.
     """
     for row in verdict.rows:

@@ -11,7 +11,7 @@ from made_records import line
 
 from c3sim.input.loading import load_hardware
 from c3sim.specs.record import Record, record_id
-from c3sim.validation.compare.compare import compare_one
+from c3sim.validation.compare.figures import compare_one
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.verdict import validate
 

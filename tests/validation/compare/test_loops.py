@@ -9,8 +9,8 @@ from made_records import line
 
 from c3sim.input.loading import load_hardware
 from c3sim.specs.record import Record
-from c3sim.validation.compare.compare import compare_one
-from c3sim.validation.compare.explain_case import how_far
+from c3sim.validation.compare.explain import how_far
+from c3sim.validation.compare.figures import compare_one
 from c3sim.validation.compare.loops import Loop, has_figures, measured_loop, predicted_loop
 from c3sim.validation.compare.record_files import PACKAGED, data_hash, load
 from c3sim.validation.compare.repeats import differences, merge, observations

@@ -9,7 +9,7 @@ from made_records import as_measured, pair, record
 
 from c3sim.errors import InputError
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.validation.compare.compare import compare
+from c3sim.validation.compare.figures import compare
 from c3sim.validation.compare.record_files import data_hash, load
 from c3sim.validation.fit.calibrate import _shared, calibrate, groups
 from c3sim.validation.fit.fit import fit, usable

@@ -5,7 +5,7 @@ or the user.
 from __future__ import annotations
 
 from ..result import Given, ImportResult
-from .records import read_bench
+from .reader import read_bench
 
 
 def read(text: str, given: Given) -> ImportResult:

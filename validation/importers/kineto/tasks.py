@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..names import collective_of, dtype_of
 from ..traces.kernel_names import KernelClass
-from ..words import collective_of, dtype_of
 from .links import Links
 
 _ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 
 from ..collector import Collector
+from ..names import collective_of, version_of
 from ..result import Given
-from ..words import collective_of, version_of
 from .run import Run
 
 _START = re.compile(r"#\s*(nccl-tests|rccl-tests)\b.*?version:?\s+(\S+)", re.IGNORECASE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..collector import Collector, us
-from ..words import DTYPES, OP_TASKS, OP_WORDS, OPS, collective_of, dtype_of, size_text
+from ..names import DTYPES, OP_TASKS, OP_WORDS, OPS, collective_of, dtype_of, size_text
 from .run import Row, Run, Timing
 
 RATE_TOLERANCE, RATE_ROUNDING = 0.02, 0.006  # algbw [GB/s] has two decimals, time as many

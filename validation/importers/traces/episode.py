@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from ..words import OP_TASKS
+from ..names import OP_TASKS
 from .intervals import Kernel
 from .words import what
 

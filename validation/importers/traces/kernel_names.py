@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ..words import collective_of
+from ..names import collective_of
 
 
 @dataclass(frozen=True)

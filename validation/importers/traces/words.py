@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..words import OP_WORDS, size_text
+from ..names import OP_WORDS, size_text
 
 ISOLATED_NOTE = "kernel time, without launch; caches as the run left them"
 

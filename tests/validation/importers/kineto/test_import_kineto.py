@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from c3sim.validation.importers.kineto import kineto
+from c3sim.validation.importers.kineto import reader as kineto
 
 
 @pytest.fixture

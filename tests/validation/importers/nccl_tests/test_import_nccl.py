@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from c3sim.validation.importers.nccl_tests import csv as nccl_csv
-from c3sim.validation.importers.nccl_tests import json as nccl_json
-from c3sim.validation.importers.nccl_tests import text as nccl_text
+from c3sim.validation.importers.nccl_tests import csv_reader as nccl_csv
+from c3sim.validation.importers.nccl_tests import json_reader as nccl_json
+from c3sim.validation.importers.nccl_tests import text_reader as nccl_text
 
 
 def names(result) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.validation.importers.rocprof import rocprofv3
+from c3sim.validation.importers.rocprof import reader as rocprofv3
 
 SIZES = {
     "m": "8192",

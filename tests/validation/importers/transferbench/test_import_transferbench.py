@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.validation.importers.transferbench import transferbench
+from c3sim.validation.importers.transferbench import reader as transferbench
 
 
 @pytest.mark.parametrize("suffix", ["txt", "csv"])

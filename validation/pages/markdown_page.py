@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from c3sim.input.conform import Leaf
 from c3sim.input.units import format_si
 
-from ..compare.explain_case import how_far
+from ..compare.explain import how_far
 from ..compare.record_files import data_hash
-from ..compare.suites import Row
+from ..compare.scores import Row
 from ..compare.verdict import Total, Verdict
 from .markdown_text import CALIBRATION, DMA_NOTE, INTRODUCTION
-from .verdict_table import repeats, state
+from .terminal_page import repeats, state
 
 
 def markdown(verdict: Verdict) -> str:

@@ -9,9 +9,9 @@ import re
 
 from ..collector import Collector
 from ..result import Given, ImportResult
+from .columns import column_name, read_table
 from .header import read_header
 from .run import Run
-from .table import column_name, read_table
 
 _NEEDED = {"size", "type"}
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 from c3sim.output.files import write_text
 
-from ..compare.compare import Case
+from ..compare.figures import Case
 from ..compare.record_files import data_hash
-from ..compare.suites import Row
+from ..compare.scores import Row
 from ..compare.verdict import Verdict
-from .markup import slug, text
+from .error_spread import spread
+from .kit.markup import slug, text
+from .kit.style import CSS, SCRIPT
 from .observed import observed_section
-from .provenance import provenance_table
+from .parameters import provenance_table
 from .scatter import scatter
-from .spread import spread
-from .style import CSS, SCRIPT
-from .summary import gaps_table, suites_table, totals_table
-from .worst import worst_cases
+from .tables import gaps_table, suites_table, totals_table
+from .worst_figures import worst_cases
 
 
 def write_report(verdict: Verdict, path: str | Path) -> None:

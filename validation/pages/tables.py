@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..compare.suites import Row
+from ..compare.scores import Row
 from ..compare.verdict import Total, Verdict
-from .markup import cell, percent, signed, slug, table, text
-from .verdict_table import repeats, state
+from .kit.markup import cell, percent, signed, slug, table, text
+from .terminal_page import repeats, state
 
 REPEATS = (
     0.05  # twice the spread between repeats: a plain predictor this good leaves nothing to beat

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from c3sim.simulation.runs import alone, run_traced
 from c3sim.specs.record import Record
 
-from ..compare.compare import Case, as_run
-from ..compare.explain_case import explain_case, how_far
+from ..compare.explain import explain_case, how_far
+from ..compare.figures import Case, as_run
 from ..compare.loops import UNITS
-from ..compare.suites import Row
+from ..compare.scores import Row
 from ..compare.verdict import Verdict
-from .markup import link, text
+from .kit.markup import link, text
 from .timeline import timeline
 
 

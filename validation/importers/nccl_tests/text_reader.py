@@ -9,10 +9,10 @@ import re
 from ..collector import Collector
 from ..numbers import as_float, as_int
 from ..result import Given, ImportResult
+from .columns import column_name
 from .header import check_ranks, name_collective, read_header
 from .rows import add_row
 from .run import Row, Run, Timing
-from .table import column_name
 
 _DEFAULT = [
     "size",

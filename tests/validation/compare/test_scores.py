@@ -6,9 +6,9 @@ from made_records import GATHER, GEMM, pair, record
 from c3sim.input.loading import load_hardware
 from c3sim.validation.compare.baselines import Plain
 from c3sim.validation.compare.bounds import Bound
-from c3sim.validation.compare.compare import Case, compare_one
+from c3sim.validation.compare.figures import Case, compare_one
 from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.suites import rows
+from c3sim.validation.compare.scores import rows
 from c3sim.validation.compare.verdict import validate
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .baselines import PREDICTORS
 from .bounds import Bound
-from .compare import Case
+from .figures import Case
 from .repeats import Spread, spread
 
 CALIBRATION = "_calibration"

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from ..collector import Collector, us
+from ..names import dtype_of
 from ..numbers import as_float, as_int
 from ..result import Given, ImportResult
 from ..traces.kernel_names import classify
-from ..words import dtype_of
 from .lines import Bench, Values, value_lines
 
 _OPTION = r"(?:^|\s){0}[ =]+(\S+)"

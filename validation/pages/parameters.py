@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from c3sim.input.conform import Leaf
 from c3sim.input.units import format_si
 
-from .markup import cell, link, table, text
+from .kit.markup import cell, link, table, text
 
 HEADERS = ["parameter", "#value", "unit", "allowed interval", "fitted on", "source"]
 

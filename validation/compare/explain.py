@@ -13,8 +13,8 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 from c3sim.strategies.best import choose
 
-from .compare import Case, as_run
-from .suites import Row
+from .figures import Case, as_run
+from .scores import Row
 from .verdict import Verdict
 
 WORDS = {

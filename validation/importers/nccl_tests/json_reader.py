@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..collector import Collector
+from ..names import version_of
 from ..numbers import as_float, as_int
 from ..partial_json import read_members
 from ..result import Given, ImportResult
-from ..words import version_of
+from .columns import read_table
 from .header import check_ranks, name_collective
 from .rows import add_row
 from .run import Row, Run, Timing
-from .table import read_table
 
 _PLACES = (("out_of_place", False), ("in_place", True))
 _VARIABLE = re.compile(r"((?:NCCL|RCCL|HSA|HIP|CUDA)_\w+)=(.*)")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from c3sim.output.layout import add_row, make_table, show, stack
 from c3sim.output.text import percent
 
-from ..compare.explain_case import how_far, worst_explained
+from ..compare.explain import how_far, worst_explained
 from ..compare.repeats import Spread
-from ..compare.suites import Row
+from ..compare.scores import Row
 from ..compare.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..compare.baselines import PREDICTORS
-from ..compare.suites import Row
-from .svg import Scale, circle, diamond, label, line, picture, rectangle, ticks
+from ..compare.scores import Row
+from .kit.svg import Scale, circle, diamond, label, line, picture, rectangle, ticks
 
 WIDTH, LEFT, RIGHT = 340.0, 12.0, 12.0
 ROW, HEAD, FOOT = 15.0, 17.0, 32.0

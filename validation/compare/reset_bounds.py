@@ -1,5 +1,5 @@
 """Sets the regression bounds of ``bounds.yaml`` anew from the present model: ``python -m
-c3sim.validation.compare.headroom --write``.
+c3sim.validation.compare.reset_bounds --write``.
 
 Only entries that stand in the file change; rows that miss the target without an entry, and entries that the model no
 longer needs, are named, because a person has to write, or take out, the reason.
@@ -18,7 +18,7 @@ from ..fit.yaml_edit import replace_values
 from .bounds import FILE, Bounds, load_bounds
 from .nodes import nodes_for
 from .record_files import load
-from .suites import Row
+from .scores import Row
 from .verdict import validate
 
 
