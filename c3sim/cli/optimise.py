@@ -69,7 +69,7 @@ def optimise(
     from c3sim.cli.sweep import _node
     from c3sim.cli.sweep_progress import sweep_progress
     from c3sim.errors import InputError
-    from c3sim.output.look import check_picture
+    from c3sim.output.kit.look import check_picture
     from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.search import check_optuna
     from c3sim.sweeps.search import optimise as search
@@ -92,12 +92,12 @@ def optimise(
             watcher=tell,
         )
     _write(found, out, plot)
-    from c3sim.output.search_tables import search_table, to_dict
+    from c3sim.output.tables.search import search_table, to_dict
 
     if as_json:
         emit_json(to_dict(found))
         return
-    from c3sim.output.layout import show
+    from c3sim.output.kit.layout import show
 
     show(search_table(found))
 
@@ -106,7 +106,7 @@ def _write(found: Found, out: str | None, plot: str | None) -> None:
     from tempfile import TemporaryDirectory
 
     from c3sim.output.pictures.draw import draw_results
-    from c3sim.output.pictures.table import read_results
+    from c3sim.output.results.table import read_results
     from c3sim.sweeps.designs import write_designs
 
     kind = "pareto" if len(found.objectives) > 1 else "lines"

@@ -10,7 +10,7 @@ from c3sim.cli import complete
 from c3sim.cli.emit import say
 
 if TYPE_CHECKING:
-    from c3sim.output.pictures.table import ResultTable
+    from c3sim.output.results.table import ResultTable
 
 PAGES = (".html", ".htm")
 
@@ -87,14 +87,14 @@ def plot(
     """
     from pathlib import Path
 
-    from c3sim.output.files import check_writable
-    from c3sim.output.look import SUFFIXES
+    from c3sim.output.kit.files import check_writable
+    from c3sim.output.kit.look import SUFFIXES
 
     target = out or f"{Path(file).resolve().stem}.png"
     check_writable(target, (*SUFFIXES, *PAGES))
     from c3sim.output.pictures.draw import draw_results
-    from c3sim.output.pictures.table import read_results
-    from c3sim.output.pictures.where import select
+    from c3sim.output.results.table import read_results
+    from c3sim.output.results.where import select
 
     table = select(read_results(file), where or ())
     if target.lower().endswith(PAGES):

@@ -209,7 +209,7 @@ def _check_out(out: str | None) -> None:
 
 def _write(found: Sensitivity, loaded: LoadedStudy, on: LoadedNode, folder: Path) -> None:
     from c3sim.output.pictures.draw import draw_results
-    from c3sim.output.pictures.table import read_results
+    from c3sim.output.results.table import read_results
     from c3sim.sweeps.tornado import write_samples, write_tornado
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -225,11 +225,11 @@ def _write(found: Sensitivity, loaded: LoadedStudy, on: LoadedNode, folder: Path
 
 
 def _show(found: Sensitivity, target: str, on: LoadedNode, as_json: bool) -> None:
-    from c3sim.output.sensitivity_tables import sensitivity_table, to_dict
+    from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
 
     if as_json:
         emit_json({"target": target, "node": on.node.name, **to_dict(found)})
         return
-    from c3sim.output.layout import show
+    from c3sim.output.kit.layout import show
 
     show(sensitivity_table(found, f"{target} on {on.node.name}"))

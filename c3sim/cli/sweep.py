@@ -92,7 +92,7 @@ def sweep(
     """
     from c3sim.cli.kinds import check_study
     from c3sim.cli.sweep_progress import sweep_progress
-    from c3sim.output.files import check_writable
+    from c3sim.output.kit.files import check_writable
     from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.sweep import Interrupted
     from c3sim.sweeps.sweep import sweep as run_sweep
@@ -133,11 +133,11 @@ def _write_page(swept: Swept, path: str, jobs: int | None) -> None:
 
 
 def _show(swept: Swept, as_json: bool) -> None:
-    from c3sim.output.sweep_tables import sweep_summary, sweep_table
+    from c3sim.output.tables.sweep import sweep_summary, sweep_table
 
     if as_json:
         emit_json({**sweep_summary(swept), "rows": swept.table.to_pylist()})
         return
-    from c3sim.output.layout import show
+    from c3sim.output.kit.layout import show
 
     show(sweep_table(swept))

@@ -63,7 +63,7 @@ def validate(
       c3sim validate mine.jsonl --report mine.html
       c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
     """
-    from c3sim.output.files import check_writable
+    from c3sim.output.kit.files import check_writable
 
     if report is not None:
         check_writable(report, (".html", ".htm"))

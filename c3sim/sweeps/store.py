@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.output.files import write_bytes, write_text
+from c3sim.output.kit.files import write_bytes, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,14 +13,14 @@ from importlib.resources import files
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.output.files import check_writable, write_text
+from c3sim.output.kit.files import check_writable, write_text
 from c3sim.output.page.again import Models, Resimulate, Resimulator, compact_rows
 from c3sim.output.page.command import bases
 from c3sim.output.page.data import page_data
 from c3sim.output.page.palette import css
 from c3sim.output.page.picked import picked
-from c3sim.output.pictures.table import ResultTable, read_results
 from c3sim.output.pictures.tornado import is_tornado
+from c3sim.output.results.table import ResultTable, read_results
 
 MOST = 300  # points that get a timeline
 SIZE = 15_000_000  # bytes: no timelines are added beyond

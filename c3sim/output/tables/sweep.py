@@ -8,8 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from c3sim.input.units import format_si
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.text import MISSING, figures
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import MISSING, figures
 
 if TYPE_CHECKING:
     from c3sim.sweeps.sweep import Swept

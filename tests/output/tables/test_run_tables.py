@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from c3sim.output import study_tables, tables
-from c3sim.output.layout import show
+from c3sim.output import study_tables
+from c3sim.output.kit.layout import show
+from c3sim.output.tables import run as tables
 
 
 def lines(renderable, width=160):
@@ -69,7 +70,7 @@ def test_explain_leaves_out_what_would_read_as_nothing(explanation):
     text = "\n".join(lines(tables.explain_table(explanation)))
     assert (
         "+ links" not in text
-        and "+ memory cache -0.1" in text
+        and "+ memory side cache -0.1" in text
         and "below 0.05 % are not listed" in text
     )
 

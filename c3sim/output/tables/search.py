@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from c3sim.input.units import format_si
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.sweep_tables import shown
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.tables.sweep import shown
 
 if TYPE_CHECKING:
     from c3sim.sweeps.search import Found
