@@ -12,7 +12,7 @@ from c3sim.cli.options import Json, NodeName, Plot
 from c3sim.cli.sweep import StudyName
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.search import Found
+    from c3sim.sweeps.search import SearchResult
 
 Trials = Annotated[
     int | None,
@@ -102,12 +102,12 @@ def optimise(
     show(search_table(found))
 
 
-def _write(found: Found, out: str | None, plot: str | None) -> None:
+def _write(found: SearchResult, out: str | None, plot: str | None) -> None:
     from tempfile import TemporaryDirectory
 
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
-    from c3sim.sweeps.designs import write_designs
+    from c3sim.sweeps.result_files import write_designs
 
     kind = "pareto" if len(found.objectives) > 1 else "lines"
     with TemporaryDirectory() as folder:

@@ -210,7 +210,7 @@ def _check_out(out: str | None) -> None:
 def _write(found: Sensitivity, loaded: LoadedStudy, on: LoadedNode, folder: Path) -> None:
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
-    from c3sim.sweeps.tornado import write_samples, write_tornado
+    from c3sim.sweeps.result_files import write_samples, write_tornado
 
     folder.mkdir(parents=True, exist_ok=True)
     write_tornado(found, loaded.study.name, on.node.name, folder / "sensitivity.parquet")

@@ -14,7 +14,7 @@ from c3sim.cli.guard import INTERRUPTED
 from c3sim.cli.options import Json, NodeName
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.sweep import Swept
+    from c3sim.sweeps.sweep import SweepResult
 
 FAILED = 1
 StudyName = Annotated[
@@ -122,7 +122,7 @@ def _node(name: str | None) -> Any:
     return None if name is None else load_hardware(name).node
 
 
-def _write_page(swept: Swept, path: str, jobs: int | None) -> None:
+def _write_page(swept: SweepResult, path: str, jobs: int | None) -> None:
     from c3sim.cli.command_line import command_line
     from c3sim.cli.progress import progress
     from c3sim.output.page import write_report
@@ -132,7 +132,7 @@ def _write_page(swept: Swept, path: str, jobs: int | None) -> None:
     say(f"wrote {path}; open it in a browser")
 
 
-def _show(swept: Swept, as_json: bool) -> None:
+def _show(swept: SweepResult, as_json: bool) -> None:
     from c3sim.output.tables.sweep import sweep_summary, sweep_table
 
     if as_json:
