@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.output.kit.files import write_text
+from c3sim.output.kit.files import check_folder, write_text
 from c3sim.sweeps.result_files import write_table
 
 if TYPE_CHECKING:
@@ -155,9 +155,7 @@ def locked(folder: Path) -> Iterator[None]:
     The lock ends with the process. Raises InputError: another sweep runs there, or no such folder
     can be made.
     """
-    if folder.exists() and not folder.is_dir():
-        message = "is not a folder; allowed: a folder, or a path where one can be made"
-        raise InputError(message, "--out", str(folder))
+    check_folder(folder)
     lock = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)

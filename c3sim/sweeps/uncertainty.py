@@ -20,8 +20,7 @@ from c3sim.sweeps.points import Settings
 from c3sim.sweeps.samples import Sampler
 from c3sim.sweeps.setup import Setup
 from c3sim.sweeps.sweep import Watcher
-
-OUTPUTS = ("wall_s", "speedup", "fraction_of_ideal")
+from c3sim.sweeps.target import OUTPUTS
 
 
 @dataclass(frozen=True, kw_only=True)
