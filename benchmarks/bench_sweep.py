@@ -23,7 +23,7 @@ from c3sim.input import library
 from c3sim.simulation import runs
 from c3sim.sweeps.executor import Workers
 from c3sim.sweeps.plan import Plan, make_plan
-from c3sim.sweeps.points import Cases
+from c3sim.sweeps.points import PointRunner
 from c3sim.sweeps.sweep import sweep
 
 ONE_SPLIT = "[base, sp, 'rp:32', 'sp_rp:32', conccl, conccl_rp]"
@@ -89,24 +89,24 @@ def processor_seconds(plan: Plan) -> float:
     """Per point, in this process, of the strategies of one point of each scenario: a busy computer
     does not lengthen it.
     """
-    cases = Cases(plan.setup)
+    runner = PointRunner(plan.setup)
     together, each = len(plan.strategies), len(plan.indices) // len(plan.scenarios)
     first = (scenario * each for scenario in range(len(plan.scenarios)))
     points = [plan.point(begin + strategy) for begin in first for strategy in range(together)]
     runs._runs.clear()
     begin = process_time()
     for point in points:
-        cases.row(point.scenario, point.strategy, point.settings)
+        runner.row(point.scenario, point.strategy, point.settings)
     return (process_time() - begin) / len(points)
 
 
 def overhead(plan: Plan) -> list[Row]:
     """What of a point is not simulation: models built and checked, without running them."""
-    cases = Cases(plan.setup)
+    runner = PointRunner(plan.setup)
     points = [plan.point(number) for number in range(0, len(plan.indices), 6)][:200]
     begin = perf_counter()
     for point in points:
-        cases.models(point.scenario, point.settings)
+        runner.models(point.scenario, point.settings)
     return [
         Row(
             name="building models, per point",

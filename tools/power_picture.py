@@ -10,7 +10,7 @@ from pathlib import Path
 
 from c3sim.input.loading import load_hardware
 from c3sim.machine.energy import components_of
-from c3sim.output.look import INK, colours, panel, save, style
+from c3sim.output.kit.look import INK, colours, panel, save, style
 from c3sim.specs.record import Record
 from c3sim.validation.compare.loops import Loop, measured_loop, predicted_loop
 from c3sim.validation.compare.record_files import PACKAGED, load

@@ -21,7 +21,7 @@ import c3sim
 from c3sim.cli.app import app
 from c3sim.input.loading import load_hardware
 from c3sim.input.records import load_records
-from c3sim.output.plot import plot_timeline
+from c3sim.output.pictures.timeline import plot_timeline
 from c3sim.output.plot_study import plot_study
 from c3sim.output.study_tables import published_fractions
 from c3sim.validation.compare.figures import Case, compare

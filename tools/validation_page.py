@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from c3sim.output.files import write_text
+from c3sim.output.kit.files import write_text
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.verdict import validate

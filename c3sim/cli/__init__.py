@@ -1,18 +1,16 @@
-"""The command line: ``c3sim list | show | run | compare | explain | study | schema``.
+"""The command line: a module for each command reads arguments, calls the package, and prints.
+
+It computes nothing. Everything but typer is imported inside a command, so that ``--help`` answers at
+once.
 
     app         the commands put together
     guard       errors, interrupts and broken pipes: one line, an exit code, no traceback
     options     arguments and options that several commands share
     complete    names for shell completion
+    kinds       whether a name is a node, workload, study, model or strategy
     emit        JSON to standard output, everything else to standard error
-    progress    bars for long work
-    listing, show, run, compare, explain, study, schema     a command each
-    validate, calibrate, import_logs, probe                 the same, with the validation package
-    probe_progress                                          what goes on while a plan runs
-    kinds, spec_values, study_report                        what show and study need
-
-This package only reads arguments and prints. Everything but typer is imported inside a command, so that ``--help``
-answers at once.
+    progress, sweep_progress, probe_progress    bars on standard error
+    pages       the interactive page, of sweep and plot
 """
 
 from __future__ import annotations

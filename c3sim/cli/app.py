@@ -15,6 +15,7 @@ from c3sim.cli import (
     optimise,
     plot,
     probe,
+    probe_run,
     run,
     schema,
     sensitivity,
@@ -73,5 +74,18 @@ app.command("compare", short_help="The strategies side by side.")(compare.compar
 app.command("explain", short_help="Where the time went.")(explain.explain)
 app.command("study", short_help="A study beside published figures.")(study.study)
 app.command("schema", short_help="JSON Schema of a kind of file.")(schema.schema)
-for command in (sweep, sensitivity, optimise, plot, validate, calibrate, import_logs, probe):
-    command.register(app)
+app.command("sweep", short_help="Every point of a study, resumable.")(sweep.sweep)
+app.command("sensitivity", short_help="Which parameter moves the result most.")(
+    sensitivity.sensitivity
+)
+app.command("optimise", short_help="The best designs, and the front between objectives.")(
+    optimise.optimise
+)
+app.command("plot", short_help="A result file as a picture.")(plot.plot)
+app.command("validate", short_help="Predictions beside measurements.")(validate.validate)
+calibrate.register(app)
+app.command("import")(import_logs.import_logs)
+probe.probe.command("run", short_help="Run a plan, or some of its steps.")(probe_run.run)
+app.add_typer(
+    probe.probe, name="probe", short_help="Measure a machine: build and run the native harness."
+)

@@ -47,6 +47,6 @@ def compare(
             }
         )
     else:
-        from c3sim.output.tables import print_compare
+        from c3sim.output.tables.run import print_compare
 
         print_compare(results)

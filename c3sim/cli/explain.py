@@ -31,6 +31,6 @@ def explain(
     if as_json:
         emit_json(explanation)
     else:
-        from c3sim.output.tables import print_explain
+        from c3sim.output.tables.run import print_explain
 
         print_explain(explanation)

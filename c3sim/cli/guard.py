@@ -1,6 +1,4 @@
-"""How a command ends: an error of the input is its one line and exit code 2, an interrupt one line
-and 130.
-"""
+"""How a command ends: bad input is one line and exit code 2, an interrupt one line and 130."""
 
 from __future__ import annotations
 
@@ -14,16 +12,16 @@ from typer.core import TyperGroup
 
 from c3sim.errors import C3simError
 
-BAD_INPUT, INTERRUPTED, FAILED = 2, 130, 1
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
 class Guarded(TyperGroup):
-    """The group of all commands; runs one and turns what it raises into text and an exit code."""
+    """The group of all commands; turns what a command raises into text and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # a reader that has gone shows here, not at exit
+            sys.stdout.flush()  # a closed pipe shows here, not at exit
             return result
         except C3simError as error:
             typer.echo(str(error), err=True)
@@ -42,6 +40,6 @@ class Guarded(TyperGroup):
 
 
 def _silence() -> None:
-    """Standard output takes no more: nothing is written there, not even at exit."""
-    with suppress(OSError, ValueError):  # no file behind it: nothing to silence
+    """Redirect standard output, so that nothing is written to it at exit either."""
+    with suppress(OSError, ValueError):  # there is no file behind it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

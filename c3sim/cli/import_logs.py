@@ -8,18 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from c3sim.cli.emit import emit_json, say
+from c3sim.cli.options import Json
 from c3sim.errors import C3simError, InputError, InputErrors
 
-Results = list[
-    tuple[Path, Any]
-]  # ImportResult, of a package that is imported only when it is needed
+# ImportResult is of a package that is imported only when it is needed
+Results = list[tuple[Path, Any]]
 
 COMPLETE, PARTIAL, NOTHING = 0, 1, 2
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    app.command("import")(import_logs)
 
 
 def import_logs(
@@ -51,9 +46,7 @@ def import_logs(
             "--out", "-o", metavar="FILE", help="Write the records (replaces it). Else: printed."
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of lines.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Turn logs of benchmarks and profilers into measurement records, one JSON line each.
 
@@ -95,21 +88,21 @@ def import_logs(
         raise InputErrors(errors)
     if doubt:
         say(f"warning: {doubt}")
-    _tell(results)
+    _report(results)
     code = _code(results)
-    _deliver(results, out if code != NOTHING else None, as_json, code)
+    _write(results, out if code != NOTHING else None, as_json, code)
     raise typer.Exit(code)
 
 
 def _code(results: Results) -> int:
     if not any(result.records or result.kernels for _, result in results):
         return NOTHING
-    whole = all(result.records and not result.partial for _, result in results)
-    return COMPLETE if whole else PARTIAL
+    complete = all(result.records and not result.partial for _, result in results)
+    return COMPLETE if complete else PARTIAL
 
 
-def _tell(results: Results) -> None:
-    """Standard error: what is wrong or worth knowing, then a line per file."""
+def _report(results: Results) -> None:
+    """Print remarks, then a line for each file, to standard error."""
     for file, result in results:
         for remark in result.remarks:
             place = f"{file}:{remark.line}" if remark.line else str(file)
@@ -118,33 +111,32 @@ def _tell(results: Results) -> None:
         say(f"{file}: {result.format}, {len(result.records)} records{partial}")
 
 
-def _deliver(results: Results, out: Path | None, as_json: bool, code: int) -> None:
+def _write(results: Results, out: Path | None, as_json: bool, code: int) -> None:
     import json
 
     records = [record for _, result in results for record in result.records]
     lines = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
     if out is not None and records:
-        from c3sim.output.files import write_text
+        from c3sim.output.kit.files import write_text
 
         write_text(out, lines)
     if as_json:
-        shown = [_summary(file, result) for file, result in results]
         emit_json(
             {
-                "files": shown,
+                "files": [_summary(file, result) for file, result in results],
                 "records": records,
                 "out": str(out) if out else None,
                 "exit_code": code,
             }
         )
-    elif out is None:
-        typer.echo(lines, nl=False)
-    if not as_json:
-        from c3sim.validation.importers.traces.summary import kernel_lines
+        return
+    from c3sim.validation.importers.traces.summary import kernel_lines
 
-        for _, result in results:
-            for line in kernel_lines(result):
-                say(line)
+    if out is None:
+        typer.echo(lines, nl=False)
+    for _, result in results:
+        for line in kernel_lines(result):
+            say(line)
 
 
 def _summary(file: Path, result: Any) -> dict[str, Any]:

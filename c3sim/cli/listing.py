@@ -33,7 +33,7 @@ def list_names(
     if as_json:
         emit_json(found)
         return
-    from c3sim.output.layout import add_row, make_table, show
+    from c3sim.output.kit.layout import add_row, make_table, show
 
     for name, entries in found.items():
         table = make_table([name, "what it is"], [])

@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Json, NodeName, Plot
-from c3sim.cli.sweep import StudyName
+from c3sim.cli.options import Jobs, Json, NodeName, Plot, StudyName, load_node, out_folder
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.search import Found
-
-Trials = Annotated[
-    int | None,
-    typer.Option("--trials", min=1, metavar="N", help="Designs to try. Left out: the study's."),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option("--seed", min=0, help="The same seed, the same designs. Left out: the study's."),
-]
-Out = Annotated[
-    str | None,
-    typer.Option(
-        "--out", metavar="DIR", help="Write results.parquet and front.png to this folder."
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."
-    ),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    app.command("optimise", short_help="The best designs, and the front between objectives.")(
-        optimise
-    )
+    from c3sim.sweeps.search import SearchResult
 
 
 def optimise(
     study: StudyName,
     node: NodeName = None,
-    trials: Trials = None,
-    seed: Seed = None,
-    out: Out = None,
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", min=1, metavar="N", help="Designs to try. Left out: the study's."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", min=0, help="The same seed, the same designs. Left out: the study's."
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, out_folder("Write results.parquet and front.png to this folder.")
+    ] = None,
     plot: Plot = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -66,10 +48,11 @@ def optimise(
       c3sim optimise my-study.yaml --seed 7 --plot front.png
     """
     from c3sim.cli.kinds import check_study
-    from c3sim.cli.sweep import _node
     from c3sim.cli.sweep_progress import sweep_progress
-    from c3sim.errors import InputError
-    from c3sim.output.look import check_picture
+    from c3sim.output.kit.files import check_folder
+    from c3sim.output.kit.layout import show
+    from c3sim.output.kit.look import check_picture
+    from c3sim.output.tables.search import search_table, to_dict
     from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.search import check_optuna
     from c3sim.sweeps.search import optimise as search
@@ -78,49 +61,40 @@ def optimise(
     check_study(study)
     if plot:
         check_picture(plot)
-    if out and Path(out).exists() and not Path(out).is_dir():
-        raise InputError(
-            "is not a folder; allowed: a folder, or a path where one can be made", "--out", out
-        )
-    with sweep_progress("designs") as tell:
-        found = search(
+    if out:
+        check_folder(out)
+    with sweep_progress("designs") as watcher:
+        result = search(
             study,
-            node=_node(node),
+            node=load_node(node),
             trials=trials,
             seed=seed,
             workers=Workers(jobs=jobs),
-            watcher=tell,
+            watcher=watcher,
         )
-    _write(found, out, plot)
-    from c3sim.output.search_tables import search_table, to_dict
-
+    if out or plot:
+        _write(result, out, plot)
     if as_json:
-        emit_json(to_dict(found))
-        return
-    from c3sim.output.layout import show
-
-    show(search_table(found))
+        emit_json(to_dict(result))
+    else:
+        show(search_table(result))
 
 
-def _write(found: Found, out: str | None, plot: str | None) -> None:
-    from tempfile import TemporaryDirectory
-
+def _write(result: SearchResult, out: str | None, plot: str | None) -> None:
     from c3sim.output.pictures.draw import draw_results
-    from c3sim.output.pictures.table import read_results
-    from c3sim.sweeps.designs import write_designs
+    from c3sim.output.results.table import read_results
+    from c3sim.sweeps.result_files import write_designs
 
-    kind = "pareto" if len(found.objectives) > 1 else "lines"
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "results.parquet"
-        if out:
-            Path(out).mkdir(parents=True, exist_ok=True)
-            file = Path(out) / "results.parquet"
-        if out or plot:
-            write_designs(found, file)
-        pictures = ([plot] if plot else []) + (
-            [str(Path(out) / "front.png")] if out and kind == "pareto" else []
-        )
+    several = len(result.objectives) > 1
+    with TemporaryDirectory() as temporary:
+        folder = Path(out or temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "results.parquet"
+        write_designs(result, file)
+        pictures = [plot] if plot else []
+        if out and several:
+            pictures.append(str(folder / "front.png"))
         for picture in pictures:
-            draw_results(read_results(file), picture, kind=kind)
+            draw_results(read_results(file), picture, kind="pareto" if several else "lines")
     for name in ([str(file)] if out else []) + pictures:
         say(f"wrote {name}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from c3sim.cli import complete
 from c3sim.errors import InputError
+
+if TYPE_CHECKING:
+    from c3sim.specs.hardware import Node
 
 WorkloadName = Annotated[
     str,
@@ -16,6 +19,14 @@ WorkloadName = Annotated[
         metavar="WORKLOAD",
         help="Name of a workload, or path of its YAML file.",
         autocompletion=complete.workloads,
+    ),
+]
+StudyName = Annotated[
+    str,
+    typer.Argument(
+        metavar="STUDY",
+        help="Name of a study, or path of its YAML file.",
+        autocompletion=complete.studies,
     ),
 ]
 NodeName = Annotated[
@@ -48,21 +59,39 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 Plot = Annotated[
     str | None, typer.Option("--plot", metavar="FILE", help="Write a picture: .png, .svg or .pdf.")
 ]
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="FILE.html", help="Write a page to look at.")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."
+    ),
+]
+
+
+def out_folder(help: str) -> Any:
+    """The option ``--out DIR``."""
+    return typer.Option("--out", metavar="DIR", help=help)
 
 
 def settings(given: Sequence[str] | None) -> dict[str, str]:
     """``PATH=VALUE`` texts as a mapping. Raises InputError."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in given or ():
         path, equals, value = (part.strip() for part in text.partition("="))
         if not (path and equals and value):
-            raise InputError(
-                f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16",
-                "--set",
-            )
-        if path in found:
-            raise InputError(
-                f"{path!r} is set twice, to {found[path]!r} and {value!r}; set it once", "--set"
-            )
-        found[path] = value
-    return found
+            message = f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16"
+            raise InputError(message, "--set")
+        if path in values:
+            message = f"{path!r} is set twice, to {values[path]!r} and {value!r}; set it once"
+            raise InputError(message, "--set")
+        values[path] = value
+    return values
+
+
+def load_node(name: str | None) -> Node | None:
+    """The node of ``--node``, if given."""
+    from c3sim.input.loading import load_hardware
+
+    return None if name is None else load_hardware(name).node

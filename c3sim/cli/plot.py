@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from c3sim.cli import complete
 from c3sim.cli.emit import say
-
-if TYPE_CHECKING:
-    from c3sim.output.pictures.table import ResultTable
-
-PAGES = (".html", ".htm")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    app.command("plot", short_help="A result file as a picture.")(plot)
+from c3sim.cli.pages import PAGES, write_page
 
 
 def plot(
@@ -85,37 +77,22 @@ def plot(
       c3sim plot results --kind pareto --x energy_j --y wall_s
       c3sim plot results --out page.html                       to filter, hover and click through
     """
-    from pathlib import Path
-
-    from c3sim.output.files import check_writable
-    from c3sim.output.look import SUFFIXES
+    from c3sim.errors import InputError
+    from c3sim.output.kit.files import check_writable
+    from c3sim.output.kit.look import SUFFIXES
+    from c3sim.output.pictures.draw import draw_results
+    from c3sim.output.results.table import read_results
+    from c3sim.output.results.where import select
 
     target = out or f"{Path(file).resolve().stem}.png"
     check_writable(target, (*SUFFIXES, *PAGES))
-    from c3sim.output.pictures.draw import draw_results
-    from c3sim.output.pictures.table import read_results
-    from c3sim.output.pictures.where import select
-
     table = select(read_results(file), where or ())
-    if target.lower().endswith(PAGES):
-        _page(table, target, {"--kind": kind, "--x": x, "--y": y, "--value": value, "--by": by})
+    if not target.lower().endswith(PAGES):
+        draw_results(table, target, kind=kind, x=x, y=y, value=value, by=by)
+        say(f"wrote {target}")
         return
-    draw_results(table, target, kind=kind, x=x, y=y, value=value, by=by)
-    say(f"wrote {target}")
-
-
-def _page(table: ResultTable, path: str, choices: dict[str, str | None]) -> None:
-    """The page of *table*; what a picture shows is chosen there, not here. Raises InputError for
-    *choices* made.
-    """
-    from c3sim.cli.command_line import command_line
-    from c3sim.cli.progress import progress
-    from c3sim.errors import InputError
-    from c3sim.output.page import write_report
-
+    choices = {"--kind": kind, "--x": x, "--y": y, "--value": value, "--by": by}
     for option, given in choices.items():
         if given is not None:
             raise InputError("is chosen in the page itself; leave it out", option, given)
-    with progress() as tell:
-        write_report(table, path, command=command_line(), tell=tell)
-    say(f"wrote {path}; open it in a browser")
+    write_page(table, target)

@@ -59,7 +59,7 @@ def run(
         write_perfetto(result.timeline, trace)
         say(f"wrote {trace}; open it at https://ui.perfetto.dev")
     if plot:
-        from c3sim.output.plot import plot_timeline
+        from c3sim.output.pictures.timeline import plot_timeline
 
         plot_timeline(result, plot)
         say(f"wrote {plot}")
@@ -67,12 +67,12 @@ def run(
     if as_json:
         emit_json(result.to_dict() | ({"uncertainty": band.to_dict()} if band else {}))
         return
-    from c3sim.output.layout import show
-    from c3sim.output.tables import print_run
+    from c3sim.output.kit.layout import show
+    from c3sim.output.tables.run import print_run
 
     print_run(result)
     if band:
-        from c3sim.output.sensitivity_tables import band_table
+        from c3sim.output.tables.sensitivity import band_table
         from c3sim.sweeps.outputs import read_output
 
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
@@ -110,8 +110,8 @@ def _check_files(trace: str | None, plot: str | None) -> None:
     from pathlib import Path
 
     from c3sim.errors import InputError
-    from c3sim.output.files import check_writable
-    from c3sim.output.look import check_picture
+    from c3sim.output.kit.files import check_writable
+    from c3sim.output.kit.look import check_picture
 
     if trace:
         check_writable(trace)

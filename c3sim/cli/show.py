@@ -51,8 +51,8 @@ def show(
     if as_json:
         emit_json({"kind": kind, **data})
         return
-    from c3sim.output.layout import show as print_out
-    from c3sim.output.layout import stack
+    from c3sim.output.kit.layout import show as print_out
+    from c3sim.output.kit.layout import stack
 
     print_out(stack(f"{kind} {data['name']}", *(part for part in parts if part)))
 
@@ -93,7 +93,7 @@ def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.input.loading import load_study
-    from c3sim.output.layout import add_row, make_table
+    from c3sim.output.kit.layout import add_row, make_table
 
     study = load_study(name)
     data = study.model_dump(mode="json", by_alias=True)
@@ -148,8 +148,8 @@ def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
 def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.input.loading import load_model
     from c3sim.input.shapes import fields_of
-    from c3sim.output.layout import add_row, make_table
-    from c3sim.output.text import size
+    from c3sim.output.kit.layout import add_row, make_table
+    from c3sim.output.kit.text import size
 
     model = load_model(name)
     data = model.model_dump(mode="json", by_alias=True)
@@ -170,7 +170,7 @@ def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _table(rows: list[Row], *, sourced: bool) -> Any:
-    from c3sim.output.layout import add_row, make_table
+    from c3sim.output.kit.layout import add_row, make_table
 
     table = make_table(
         ["path", "value", "interval", "source"] if sourced else ["path", "value", "from"], []

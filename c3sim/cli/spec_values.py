@@ -11,7 +11,7 @@ from c3sim.input.conform import Leaf
 from c3sim.input.loading import LoadedNode, LoadedWorkload
 from c3sim.input.paths import get_value, paths_of, unit_of
 from c3sim.input.yaml_nodes import join
-from c3sim.output.text import size, time_unit
+from c3sim.output.kit.text import size, time_unit
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 

@@ -89,7 +89,7 @@ def study(
         emit_json(result)
         return
     from c3sim.cli.study_report import report
-    from c3sim.output.layout import show
+    from c3sim.output.kit.layout import show
 
     for part in report(result):
         show(part)
@@ -98,8 +98,8 @@ def study(
 def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
     """Whether everything can be written and drawn, before the work. Raises InputError."""
     from c3sim.errors import InputError
-    from c3sim.output.files import check_writable
-    from c3sim.output.look import check_picture
+    from c3sim.output.kit.files import check_writable
+    from c3sim.output.kit.look import check_picture
 
     if plot:
         check_picture(plot)
@@ -122,7 +122,7 @@ def _write_all(result: dict[str, Any], folder: Path) -> None:
 
     from c3sim.cli.study_report import report_text
     from c3sim.errors import InputError
-    from c3sim.output.files import write_text
+    from c3sim.output.kit.files import write_text
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

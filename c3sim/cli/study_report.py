@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from c3sim.output.c3_variant_tables import c3_variant_parts
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import MISSING, figures, percent, times
 from c3sim.output.kv_tables import kv_parts
-from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.study_tables import scenario_table, study_table
-from c3sim.output.text import MISSING, figures, percent, times
 from c3sim.output.variant_tables import variant_parts
 
 _FLAGS = {"Q": "quoted", "S": "second-hand"}

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.text import MISSING, figures, percent, size, time_unit
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import MISSING, figures, percent, size, time_unit
 
 if TYPE_CHECKING:
     from rich.console import Group

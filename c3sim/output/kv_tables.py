@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.text import MISSING, figures, percent, size, times
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import MISSING, figures, percent, size, times
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output import look
 from c3sim.output.c3_variant_tables import over_ideal, pcpy_loss, settings
-from c3sim.output.text import percent, size, time_unit
+from c3sim.output.kit import look
+from c3sim.output.kit.text import percent, size, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

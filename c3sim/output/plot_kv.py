@@ -8,8 +8,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output import look
-from c3sim.output.text import size
+from c3sim.output.kit import look
+from c3sim.output.kit.text import size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

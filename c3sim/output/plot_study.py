@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.output import look
+from c3sim.output.kit import look
+from c3sim.output.kit.text import percent, times
 from c3sim.output.study_tables import published_fractions
-from c3sim.output.text import percent, times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output import look
+from c3sim.output.kit import look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output import look
+from c3sim.output.kit import look
+from c3sim.output.kit.text import size
 from c3sim.output.plot_variant_energy import draw_savings
-from c3sim.output.text import size
 from c3sim.output.variant_tables import PHASES
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.text import MISSING, percent, size, time_unit, times
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import MISSING, percent, size, time_unit, times
 
 if TYPE_CHECKING:
     from rich.console import Group

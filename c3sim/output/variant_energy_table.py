@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.energy_table import standing
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.text import figures, percent, size
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import figures, percent, size
+from c3sim.output.tables.energy import standing
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.text import MISSING, figures, percent, size
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import MISSING, figures, percent, size
 from c3sim.output.variant_energy_table import energy_parts
 
 if TYPE_CHECKING:

@@ -1,19 +1,14 @@
-"""What-if exploration: every point of a study, which parameter moves the result, and the best
-designs within limits.
+"""What-if exploration: all points of a study, which parameter moves a result, the best designs.
 
-    axes.py         values of an axis: lists, ranges, linked axes
-    outputs.py      what a point gives, by name
-    setup.py        what all points of a study share, checked
-    plan.py         a study as the ordered list of its points, and what tells it from another
-    points.py       one point: models built, run, reduced to a row; and built again from a file of results
-    executor.py     batches over processes: joblib with loky, or Dask
-    store.py        a folder of results that survives being killed
-    sweep.py        all of it together
-    identity.py     hashes of data and code
-    intervals.py    parameters with an interval, and samples of them
-    uncertainty.py  the band of a prediction
-    sensitivity.py  one at a time, and Sobol indices
-    search.py       designs by Optuna, and the front of the best
+It runs workloads as any user does, through ``evaluation``, and knows neither flows nor events.
 
-It uses the simulator as anybody does: nothing here knows of flows or events.
+    axes, outputs      what varies, and what a run gives, by name
+    setup, plan        a study checked, and its points in order
+    points             one point built, run and reduced to a row
+    executor           batches over processes: joblib with loky, or Dask
+    store, sweep       a folder of results that survives a kill, and the sweep that fills it
+    intervals, samples, uncertainty, sensitivity    parameters drawn within their intervals
+    knobs, search, front                            designs proposed by Optuna, and the best of them
+    result_files       Parquet files that ``c3sim plot`` draws
+    identity           hashes of data and code
 """

@@ -1,6 +1,4 @@
-"""Axes of a study as lists of values in SI units: ranges counted out, units converted, paths made
-canonical.
-"""
+"""Axes of a study as lists of values in SI units, with canonical paths."""
 
 from __future__ import annotations
 
@@ -23,9 +21,10 @@ MOST = 10_000_000  # points of a study, or values of a range; more are a slip of
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One *path* (canonical), the *values* it takes in SI *unit* (words and lists as they are).
+    """One canonical *path* and its *values*: numbers in SI *unit*, words and lists as they are.
 
-    *written*: the path as in the file; *texts*: the values, too, those of a range with their unit.
+    *written* is the path as in the file; *texts* are the values as in the file, those of a range
+    with their unit.
     """
 
     path: str
@@ -36,100 +35,96 @@ class Axis:
 
     @property
     def numeric(self) -> bool:
-        """Whether the values are numbers (or nothing): a column of floats."""
-        return all(
-            value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-            for value in self.values
-        )
+        return are_numbers(self.values)
 
     @property
     def label(self) -> str:
-        """The path in words, as for a picture: ``dma engines bandwidth``."""
-        return " ".join(self.path.replace("_", " ").split(".")[-2:])
+        return path_label(self.path)
+
+
+def are_numbers(values: Sequence[Any]) -> bool:
+    """Whether *values* are numbers or None, so that their column holds floats."""
+    return all(
+        value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+        for value in values
+    )
+
+
+def path_label(path: str) -> str:
+    """The last two steps of *path* in words: ``dma engines bandwidth``."""
+    return " ".join(path.replace("_", " ").split(".")[-2:])
 
 
 def axis_groups(
     loaded: LoadedStudy, node: Node, workloads: Sequence[Workload]
 ) -> tuple[tuple[Axis, ...], ...]:
-    """The axes of the study, each a group of its own, then the linked ones, a group each. Raises
-    InputError with its line.
+    """The axes of a study: each is a group of its own; linked axes form one group together.
+
+    Raises InputError with file and line.
     """
-    study = loaded.study
-    groups = [
-        _group(loaded, "axes", {path: values}, node, workloads)
-        for path, values in study.axes.items()
-    ]
-    groups += [
-        _group(loaded, f"linked[{index}]", entry, node, workloads)
-        for index, entry in enumerate(study.linked)
-    ]
-    places = [
-        *(["axes"] * len(study.axes)),
-        *(f"linked[{index}]" for index in range(len(study.linked))),
-    ]
-    seen: dict[str, str] = {}
-    for place, axis in (
-        (place, axis) for place, group in zip(places, groups, strict=True) for axis in group
-    ):
-        if axis.path in seen:
-            message = f"the same value as {seen[axis.path]!r}; a path is one axis"
-            raise loaded.error(message, join(place, axis.written))
-        seen[axis.path] = axis.written
+    entries = [("axes", {path: values}) for path, values in loaded.study.axes.items()]
+    entries += [(f"linked[{index}]", entry) for index, entry in enumerate(loaded.study.linked)]
+    groups = []
+    written: dict[str, str] = {}
+    for place, entry in entries:
+        group = _group(loaded, place, entry, node, workloads)
+        for axis in group:
+            if axis.path in written:
+                message = f"the same value as {written[axis.path]!r}; a path is one axis"
+                raise loaded.error(message, join(place, axis.written))
+            written[axis.path] = axis.written
+        groups.append(group)
     return tuple(groups)
 
 
 def _group(
     loaded: LoadedStudy,
-    where: str,
-    entries: Mapping[str, Values],
+    place: str,
+    entry: Mapping[str, Values],
     node: Node,
     workloads: Sequence[Workload],
 ) -> tuple[Axis, ...]:
-    """Axes that move together."""
-    found = []
-    for path, values in entries.items():
+    axes = []
+    for path, values in entry.items():
         try:
-            found.append(make_axis(path, values, node, workloads))
+            axes.append(make_axis(path, values, node, workloads))
         except InputError as error:
             message = error.message if error.path in ("", path) else str(error)
-            raise loaded.error(message, join(where, path)) from None
-    if not found:
-        raise loaded.error("no path; write path: [values]", where)
-    if len({len(axis.values) for axis in found}) > 1:
-        counts = ", ".join(f"{axis.written} {len(axis.values)}" for axis in found)
-        raise loaded.error(
-            f"linked axes of different lengths: {counts}; must have as many values each", where
-        )
-    return tuple(found)
+            raise loaded.error(message, join(place, path)) from None
+    if not axes:
+        raise loaded.error("no path; write path: [values]", place)
+    if len({len(axis.values) for axis in axes}) > 1:
+        counts = ", ".join(f"{axis.written} {len(axis.values)}" for axis in axes)
+        message = f"linked axes of different lengths: {counts}; must have as many values each"
+        raise loaded.error(message, place)
+    return tuple(axes)
 
 
 def make_axis(path: str, values: Values, node: Node, workloads: Sequence[Workload]) -> Axis:
-    """The axis of *path*, which must lead to a value in the node or in every one of *workloads*.
-    Raises InputError.
-    """
+    """The axis of *path*, which must exist in the node or in every workload. Raises InputError."""
     for workload in workloads:
         unit, whole = unit_of(node, workload, path), is_whole(node, workload, path)
     if isinstance(values, Range):
         start, end = ends_of(values, path, node, workload)
-        found = _counted(values, start, end, whole)
-        texts: tuple[Any, ...] = tuple(f"{value!r} {unit}" if unit else value for value in found)
+        plain = _range_values(values, start, end, whole)
+        texts: tuple[Any, ...] = tuple(f"{value!r} {unit}" if unit else value for value in plain)
     else:
         if not values:
             raise InputError("no values; write [a, b, ...] or {from: a, to: b, steps: n}")
-        found, texts = [convert_value(node, workload, path, value) for value in values], values
-    return Axis(path=canonical(path), written=path, unit=unit, values=tuple(found), texts=texts)
+        plain, texts = [convert_value(node, workload, path, value) for value in values], values
+    return Axis(path=canonical(path), written=path, unit=unit, values=tuple(plain), texts=texts)
 
 
 def ends_of(values: Range, path: str, node: Node, workload: Workload) -> tuple[float, float]:
     """Both ends of a range in SI units. Raises InputError."""
     ends = []
-    for end in (values.start, values.to):
-        found = convert_value(node, workload, path, end)
-        if isinstance(found, bool) or not isinstance(found, int | float):
+    for written in (values.start, values.to):
+        end = convert_value(node, workload, path, written)
+        if isinstance(end, bool) or not isinstance(end, int | float):
             raise InputError(
-                f"{end!r} is not a number; a range has numbers for ends, words need a list"
+                f"{written!r} is not a number; a range has numbers for ends, words need a list"
             )
-        ends.append(float(found))
+        ends.append(float(end))
     if ends[0] == ends[1]:
         raise InputError(f"from {values.start} to {values.to}; the ends must differ")
     if (values.log or values.factor) and min(ends) <= 0:
@@ -137,8 +132,8 @@ def ends_of(values: Range, path: str, node: Node, workload: Workload) -> tuple[f
     return ends[0], ends[1]
 
 
-def _counted(values: Range, start: float, end: float, whole: bool) -> list[Any]:
-    """The values of a range, both ends included; those of a factor up to the other end."""
+def _range_values(values: Range, start: float, end: float, whole: bool) -> list[Any]:
+    """The values of a range: with steps both ends are included, with a factor perhaps only one."""
     if values.steps is None and values.factor is None:
         raise InputError("a range of an axis needs steps: n, or factor: f")
     if values.steps is not None and values.factor is not None:
@@ -153,10 +148,10 @@ def _counted(values: Range, start: float, end: float, whole: bool) -> list[Any]:
     if count > MOST:
         raise InputError(f"{count} values; must be at most {MOST}")
     if values.factor is not None or values.log:
-        found = [start * ratio**index for index in range(count)]
+        numbers = [start * ratio**index for index in range(count)]
     else:
-        found = [start + (end - start) * index / (count - 1) for index in range(count)]
+        numbers = [start + (end - start) * index / (count - 1) for index in range(count)]
     if whole:  # counts and bytes: the nearest, each once
-        return list(dict.fromkeys(round(value) for value in found))
+        return list(dict.fromkeys(round(number) for number in numbers))
     ends = (start, end)
-    return [next((e for e in ends if math.isclose(e, v)), float(f"{v:.12g}")) for v in found]
+    return [next((e for e in ends if math.isclose(e, n)), float(f"{n:.12g}")) for n in numbers]

@@ -1,5 +1,6 @@
-"""Work in batches over processes, by joblib: loky on this computer, Dask on a cluster. Results come
-as they are done.
+"""Work in batches over processes, by joblib: loky on this computer, Dask on a cluster.
+
+Results come in the order in which batches are done.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter, sleep
@@ -18,18 +19,17 @@ from typing import Any, Literal, TypeVar
 from c3sim.errors import InputError
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
+Output = TypeVar("Output")
 Backend = Literal["loky", "dask"]
-WORTH_IT = 100  # points; starting other processes takes as long as some tens of them
-_LARGEST = 64  # points in a batch
-SECONDS = 1.0  # that a batch takes, about, unless one point takes longer
-_BATCHES = 8  # for each worker at least, so that all end together
+WORTH_IT = 100  # items; starting other processes takes as long as some tens of them
+SECONDS = 1.0  # that a batch takes, about, unless one item takes longer
+_LARGEST = 64  # items in a batch
+_BATCHES = 8  # for each worker at least, so that all end at about the same time
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where work is done. *jobs*: processes, None for all cores where it pays; *scheduler*: address
-    of a Dask scheduler.
+    """Where work is done: *jobs* processes (None: all cores where it pays), at a Dask *scheduler*.
 
     Raises InputError for a scheduler without Dask.
     """
@@ -50,86 +50,84 @@ class Workers:
             with _client(self, 1):
                 pass
 
-    def count(self, points: int) -> int:
-        """Processes for so many points, 1 for this one."""
-        if self.jobs is None and self.backend == "loky" and points < WORTH_IT:
-            return 1
+    def count(self, items: int) -> int:
+        """Processes for so many items; 1 is this process."""
         if self.jobs is not None:
             return self.jobs
+        if self.backend == "loky" and items < WORTH_IT:
+            return 1
         from joblib import cpu_count
 
         return int(cpu_count())
 
 
 def in_batches(
-    work: Callable[[Sequence[Item]], Found],
+    work: Callable[[Sequence[Item]], Output],
     items: Sequence[Item],
     workers: Workers,
     together: int = 1,
-) -> Generator[Found, None, None]:
-    """*work* of every batch of *items*, in any order; *together* neighbours share what they need
-    and stay in one batch.
+) -> Generator[Output, None, None]:
+    """*work* of every batch of *items*, in any order.
 
-    *work* is sent to other processes, so it must be a function of a module, or a partial of one.
+    *together* neighbours share models and stay in one batch. *work* is sent to other processes, so
+    it is a function of a module, or a partial of one.
     """
     jobs = workers.count(len(items))
-    size = max(1, min(_LARGEST, len(items) // (jobs * _BATCHES)) // together) * together
-    pace = Pace(together, size, jobs)
-    batches = pace.batches(items)
+    largest = max(1, min(_LARGEST, len(items) // (jobs * _BATCHES)) // together) * together
+    pace = Pace(together, largest, jobs)
     if jobs == 1 and workers.backend == "loky":
-        for batch in batches:
-            found = work(batch)
+        for batch in pace.batches(items):
+            output = work(batch)
             pace.finished(len(batch))
-            yield found
+            yield output
         return
     from joblib import Parallel, delayed, parallel_config
 
-    with _backend(workers, jobs) as options, parallel_config(**options):
+    with ExitStack() as stack:
+        if workers.backend == "dask":
+            stack.enter_context(_client(workers, jobs))
+        stack.enter_context(parallel_config(backend=workers.backend))
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
         parent = os.getpid() if workers.backend == "loky" else 0
-        found = parallel(delayed(_undisturbed)(work, batch, parent) for batch in batches)
+        outputs = parallel(
+            delayed(_in_worker)(work, batch, parent) for batch in pace.batches(items)
+        )
         try:
-            for count, each in found:
+            for count, output in outputs:
                 pace.finished(count)
-                yield each
+                yield output
         finally:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # that an interrupt leaves work undone is said by who is interrupted
-                found.close()
+                # joblib warns of unfinished work; the caller of an interrupted run knows
+                warnings.simplefilter("ignore")
+                outputs.close()
 
 
 class Pace:
-    """Sizes of batches: such that one is done in about a second, since what is not done is lost to
-    who is interrupted.
+    """Sizes of batches that take about a second: an interrupt loses what is unfinished.
 
-    *together*: the smallest, and a divisor of all; *largest*: of all but that.
+    Every size is a multiple of *together* and at most *largest*.
     """
 
     def __init__(
         self, together: int, largest: int, jobs: int, clock: Callable[[], float] = perf_counter
     ) -> None:
-        self.together, self.largest, self.jobs, self.clock = (
-            together,
-            max(largest, together),
-            jobs,
-            clock,
-        )
+        self.together, self.largest = together, max(largest, together)
+        self.jobs, self.clock = jobs, clock
         self.begin, self.done = clock(), 0
 
     def finished(self, count: int) -> None:
-        """So many more items are done."""
+        """*count* more items are done."""
         self.done += count
 
     def size(self) -> int:
-        """Of the next batch."""
+        """The size of the next batch."""
         each = (self.clock() - self.begin) * self.jobs / self.done if self.done else SECONDS
         fits = int(min(SECONDS / max(each, 1e-9), self.largest)) // self.together
         return max(fits, 1) * self.together
 
     def batches(self, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-        """*items* in order, cut when the next batch is asked for."""
+        """*items* in order; each batch is cut when it is asked for."""
         start = 0
         while start < len(items):
             end = start + self.size()
@@ -137,23 +135,22 @@ class Pace:
             start = end
 
 
-def _undisturbed(work: Callable[[Any], Found], batch: Any, parent: int) -> tuple[int, Found]:
-    """How many items, and *work* of them, in another process, where Ctrl-C is left to the *parent*;
-    without that (0: somebody else's) it ends.
+def _in_worker(work: Callable[[Any], Output], batch: Any, parent: int) -> tuple[int, Output]:
+    """The number of items, and *work* of them, in a worker that leaves Ctrl-C to its *parent*.
+
+    *parent* is 0 where another program started the worker.
     """
     if threading.current_thread() is threading.main_thread():
         with suppress(ValueError):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     if parent and os.getppid() == parent:
-        _watch(parent)
+        end_with(parent)
     return len(batch), work(batch)
 
 
 @cache
-def _watch(parent: int) -> None:
-    """Ends this process soon after *parent* is gone: loky's workers would stay for minutes after a
-    kill.
-    """
+def end_with(parent: int) -> None:
+    """End this process soon after *parent* ends: loky's workers would stay for minutes."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -163,38 +160,25 @@ def _watch(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-@contextmanager
-def _backend(workers: Workers, jobs: int) -> Iterator[dict[str, Any]]:
-    """Options of joblib; a Dask client lives as long as the work. Raises InputError: no Dask here,
-    no scheduler there.
-    """
-    if workers.backend == "loky":
-        yield {"backend": "loky"}
-        return
-    with _client(workers, jobs):
-        yield {"backend": "dask"}
-
-
 def _client(workers: Workers, jobs: int) -> Any:
     """A Dask client, to be closed. Raises InputError: no Dask, no scheduler, no worker."""
     try:
         from dask.distributed import Client
     except ImportError:
-        raise InputError(
-            "Dask is not installed; run: pip install 'c3sim[dask]'", "--backend"
-        ) from None
+        message = "Dask is not installed; run: pip install 'c3sim[dask]'"
+        raise InputError(message, "--backend") from None
+    address = workers.scheduler or ""
+    options: dict[str, Any] = {"address": address, "timeout": "10s"}
+    if not address:
+        options = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
     try:
-        if workers.scheduler:
-            client: Any = Client(workers.scheduler, timeout="10s")  # type: ignore[no-untyped-call]
-        else:
-            local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
-            client = Client(**local)  # type: ignore[no-untyped-call]
+        client: Any = Client(**options)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         message = f"no scheduler answers there ({reason}); an address is as tcp://host:8786"
-        raise InputError(message, "--scheduler", workers.scheduler or "") from None
+        raise InputError(message, "--scheduler", address) from None
     if not client.scheduler_info(n_workers=-1)["workers"]:
         client.close()
-        message = f"this scheduler has no workers; start one: dask worker {workers.scheduler}"
-        raise InputError(message, "--scheduler", workers.scheduler or "")
+        message = f"this scheduler has no workers; start one: dask worker {address}"
+        raise InputError(message, "--scheduler", address)
     return client

@@ -1,9 +1,9 @@
 """Parameters of a node that are known within an interval, and samples of them.
 
-A number of a node file may have an interval. Of a fitted one that is where the fit may look; what the fit left open is the
-narrower ``95 % interval [a, b]`` that calibration writes into its source, and that one is used, unless the value has been
-moved out of it since. Within its interval a parameter is uniform; log-uniform where the ends are more than a decade apart.
-Parameters are taken as independent: where a fit ties two together, the band is wider than it need be.
+- The interval of a number is that of the node file. Of a fitted one it is the narrower ``95 %
+  interval [a, b]`` that calibration writes into its source, unless the value lies outside it.
+- Within its interval a parameter is uniform; log-uniform where the ends are over a decade apart.
+- Parameters are independent. Where a fit ties two together, the band is too wide.
 """
 
 from __future__ import annotations
@@ -11,27 +11,26 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
 from c3sim.input.conform import Leaf
 from c3sim.input.loading import LoadedNode
 from c3sim.input.units import parse_quantity
+from c3sim.sweeps.points import Settings
 
 if TYPE_CHECKING:
     import numpy as np
 
 _DECADE = 10.0
-_LEFT_OPEN = re.compile(r"95 % interval\s+\[([^,\]]+),\s*([^,\]]+)\]")
-Settings = tuple[tuple[str, Any], ...]
+_FITTED_INTERVAL = re.compile(r"95 % interval\s+\[([^,\]]+),\s*([^,\]]+)\]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parameter:
-    """One *path* of a node: its *value*, and from *low* to *high* what it may be, in SI *unit*.
+    """The *value* at a *path* of a node, between *low* and *high*, in SI *unit*.
 
-    *fitted*: the interval is what a fit left open, not the one of the file; *whole*: only whole
-    numbers.
+    *fitted*: the interval is that of a fit, not that of the file; *whole*: only whole numbers.
     """
 
     path: str
@@ -48,8 +47,8 @@ class Parameter:
         return self.low > 0 and self.high > _DECADE * self.low
 
     def at(self, place: float) -> float | int:
-        """The value at *place*, 0 to 1, of the interval."""
-        if self.whole:  # each with the same share
+        """The value at *place* of the interval, from 0 to 1."""
+        if self.whole:  # each whole number has the same share
             return min(int(self.low + place * (self.high - self.low + 1)), int(self.high))
         if self.log:
             value = self.low * (self.high / self.low) ** place
@@ -59,17 +58,15 @@ class Parameter:
 
 
 def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Parameter, ...]:
-    """Every number of the node that has an interval, in the order of the files, less those in
-    *but*, set by hand.
-    """
-    found = []
+    """Every number of the node with an interval, except *but*, in the order of the files."""
+    parameters = []
     for path, leaf in loaded.provenance.items():
         if leaf.interval is None or path in but:
             continue
-        ends = _left_open(leaf)
+        ends = _fitted_interval(leaf)
         low, high = ends or leaf.interval
         if low < high:
-            found.append(
+            parameters.append(
                 Parameter(
                     path=path,
                     value=leaf.value,
@@ -80,14 +77,12 @@ def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Paramet
                     fitted=ends is not None,
                 )
             )
-    return tuple(found)
+    return tuple(parameters)
 
 
-def _left_open(leaf: Leaf) -> tuple[float, float] | None:
-    """The 95 % interval of a fit, within that of the file; None where there is none that holds the
-    value.
-    """
-    match = _LEFT_OPEN.search(leaf.source)
+def _fitted_interval(leaf: Leaf) -> tuple[float, float] | None:
+    """The 95 % interval of a fit, cut to that of the file; None where none holds the value."""
+    match = _FITTED_INTERVAL.search(leaf.source)
     if not match or leaf.interval is None:
         return None
     try:
@@ -95,13 +90,13 @@ def _left_open(leaf: Leaf) -> tuple[float, float] | None:
             parse_quantity(end, leaf.unit) if leaf.unit else float(end) for end in match.groups()
         )
     except (InputError, ValueError):
-        return None  # words of a person that look alike
+        return None  # prose that looks like an interval
     low, high = max(low, leaf.interval[0]), min(high, leaf.interval[1])
     return (low, high) if low <= leaf.value <= high else None
 
 
 def latin_hypercube(parameters: Sequence[Parameter], samples: int, seed: int) -> np.ndarray:
-    """Places, 0 to 1: a row of each sample, a column of each parameter."""
+    """Places from 0 to 1: a row for each sample, a column for each parameter."""
     import numpy as np
     from scipy.stats import qmc
 
@@ -109,7 +104,7 @@ def latin_hypercube(parameters: Sequence[Parameter], samples: int, seed: int) ->
 
 
 def settings_of(parameters: Sequence[Parameter], places: Sequence[float]) -> Settings:
-    """The values at *places*, as settings of a point."""
+    """Settings of a point: each parameter at its place."""
     return tuple(
         (each.path, each.at(float(place))) for each, place in zip(parameters, places, strict=True)
     )

@@ -1,6 +1,4 @@
-"""What a point of a sweep gives: fields of a result by name, as ``run --json`` has them, each with
-unit and label.
-"""
+"""Outputs of a point by name, as ``run --json`` has them, each with its unit and label."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from c3sim.input.hints import unknown
 from c3sim.result import Result
 from c3sim.specs.workload import Workload
 
-#: Field of a result -> unit, words.
+#: Field of a result -> unit, label.
 FIELDS = {
     "wall_s": ("s", "wall time"),
     "serial_s": ("s", "one after the other"),
@@ -22,7 +20,7 @@ FIELDS = {
     "own_fraction": ("1", "own fraction of ideal overlap"),
     "energy_j": ("J", "energy"),
 }
-#: The same of each task: ``tasks.gather.slowdown``.
+#: Field of a task, as in ``tasks.gather.slowdown`` -> unit, label.
 TASK_FIELDS = {
     "isolated_s": ("s", "isolated time"),
     "start_s": ("s", "start"),
@@ -31,52 +29,58 @@ TASK_FIELDS = {
     "slowdown": ("x", "slowdown"),
     "energy_j": ("J", "energy"),
 }
-#: Outputs of a whole study: tables of ``c3sim study``, no column of a sweep.
-WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants", "c3_variants", "kv_fetch")
+#: Outputs that ``c3sim study`` makes of a whole study; they are no columns of a sweep.
+STUDY_TABLES = ("c3", "auto", "characterisation", "band", "dma_variants", "c3_variants", "kv_fetch")
 
 
 def output_names(
     wanted: Iterable[str], costs: Iterable[str], workloads: Sequence[Workload]
 ) -> tuple[str, ...]:
-    """Columns of the outputs *wanted*; ``tasks.*.slowdown`` is one for every task, those of whole
-    studies are left out.
+    """Columns of the outputs *wanted*: ``tasks.*.F`` gives one for each task.
 
     Raises InputError, its path ``outputs[i]``, for a name that is no output, cost or task.
     """
     tasks = list(dict.fromkeys(name for workload in workloads for name in workload.tasks))
-    singles = {f"tasks.{task}.{field}": None for task in tasks for field in TASK_FIELDS}
-    several = {
+    of_one_task = [f"tasks.{task}.{field}" for task in tasks for field in TASK_FIELDS]
+    of_all_tasks = {
         f"tasks.*.{field}": [f"tasks.{task}.{field}" for task in tasks] for field in TASK_FIELDS
     }
-    known = [*FIELDS, *costs, *several, *singles]
-    found: dict[str, None] = {}
+    known = [*FIELDS, *costs, *of_all_tasks, *of_one_task]
+    columns: dict[str, None] = {}
     for index, name in enumerate(wanted):
-        if name in WHOLE:
+        if name in STUDY_TABLES:
             continue
         if name not in known:
-            raise InputError(unknown("output", name, [*known, *WHOLE]), f"outputs[{index}]")
-        found |= dict.fromkeys(several.get(name, [name]))
-    return tuple(found)
+            raise InputError(unknown("output", name, [*known, *STUDY_TABLES]), f"outputs[{index}]")
+        columns |= dict.fromkeys(of_all_tasks.get(name, [name]))
+    return tuple(columns)
+
+
+def split_task_output(name: str) -> tuple[str, str]:
+    """Task and field of an output such as ``tasks.gather.slowdown``."""
+    task, _, field = name.removeprefix("tasks.").rpartition(".")
+    return task, field
 
 
 def read_output(result: Result, name: str) -> float | None:
-    """The value of output *name*; None where it does not apply (a task that this workload has not)."""
+    """The value of output *name*; None where it does not apply, as for a task that is not there."""
     if name in FIELDS:
         value: Any = getattr(result, name)
     else:
-        task = result.tasks.get(name[len("tasks.") : name.rindex(".")])
-        value = None if task is None else getattr(task, name[name.rindex(".") + 1 :])
+        task_name, field = split_task_output(name)
+        task = result.tasks.get(task_name)
+        value = None if task is None else getattr(task, field)
     return None if value is None else float(value)
 
 
 def describe(name: str) -> dict[str, str]:
-    """Unit and label of a column of results; a cost has neither."""
+    """Unit and label of a column of results; a cost has no unit."""
     if name in FIELDS:
         unit, label = FIELDS[name]
     elif name.startswith("tasks."):
-        task, field = name[len("tasks.") : name.rindex(".")], name[name.rindex(".") + 1 :]
-        unit, words = TASK_FIELDS[field]
-        label = f"{words} of {task}"
+        task, field = split_task_output(name)
+        unit, label = TASK_FIELDS[field]
+        label = f"{label} of {task}"
     else:
         unit, label = "", name.replace("_", " ")
     return {"unit": unit, "label": label}

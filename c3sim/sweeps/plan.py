@@ -1,15 +1,15 @@
-"""A study as the list of its points, in an order that never depends on who runs them: scenarios,
-axes (the last one fastest), strategies; less those that a constraint leaves out. Everything that
-can be wrong is found here, before the work.
+"""A study as the ordered list of its points: scenarios, axes (the last one fastest), strategies.
+
+The order never depends on who runs the points. All mistakes of the study are found here.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,22 +20,17 @@ from c3sim.specs.study import Study
 from c3sim.sweeps.axes import MOST, Axis, axis_groups
 from c3sim.sweeps.identity import code_hash, hash_of
 from c3sim.sweeps.outputs import describe
-from c3sim.sweeps.points import Cases, Settings, Setup, models_of
-from c3sim.sweeps.setup import checked_constraint, located, make_setup
+from c3sim.sweeps.points import PointRunner, Settings
+from c3sim.sweeps.setup import Setup, checked_constraints, located, make_setup
 
 FORMAT = 1  # of the metadata of results
-_NO_NUMBERS = (
-    "models",
-    "description",
-    "source",
-    "published",
-    "search",
-)  # words, and what is hashed apart
+# Parts of a study that decide no number, or, as the models, have a hash of their own.
+_NOT_HASHED = ("models", "description", "source", "published", "search")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Place in the order, and what is to be run."""
+    """A place in the order, and what is to be run."""
 
     number: int
     scenario: str
@@ -45,8 +40,9 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A *study* ready to be run: *indices* of each point (scenario, axis groups, strategy) and how
-    many were *left_out*.
+    """The points of a *study*: *indices* of each (scenario, axis groups, strategy).
+
+    *left_out* points break a constraint.
     """
 
     study: Study
@@ -61,44 +57,30 @@ class Plan:
     def axes(self) -> tuple[Axis, ...]:
         return tuple(axis for group in self.groups for axis in group)
 
+    @property
+    def numeric(self) -> dict[str, bool]:
+        """Path of each axis -> whether its column holds numbers."""
+        return {axis.path: axis.numeric for axis in self.axes}
+
     def point(self, number: int) -> Point:
-        """The point at *number*."""
         scenario, *places, strategy = self.indices[number]
-        return Point(
-            number,
-            self.scenarios[scenario],
-            self.strategies[strategy],
-            _settings(self.groups, places),
-        )
+        settings = _settings(self.groups, places)
+        return Point(number, self.scenarios[scenario], self.strategies[strategy], settings)
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
-        """The study as plain data, nothing left to look up: values counted out in SI units, models
-        included.
-        """
-        given = self.study.model_dump(mode="json", by_alias=True, exclude={"published"})
+        """The study as plain data: values in SI units, ranges written out, models included."""
+        labels = {scenario.name: scenario.label for scenario in self.study.scenarios}
+        values = [{axis.path: list(axis.values) for axis in group} for group in self.groups]
         return {
-            **given,
-            "scenarios": [{"name": name, "label": label} for name, label in self._labels()],
-            "axes": {
-                axis.path: list(axis.values)
-                for group in self.groups
-                if len(group) == 1
-                for axis in group
-            },
-            "linked": [
-                {axis.path: list(axis.values) for axis in group}
-                for group in self.groups
-                if len(group) > 1
-            ],
+            **self.study.model_dump(mode="json", by_alias=True, exclude={"published"}),
+            "scenarios": [{"name": name, "label": labels.get(name, "")} for name in self.scenarios],
+            "axes": {path: v for group in values if len(group) == 1 for path, v in group.items()},
+            "linked": [group for group in values if len(group) > 1],
             "paths": [axis.path for axis in self.axes],
             "outputs": list(self.setup.outputs),
-            "models": models_of(self.setup),
+            "models": self.setup.models(),
         }
-
-    def _labels(self) -> Iterator[tuple[str, str]]:
-        labels = {scenario.name: scenario.label for scenario in self.study.scenarios}
-        return ((name, labels.get(name, "")) for name in self.scenarios)
 
     def metadata(self) -> dict[str, Any]:
         """What the file of results says about itself."""
@@ -114,11 +96,9 @@ class Plan:
 
     @cached_property
     def hashes(self) -> dict[str, str]:
-        """Of what decides the numbers: ``study``, ``node``, ``workloads``, ``code``; and of ``all``
-        of it.
-        """
+        """Hashes of ``study``, ``node``, ``workloads`` and ``code``, and of ``all`` of them."""
         models = self.resolved["models"]
-        study = {key: value for key, value in self.resolved.items() if key not in _NO_NUMBERS}
+        study = {key: value for key, value in self.resolved.items() if key not in _NOT_HASHED}
         parts = {
             "study": hash_of([study, models["settings"]]),
             "node": hash_of(models["node"]),
@@ -129,34 +109,26 @@ class Plan:
 
 
 def make_plan(name_or_path: str | Path, node: Node | None = None) -> Plan:
-    """The plan of a study; *node* replaces its own. Raises InputError or InputErrors, with file and
-    line.
-    """
+    """The plan of a study; *node* replaces its own. Raises InputError(s) with file and line."""
     loaded = open_study(name_or_path)
     study = loaded.study
     setup = make_setup(loaded, node)
-    workloads = list(setup.workloads.values())
-    groups = axis_groups(loaded, setup.node, workloads)
-    total = math.prod(
-        [len(workloads), *(len(group[0].values) for group in groups), len(study.strategies)]
-    )
+    groups = axis_groups(loaded, setup.node, list(setup.workloads.values()))
+    sizes = [len(setup.workloads), *(len(group[0].values) for group in groups)]
+    sizes.append(len(study.strategies))
+    total = math.prod(sizes)
     if total > MOST:
         raise loaded.error(f"{total} points; must be at most {MOST}", "axes")
-    scenarios = tuple(setup.workloads)
-    every = product(
-        range(len(scenarios)),
-        *(range(len(group[0].values)) for group in groups),
-        range(len(study.strategies)),
-    )
-    indices = (
-        tuple(every) if not study.constraints else _kept(loaded, setup, groups, scenarios, every)
-    )
+    indices: Iterable[tuple[int, ...]] = product(*map(range, sizes))
+    if study.constraints:
+        indices = _allowed(loaded, setup, groups, indices)
+    indices = tuple(indices)
     if not indices:
         raise loaded.error(f"no point is left of {total}; loosen the constraints", "constraints")
     return Plan(
         study=study,
         setup=setup,
-        scenarios=scenarios,
+        scenarios=tuple(setup.workloads),
         groups=groups,
         strategies=study.strategies,
         indices=indices,
@@ -164,46 +136,33 @@ def make_plan(name_or_path: str | Path, node: Node | None = None) -> Plan:
     )
 
 
-def _kept(
+def _allowed(
     loaded: LoadedStudy,
     setup: Setup,
     groups: tuple[tuple[Axis, ...], ...],
-    scenarios: tuple[str, ...],
-    every: Iterator[tuple[int, ...]],
-) -> tuple[tuple[int, ...], ...]:
-    """The points of *every* that keep all constraints."""
-    cases = Cases(setup)
-    values: dict[str, tuple[object, ...]] = {
-        "scenario": scenarios,
-        "strategy": loaded.study.strategies,
-    }
+    every: Iterable[tuple[int, ...]],
+) -> Iterable[tuple[int, ...]]:
+    """Those of *every* point that keep all constraints."""
+    scenarios, strategies = tuple(setup.workloads), loaded.study.strategies
+    words: dict[str, tuple[object, ...]] = {"scenario": scenarios, "strategy": strategies}
     for axis in (axis for group in groups for axis in group if not axis.numeric):
-        values |= {axis.path: axis.values, axis.written: axis.values}
-    tests = [
-        (
-            f"constraints[{index}]",
-            checked_constraint(loaded, f"constraints[{index}]", text, setup, values),
-        )
-        for index, text in enumerate(loaded.study.constraints)
-    ]
-    strategies = loaded.study.strategies
+        words |= {axis.path: axis.values, axis.written: axis.values}
+    constraints = checked_constraints(loaded, setup, words)
+    runner = PointRunner(setup)
 
-    def keeps(indices: tuple[int, ...]) -> bool:
+    def allowed(indices: tuple[int, ...]) -> bool:
         scenario, *places, strategy = indices
-        settings = _settings(groups, places)
-        return all(
-            located(
-                loaded,
-                place,
-                partial(cases.holds, test, scenarios[scenario], strategies[strategy], settings),
-            )
-            for place, test in tests
-        )
+        values = (scenarios[scenario], strategies[strategy], _settings(groups, places))
+        for index, constraint in enumerate(constraints):
+            with located(loaded, f"constraints[{index}]"):
+                if not runner.holds(constraint, *values):
+                    return False
+        return True
 
-    return tuple(indices for indices in every if keeps(indices))
+    return filter(allowed, every)
 
 
-def _settings(groups: tuple[tuple[Axis, ...], ...], places: Any) -> Settings:
+def _settings(groups: tuple[tuple[Axis, ...], ...], places: Sequence[int]) -> Settings:
     """Paths and values of a point, in the order of the axes."""
     return tuple(
         (axis.path, axis.values[place])
@@ -212,14 +171,12 @@ def _settings(groups: tuple[tuple[Axis, ...], ...], places: Any) -> Settings:
     )
 
 
-def point_row(point: Point, axes: Mapping[str, bool]) -> dict[str, Any]:
-    """The columns that say which point it is; *axes*: path -> whether its column holds numbers."""
-    values = {
-        path: value if axes[path] or value is None else _text(value)
-        for path, value in point.settings
-    }
+def point_row(point: Point, numeric: Mapping[str, bool]) -> dict[str, Any]:
+    """The columns that say which point it is. *numeric*: paths whose column holds numbers."""
+    values = {path: column_value(value, numeric[path]) for path, value in point.settings}
     return {"point": point.number, **values, "scenario": point.scenario, "strategy": point.strategy}
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def column_value(value: Any, numeric: bool) -> Any:
+    """*value* as its column holds it: a number, or text; lists are JSON."""
+    return value if numeric or value is None or isinstance(value, str) else json.dumps(value)

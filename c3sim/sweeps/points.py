@@ -1,8 +1,7 @@
-"""One point: values set in a node and a workload, simulated under a strategy, reduced to a row of
-outputs.
+"""One point: values set in a node and a workload, simulated, reduced to a row of outputs.
 
-Models are built once per combination of values and kept, so that the strategies of a point, and points that share a
-node, share what :mod:`c3sim.simulation.runs` remembers.
+Models are built once for each combination of values and kept, so that points that share a node or a
+workload share what :mod:`c3sim.simulation.runs` remembers.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -25,79 +23,59 @@ from c3sim.input.paths import get_value, is_of_workload, is_whole, set_si, set_v
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
+from c3sim.sweeps.identity import code_hash
 from c3sim.sweeps.outputs import read_output
+from c3sim.sweeps.setup import Setup
 
 Settings = tuple[tuple[str, Any], ...]  # (path, value in SI units)
+Row = dict[str, Any]
 Key = TypeVar("Key", bound=Hashable)
-Made = TypeVar("Made")
-_MANY = 8  # settings from which on it pays to make them all at once
-_KEPT = 512  # nodes, workloads, pairs of them
+Model = TypeVar("Model")
+_MANY = 8  # settings from which on it pays to validate them together
+_REMEMBERED = 512  # nodes, workloads, pairs of them
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setup:
-    """What all points share: the *node*, the *workload* of each scenario with its settings made,
-    what is asked of a run.
-
-    *settings*: those of each scenario that concern the node. Plain data: it is sent to other
-    processes.
-    """
-
-    node: Node
-    workloads: Mapping[str, Workload]
-    settings: Mapping[str, Mapping[str, Any]]
-    outputs: tuple[str, ...]
-    costs: Mapping[str, str] = field(default_factory=dict)
-
-
-class Cases:
+class PointRunner:
     """Builds and runs points of a *setup*."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self.costs = {name: parse_expression(text) for name, text in setup.costs.items()}
+        self._costs = {name: parse_expression(text) for name, text in setup.costs.items()}
         self._nodes: dict[tuple[str, Settings], Node] = {}
         self._workloads: dict[tuple[str, Settings], Workload] = {}
-        self._checked: dict[
-            tuple[int, int], tuple[Workload, Node]
-        ] = {}  # kept alive: an id stays its own
+        self._pairs: dict[Hashable, tuple[Workload, Node]] = {}
 
     def models(self, scenario: str, settings: Settings) -> tuple[Workload, Node]:
-        """Workload and node of *scenario* with *settings*, checked against each other. Raises
-        InputError.
-        """
-        of_node = tuple(pair for pair in settings if not is_of_workload(pair[0]))
+        """Workload and node of *scenario* with *settings*, checked together. Raises InputError."""
         of_workload = tuple(pair for pair in settings if is_of_workload(pair[0]))
-        before = self.setup.workloads[scenario]
-        workload: Workload = _kept(
-            self._workloads,
-            (scenario, of_workload),
-            lambda: _set(self.setup.node, before, of_workload)[1],
-        )
-        shared = (
-            "" if not self.setup.settings[scenario] else scenario
-        )  # most scenarios leave the node alone
-        node: Node = _kept(self._nodes, (shared, of_node), lambda: self._node(scenario, of_node))
+        of_node = tuple(pair for pair in settings if not is_of_workload(pair[0]))
+        workload_key = (scenario, of_workload)
+        # most scenarios leave the node alone and share it
+        node_key = (scenario if self.setup.settings[scenario] else "", of_node)
 
-        def checked() -> tuple[Workload, Node]:
+        def checked_pair() -> tuple[Workload, Node]:
+            base = self.setup.workloads[scenario]
+            workload = _remembered(
+                self._workloads, workload_key, lambda: _set(self.setup.node, base, of_workload)[1]
+            )
+            node = _remembered(self._nodes, node_key, lambda: self._node(scenario, of_node))
             check_on_node(workload, node)
             return workload, node
 
-        return _kept(self._checked, (id(workload), id(node)), checked)
+        return _remembered(self._pairs, (workload_key, node_key), checked_pair)
 
     def _node(self, scenario: str, settings: Settings) -> Node:
         node, workload = self.setup.node, self.setup.workloads[scenario]
         for path, value in self.setup.settings[scenario].items():
             node, _ = set_value(node, workload, path, value)
         if len(settings) > _MANY:
-            with suppress(KeyError, TypeError, ValidationError):  # told below, in words
-                return _all_at_once(node, settings)
+            # where this fails, the way value by value says which value is wrong
+            with suppress(KeyError, TypeError, ValidationError):
+                return _validated_once(node, settings)
         return _set(node, workload, settings)[0]
 
-    def lookup(self, scenario: str, strategy: str, settings: Settings) -> Lookup:
-        """Values that an expression may ask for: ``scenario``, ``strategy``, and any path at that
-        point.
-        """
+    def _lookup(self, scenario: str, strategy: str, settings: Settings) -> Lookup:
+        """Values that an expression may name: ``scenario``, ``strategy``, any path."""
         given = dict(settings)
 
         def value(name: str) -> Any:
@@ -113,42 +91,72 @@ class Cases:
     def holds(
         self, constraint: Expression, scenario: str, strategy: str, settings: Settings
     ) -> bool:
-        """Whether a constraint is kept. Raises InputError."""
-        return bool(constraint.value(self.lookup(scenario, strategy, settings)))
+        """Whether a point keeps *constraint*. Raises InputError."""
+        return bool(constraint.value(self._lookup(scenario, strategy, settings)))
 
     def result(self, scenario: str, strategy: str, settings: Settings) -> Result:
-        """The run of one point. Raises InputError for values that cannot be together."""
+        """The run of one point. Raises InputError for values that exclude each other."""
         workload, node = self.models(scenario, settings)
         return evaluate_run(workload, node, strategy, noted=False)
 
-    def row(self, scenario: str, strategy: str, settings: Settings) -> dict[str, Any]:
-        """Every output of one point, and ``error``: its one line where the point has none, else
-        None.
-        """
-        found: dict[str, Any] = dict.fromkeys(self.setup.outputs)
+    def row(self, scenario: str, strategy: str, settings: Settings) -> Row:
+        """Every output of one point, and ``error``: None, or one line where the point has none."""
+        row: Row = dict.fromkeys(self.setup.outputs)
         try:
-            lookup = self.lookup(scenario, strategy, settings)
-            costs = {
-                name: cost.number(lookup) for name, cost in self.costs.items() if name in found
-            }
+            lookup = self._lookup(scenario, strategy, settings)
+            costs = {name: cost.number(lookup) for name, cost in self._costs.items() if name in row}
             result = self.result(scenario, strategy, settings)
         except Exception as error:  # of this point alone: the others go on
             kind = "" if isinstance(error, C3simError) else f"{type(error).__name__}: "
             lines = (str(error) or "no message").splitlines()
-            return {**found, "error": kind + "; ".join(" ".join(line.split()) for line in lines)}
-        read = {name: read_output(result, name) for name in found if name not in costs}
-        return {**found, **costs, **read, "error": None}
+            return {**row, "error": kind + "; ".join(" ".join(line.split()) for line in lines)}
+        values = {name: read_output(result, name) for name in row if name not in costs}
+        return {**row, **costs, **values, "error": None}
+
+    def mean_row(self, strategy: str, settings: Settings) -> Row:
+        """The mean of every output over the scenarios that have it; the first error ends it."""
+        rows = []
+        for scenario in self.setup.workloads:
+            row = self.row(scenario, strategy, settings)
+            if row["error"] is not None:
+                return row
+            rows.append(row)
+        return {**{name: _mean(rows, name) for name in self.setup.outputs}, "error": None}
 
 
-def _kept(memory: dict[Key, Made], key: Key, make: Callable[[], Made]) -> Made:
-    """What *make* gave for *key*; only the latest are kept."""
-    found = memory.get(key)
-    if found is None:
-        found = make()
-        if len(memory) >= _KEPT:
+def _mean(rows: Sequence[Row], name: str) -> float | None:
+    known = [row[name] for row in rows if row[name] is not None]
+    return sum(known) / len(known) if known else None
+
+
+_runners: dict[str, PointRunner] = {}  # of what this process works on: one at a time
+
+
+def shared_runner(setup: Setup, name: str, code: str) -> PointRunner:
+    """The runner called *name* in this process: batches of the same work share its models.
+
+    *code* is the hash of the caller's code. Raises InputError where this process has other code.
+    """
+    if code != code_hash():
+        raise InputError(
+            f"a worker has another version of the code of c3sim ({code_hash()} there, {code} here);"
+            " install the same"
+        )
+    if name not in _runners:
+        _runners.clear()
+        _runners[name] = PointRunner(setup)
+    return _runners[name]
+
+
+def _remembered(memory: dict[Key, Model], key: Key, build: Callable[[], Model]) -> Model:
+    """The model for *key*, built where it is not remembered; only the latest are kept."""
+    model = memory.get(key)
+    if model is None:
+        model = build()
+        if len(memory) >= _REMEMBERED:
             del memory[next(iter(memory))]
-        memory[key] = found
-    return found
+        memory[key] = model
+    return model
 
 
 def _set(
@@ -159,9 +167,10 @@ def _set(
     return node, workload
 
 
-def _all_at_once(node: Node, settings: Settings) -> Node:
-    """*node* with plain SI values, validated once. Raises what it likes for those that are none, or
-    cannot be.
+def _validated_once(node: Node, settings: Settings) -> Node:
+    """*node* with plain SI values, validated once.
+
+    Raises KeyError, TypeError or ValidationError for what only :func:`set_si` can set or explain.
     """
     data = node.model_dump()
     for path, value in settings:
@@ -177,24 +186,10 @@ def _all_at_once(node: Node, settings: Settings) -> Node:
     return Node.model_validate(data)
 
 
-def models_of(setup: Setup) -> dict[str, Any]:
-    """The models of *setup* as plain data, for the file of results: what a point needs to be run
-    again.
-    """
-    return {
-        "node": setup.node.model_dump(mode="json", by_alias=True),
-        "workloads": {
-            name: w.model_dump(mode="json", by_alias=True) for name, w in setup.workloads.items()
-        },
-        "settings": {name: dict(values) for name, values in setup.settings.items()},
-    }
-
-
 def workload_and_node(
     study: Mapping[str, Any], row: Mapping[str, Any]
 ) -> tuple[Workload, Node, str]:
-    """Workload, node and strategy of one *row* of results: what ``evaluate_run`` takes, to simulate
-    the point again.
+    """Workload, node and strategy of one *row* of results, as ``evaluate_run`` takes them.
 
     *study* is the resolved study of the file's metadata
     (``json.loads(schema.metadata[b"c3sim"])["study"]``), *row* a mapping of its columns; values of
@@ -216,13 +211,11 @@ def workload_and_node(
         for path in study["paths"]
         if path in row
     )
-    return *Cases(setup).models(scenario, settings), strategy
+    return *PointRunner(setup).models(scenario, settings), strategy
 
 
 def _exact(node: Node, workload: Workload, path: str, value: Any) -> Any:
-    """A value as it stands in a column of floats or texts, as the model wants it: whole numbers
-    whole, gaps None.
-    """
+    """A value of a column as the model wants it: whole numbers whole, gaps None."""
     if hasattr(value, "item"):
         value = value.item()  # NumPy's
     if isinstance(value, float) and math.isnan(value):

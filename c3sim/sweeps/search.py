@@ -1,42 +1,43 @@
-"""The best designs within limits: knobs of a study moved by Optuna towards its objectives, and the
-front of what was found.
+"""The best designs of a study: Optuna moves its knobs towards its objectives.
 
-Designs are asked for a generation at a time, run side by side, and told in order; so the result depends on the seed alone,
-whatever the number of workers. A design that cannot be run, or breaks a constraint, counts as tried and is never on the front.
+Designs are proposed a generation at a time, run side by side, and reported to Optuna in order. So
+the result depends on the seed, not on the number of workers. A design that cannot be run, or breaks
+a constraint, counts as tried and is never on the front.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.input.expressions import Expression, parse_expression
 from c3sim.input.loading import LoadedStudy, open_study
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Search
 from c3sim.sweeps.executor import Workers, in_batches
+from c3sim.sweeps.front import pareto_front
 from c3sim.sweeps.identity import code_hash, hash_of
 from c3sim.sweeps.knobs import Knob, make_knobs
 from c3sim.sweeps.outputs import output_names
-from c3sim.sweeps.points import Cases, Settings, Setup
-from c3sim.sweeps.samples import mean_row
-from c3sim.sweeps.setup import checked_constraint, located, make_setup
-from c3sim.sweeps.sweep import Watcher, cases_of
+from c3sim.sweeps.points import PointRunner, Row, Settings, shared_runner
+from c3sim.sweeps.setup import Setup, checked_constraints, located, make_setup
+from c3sim.sweeps.sweep import Watcher
 
-Row = dict[str, Any]
 Design = tuple[str, Settings]  # strategy, settings
+Work = Callable[[Sequence[tuple[int, Design]]], list[tuple[int, Row]]]
+_BREAKS = "constraint broken: "  # begins the error of a design that breaks a constraint
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """Every design tried, in order: its *settings*, ``strategy``, outputs, ``error``; the numbers
-    of those on the *front*.
+class SearchResult:
+    """Every design tried, in order: its *settings*, and its row with strategy, outputs and error.
 
-    *objectives*: name -> whether more is better; *broken*: designs that a constraint forbids.
+    *objectives*: name -> whether more is better. *front*: numbers of the best designs.
     """
 
     loaded: LoadedStudy
@@ -46,12 +47,22 @@ class Found:
     settings: Sequence[Settings]
     rows: Sequence[Row]
     front: Sequence[int]
-    broken: int
 
     @property
-    def failed(self) -> int:
-        """Designs that could not be run, those that a constraint forbids apart."""
-        return sum(row["error"] is not None for row in self.rows) - self.broken
+    def directions(self) -> dict[str, str]:
+        """Objective -> ``maximise`` or ``minimise``."""
+        return {n: "maximise" if more else "minimise" for n, more in self.objectives.items()}
+
+    @property
+    def broken(self) -> int:
+        """Designs that break a constraint."""
+        return sum((row["error"] or "").startswith(_BREAKS) for row in self.rows)
+
+    @property
+    def failures(self) -> list[str]:
+        """Errors of designs that could not be run; a broken constraint is none."""
+        errors = (row["error"] for row in self.rows)
+        return [error for error in errors if error and not error.startswith(_BREAKS)]
 
 
 def optimise(
@@ -62,45 +73,32 @@ def optimise(
     seed: int | None = None,
     workers: Workers | None = None,
     watcher: Watcher | None = None,
-) -> Found:
+) -> SearchResult:
     """Search the designs of *study*; *node*, *trials* and *seed* replace its own.
 
-    An output of a design is its mean over the study's scenarios. Raises InputError or InputErrors:
-    Optuna missing, no ``search``, a wrong knob or objective, with file and line.
+    An output of a design is its mean over the study's scenarios. Raises InputError(s): Optuna
+    missing, no ``search``, a wrong knob or objective, with file and line.
     """
     check_optuna()
     loaded = open_study(study)
     search = loaded.study.search
     if search is None:
         raise loaded.error("nothing to search; add search: {knobs: ..., objectives: ...}", "")
-    setup = _with_objectives(loaded, make_setup(_without_axes(loaded), node), search)
+    setup = _setup(loaded, search, node)
     knobs = make_knobs(loaded, search, setup)
-    values: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
-    values |= {
-        name: knob.choices
-        for knob in knobs
-        if not knob.numeric
-        for name in (knob.path, knob.written)
-    }
-    tests = [
-        checked_constraint(loaded, f"constraints[{index}]", text, setup, values)
-        for index, text in enumerate(loaded.study.constraints)
-    ]
-    objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
+    words: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
+    for knob in knobs:
+        if not knob.numeric:
+            words |= {knob.path: knob.choices, knob.written: knob.choices}
+    constraints = [each.text for each in checked_constraints(loaded, setup, words)]
     name = hash_of([loaded.study.name, setup.node.model_dump(mode="json"), seed, trials])
-    work = partial(run_designs, setup, name, code_hash(), [test.text for test in tests])
-    settings, rows = _search(
-        search,
-        knobs,
-        objectives,
-        trials or search.trials,
-        search.seed if seed is None else seed,
-        work,
-        workers or Workers(),
-        watcher,
+    search = search.model_copy(
+        update={"trials": trials or search.trials, "seed": search.seed if seed is None else seed}
     )
-    broken = sum((row["error"] or "").startswith(_BROKEN) for row in rows)
-    return Found(
+    objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
+    work = partial(run_designs, setup, name, code_hash(), constraints)
+    settings, rows = _tried(search, knobs, objectives, work, workers or Workers(), watcher)
+    return SearchResult(
         loaded=loaded,
         setup=setup,
         knobs=knobs,
@@ -108,11 +106,7 @@ def optimise(
         settings=settings,
         rows=rows,
         front=front_of(rows, objectives),
-        broken=broken,
     )
-
-
-_BROKEN = "constraint "  # what the error of a design begins with that breaks one
 
 
 def check_optuna() -> None:
@@ -123,87 +117,74 @@ def check_optuna() -> None:
         raise InputError("Optuna is not installed; run: pip install 'c3sim[explore]'")
 
 
-def _without_axes(loaded: LoadedStudy) -> LoadedStudy:
-    """Axes and outputs are those of a sweep of the same file."""
-    plain = loaded.study.model_copy(
-        update={"axes": {}, "linked": (), "outputs": ("wall_s", "fraction_of_ideal")}
-    )
-    return LoadedStudy(study=plain, file=loaded.file, places=loaded.places)
-
-
-def _with_objectives(loaded: LoadedStudy, setup: Setup, search: Search) -> Setup:
-    """*setup* with the objectives, the study's outputs and its costs as outputs."""
-    from dataclasses import replace
-
+def _setup(loaded: LoadedStudy, search: Search, node: Node | None) -> Setup:
+    """The study without its axes; its outputs are objectives, the study's outputs, and costs."""
+    study = loaded.study
+    update = {"axes": {}, "linked": (), "outputs": ("wall_s", "fraction_of_ideal")}
+    setup = make_setup(replace(loaded, study=study.model_copy(update=update)), node)
     workloads = list(setup.workloads.values())
     for name in search.objectives:
         place = f"search.objectives.{name}" if name.isidentifier() else "search.objectives"
         try:
-            found = output_names([name], loaded.study.costs, workloads)
+            names = output_names([name], study.costs, workloads)
         except InputError as error:
-            message = (
-                f"{error.message}; a cost of your own is defined under costs: {{NAME: expression}}"
-            )
-            raise loaded.error(message, place) from None
-        if found != (name,):
-            raise loaded.error(
-                f"{name!r} is no single output; name one, such as fraction_of_ideal", place
-            )
-    wanted = (*search.objectives, *loaded.study.outputs, *loaded.study.costs)
-    return replace(
-        setup,
-        outputs=located(loaded, "", partial(output_names, wanted, loaded.study.costs, workloads)),
-    )
+            hint = "a cost of your own is defined under costs: {NAME: expression}"
+            raise loaded.error(f"{error.message}; {hint}", place) from None
+        if names != (name,):
+            message = f"{name!r} is no single output; name one, such as fraction_of_ideal"
+            raise loaded.error(message, place)
+    with located(loaded, ""):
+        wanted = (*search.objectives, *study.outputs, *study.costs)
+        return replace(setup, outputs=output_names(wanted, study.costs, workloads))
 
 
-def _search(
+def _tried(
     search: Search,
     knobs: Sequence[Knob],
     objectives: Mapping[str, bool],
-    trials: int,
-    seed: int,
-    work: Callable[[Sequence[tuple[int, Design]]], list[tuple[int, Row]]],
+    work: Work,
     workers: Workers,
     watcher: Watcher | None,
 ) -> tuple[list[Settings], list[Row]]:
+    """Settings and rows of all designs; a design that is proposed again is not run again."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    samplers: dict[str, Any] = {
-        "nsga2": lambda: optuna.samplers.NSGAIISampler(
-            population_size=search.generation, seed=seed
-        ),
-        "tpe": lambda: optuna.samplers.TPESampler(multivariate=False, seed=seed),
-    }
+    sampler: Any
+    if search.sampler == "nsga2":
+        sampler = optuna.samplers.NSGAIISampler(population_size=search.generation, seed=search.seed)
+    else:
+        sampler = optuna.samplers.TPESampler(multivariate=False, seed=search.seed)
     directions: Any = ["maximize" if more else "minimize" for more in objectives.values()]
-    asked = optuna.create_study(directions=directions, sampler=samplers[search.sampler]())
-    tell = watcher or (lambda *_: None)
+    optimiser = optuna.create_study(directions=directions, sampler=sampler)
+    watcher = watcher or (lambda *_: None)
     settings: list[Settings] = []
     rows: list[Row] = []
     memory: dict[Design, Row] = {}
-    tell(0, trials, 0)
-    while len(rows) < trials:
-        generation = [asked.ask() for _ in range(min(search.generation, trials - len(rows)))]
-        designs = [_design(trial, knobs) for trial in generation]
+    watcher(0, search.trials, 0)
+    while len(rows) < search.trials:
+        count = min(search.generation, search.trials - len(rows))
+        trials = [optimiser.ask() for _ in range(count)]
+        designs = [_design(trial, knobs) for trial in trials]
         new = list(dict.fromkeys(design for design in designs if design not in memory))
         with closing(in_batches(work, list(enumerate(new)), workers)) as batches:
             for batch in batches:
                 memory |= {new[number]: row for number, row in batch}
-        for trial, design in zip(generation, designs, strict=True):
+        for trial, design in zip(trials, designs, strict=True):
             row = memory[design]
             values = [row[name] for name in objectives]
-            good = row["error"] is None and None not in values
-            asked.tell(
-                trial, values if good else None, None if good else optuna.trial.TrialState.FAIL
-            )
+            if row["error"] is None and None not in values:
+                optimiser.tell(trial, values)
+            else:
+                optimiser.tell(trial, state=optuna.trial.TrialState.FAIL)
             settings.append(design[1])
             rows.append({**row, "strategy": design[0]})
-        tell(len(rows), trials, sum(row["error"] is not None for row in rows))
+        watcher(len(rows), search.trials, sum(row["error"] is not None for row in rows))
     return settings, rows
 
 
 def _design(trial: Any, knobs: Sequence[Knob]) -> Design:
-    """What *trial* suggests: the strategy is a knob like others."""
+    """What *trial* proposes; the strategy is one of the knobs."""
     values = {knob.path: knob.suggest(trial) for knob in knobs}
     strategy = str(values.pop("strategy"))
     return strategy, tuple(values.items())
@@ -216,41 +197,39 @@ def run_designs(
     constraints: Sequence[str],
     designs: Sequence[tuple[int, Design]],
 ) -> list[tuple[int, Row]]:
-    """The mean row of each of *designs* by number."""
-    from c3sim.input.expressions import parse_expression
-
-    cases = cases_of(setup, name, code)
-    tests = [parse_expression(text) for text in constraints]
-    return [(number, _run(cases, tests, *design)) for number, design in designs]
+    """The mean row of each of *designs* by number; *name*, *code*: shared_runner."""
+    runner = shared_runner(setup, name, code)
+    parsed = [parse_expression(text) for text in constraints]
+    return [(number, _row(runner, parsed, *design)) for number, design in designs]
 
 
-def _run(cases: Cases, tests: Sequence[Any], strategy: str, settings: Settings) -> Row:
-    nothing: Row = dict.fromkeys(cases.setup.outputs)
+def _row(
+    runner: PointRunner, constraints: Sequence[Expression], strategy: str, settings: Settings
+) -> Row:
+    empty: Row = dict.fromkeys(runner.setup.outputs)
     try:
-        for test in tests:
+        for constraint in constraints:
             if not all(
-                cases.holds(test, scenario, strategy, settings)
-                for scenario in cases.setup.workloads
+                runner.holds(constraint, scenario, strategy, settings)
+                for scenario in runner.setup.workloads
             ):
-                return {**nothing, "error": f"{_BROKEN}broken: {test.text}"}
+                return {**empty, "error": f"{_BREAKS}{constraint.text}"}
     except InputError as error:
-        return {**nothing, "error": str(error)}
-    return mean_row(cases, strategy, settings)
+        return {**empty, "error": str(error)}
+    return runner.mean_row(strategy, settings)
 
 
-def front_of(rows: Sequence[Mapping[str, Any]], objectives: Mapping[str, bool]) -> list[int]:
-    """Numbers of the *rows* that no other beats: as good in every objective and better in one. Of
-    equals, the first.
+def front_of(rows: Sequence[Row], objectives: Mapping[str, bool]) -> list[int]:
+    """Numbers of the *rows* that no other beats, best in the first objective first.
 
-    *objectives*: name -> whether more is better. In order of the first objective, best first.
+    *objectives*: name -> whether more is better. A row with an error, or without a value, is left
+    out.
     """
-    scored = [
-        (tuple(-row[name] if more else row[name] for name, more in objectives.items()), number)
-        for number, row in enumerate(rows)
-        if row["error"] is None and all(row[name] is not None for name in objectives)
-    ]
-    kept: list[tuple[tuple[float, ...], int]] = []
-    for score, number in sorted(scored):  # whoever beats one comes before it
-        if not any(all(a <= b for a, b in zip(other, score, strict=True)) for other, _ in kept):
-            kept.append((score, number))
-    return [number for _, number in kept]
+    return pareto_front(
+        [
+            tuple(-row[name] if more else row[name] for name, more in objectives.items())
+            if row["error"] is None and all(row[name] is not None for name in objectives)
+            else None
+            for row in rows
+        ]
+    )

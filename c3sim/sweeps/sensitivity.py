@@ -1,25 +1,25 @@
-"""Which parameter moves an output most, and how uncertain it is: one at a time, then Sobol indices
-of those that matter.
+"""Which parameter moves an output most, and how uncertain the output is.
 
-*One at a time*: each parameter at both ends of its interval, all others at their values: a tornado.
-*Sobol*: first-order index S1, the share of the output's variance that a parameter explains alone, and total index ST, the
-share it has a part in (Saltelli's sampling and estimators, by SALib; Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09.018).
-*Band*: all parameters drawn together (uncertainty.py).
+- *One at a time*: each parameter at both ends of its interval, all others at their values.
+- *Sobol*: the first-order index S1 is the share of the output's variance that a parameter explains
+  alone; the total index ST is the share it has a part in. Saltelli's sampling and estimators, by
+  SALib (Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09.018).
+- *Band*: all parameters drawn together (uncertainty.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.sweeps.intervals import Parameter, settings_of
+from c3sim.sweeps.points import Settings
 from c3sim.sweeps.samples import Sampler
 from c3sim.sweeps.sweep import Watcher
 from c3sim.sweeps.uncertainty import Band, band_of
 
-_NOTHING = 1e-9  # relative to the output: what moves it less does not move it
+_NEGLIGIBLE = 1e-9  # swing relative to the output
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,9 +34,7 @@ class Index:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """Outputs with one *parameter* at its *low* and *high* end; None where it could not be run.
-    *index*: where it was worth it.
-    """
+    """Outputs with one *parameter* at its *low* and *high* end; None where the run failed."""
 
     parameter: Parameter
     low: Mapping[str, float | None]
@@ -48,14 +46,14 @@ class Effect:
         return self.low.get(output) is None or self.high.get(output) is None
 
     def swing(self, output: str) -> float:
-        """By how much the parameter alone moves *output*: the width of its bar."""
+        """By how much the parameter alone moves *output*."""
         ends = self.low.get(output), self.high.get(output)
         return 0.0 if ends[0] is None or ends[1] is None else abs(ends[1] - ends[0])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """*base*: outputs with every parameter at its value; *effects* by descending swing of *output*."""
+    """*base*: outputs with all parameters at their values; *effects*: the largest swing first."""
 
     output: str
     strategy: str
@@ -63,8 +61,8 @@ class Sensitivity:
     effects: Sequence[Effect]
     band: Band
     samples: int  # of Saltelli's scheme: runs = samples * (parameters + 2)
-    dropped: int  # of them, because a run failed
-    idle: int  # parameters that move nothing
+    dropped: int  # samples left out because a run failed
+    idle: int  # parameters that do not move the output
 
 
 def sensitivity(
@@ -77,10 +75,9 @@ def sensitivity(
     seed: int = 1,
     watcher: Watcher | None = None,
 ) -> Sensitivity:
-    """Effects of *parameters* on *output*: all one at a time, the *top* of them by Sobol indices
-    with so many *samples*.
+    """Effects of *parameters* on *output*; the *top* ones get Sobol indices.
 
-    *samples* is a power of 2. Raises InputError: SALib missing, no parameter, an output that has no
+    *samples* is a power of 2. Raises InputError: SALib missing, no parameter, an output without a
     value.
     """
     if samples < 2 or samples & (samples - 1):
@@ -94,7 +91,7 @@ def sensitivity(
     value = base[output]
     if value is None:
         raise InputError(f"{output} has no value here; choose another one", "--output")
-    moving = [e for e in effects if e.swing(output) > _NOTHING * abs(value) or e.unknown(output)]
+    moving = [e for e in effects if e.swing(output) > _NEGLIGIBLE * abs(value) or e.unknown(output)]
     moving.sort(key=lambda effect: -effect.swing(output))
     indices, dropped = _sobol(
         sampler, [effect.parameter for effect in moving[:top]], output, samples, seed, watcher
@@ -127,10 +124,10 @@ def check_salib() -> None:
 def _one_at_a_time(
     sampler: Sampler, parameters: Sequence[Parameter], watcher: Watcher | None
 ) -> tuple[dict[str, float | None], list[Effect]]:
-    wanted: list[tuple[tuple[str, Any], ...]] = [()]
+    samples: list[Settings] = [()]
     for each in parameters:
-        wanted += [((each.path, each.at(0.0)),), ((each.path, each.at(1.0)),)]
-    base, *rows = sampler.rows(wanted, watcher)
+        samples += [((each.path, each.at(0.0)),), ((each.path, each.at(1.0)),)]
+    base, *rows = sampler.rows(samples, watcher)
     if base["error"] is not None:
         raise InputError(f"it does not run with every parameter at its value: {base['error']}")
     effects = [
@@ -164,18 +161,18 @@ def _sobol(
     places = scheme.sample(problem, samples, calc_second_order=False, seed=seed)
     rows = sampler.rows([settings_of(parameters, row) for row in places], watcher)
     values = np.array([np.nan if row[output] is None else row[output] for row in rows], dtype=float)
-    groups = values.reshape(samples, count + 2)  # one of Saltelli's each: all of it or none
-    whole = groups[np.isfinite(groups).all(axis=1)]
-    if len(whole) < 2 or np.ptp(whole) == 0:
-        return {}, samples - len(whole)
-    found = analysis.analyze(problem, whole.reshape(-1), calc_second_order=False, seed=seed)
+    groups = values.reshape(samples, count + 2)  # a sample of Saltelli's scheme each
+    complete = groups[np.isfinite(groups).all(axis=1)]
+    if len(complete) < 2 or np.ptp(complete) == 0:
+        return {}, samples - len(complete)
+    estimates = analysis.analyze(problem, complete.reshape(-1), calc_second_order=False, seed=seed)
     indices = {
         each.path: Index(
-            first=float(found["S1"][i]),
-            first_within=float(found["S1_conf"][i]),
-            total=float(found["ST"][i]),
-            total_within=float(found["ST_conf"][i]),
+            first=float(estimates["S1"][i]),
+            first_within=float(estimates["S1_conf"][i]),
+            total=float(estimates["ST"][i]),
+            total_within=float(estimates["ST_conf"][i]),
         )
         for i, each in enumerate(parameters)
     }
-    return indices, samples - len(whole)
+    return indices, samples - len(complete)

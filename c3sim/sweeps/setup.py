@@ -1,12 +1,12 @@
-"""What all points of a study share, from its file: node, workloads, outputs, expressions. Mistakes
-are told with their line.
-"""
+"""What all points of a study share: node, workloads, settings, outputs and costs, checked once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.input.checks.on_node import check_on_node
@@ -20,121 +20,153 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.study import Scenario
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import STRATEGIES
-from c3sim.sweeps.outputs import FIELDS, WHOLE, output_names
-from c3sim.sweeps.points import Setup
+from c3sim.sweeps.outputs import FIELDS, STUDY_TABLES, output_names
 
-Found = TypeVar("Found")
 _COLUMNS = ("point", "scenario", "strategy", "error")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """The *node*, and each scenario's workload, changed already, and *settings* of the node.
+
+    *outputs* are the columns of a row, *costs* expressions by name. Plain data, because it is sent
+    to other processes.
+    """
+
+    node: Node
+    workloads: Mapping[str, Workload]
+    settings: Mapping[str, Mapping[str, Any]]
+    outputs: tuple[str, ...]
+    costs: Mapping[str, str] = field(default_factory=dict)
+
+    def models(self) -> dict[str, Any]:
+        """The models as plain data for a file of results: what a point needs to be run again."""
+        return {
+            "node": self.node.model_dump(mode="json", by_alias=True),
+            "workloads": {
+                name: workload.model_dump(mode="json", by_alias=True)
+                for name, workload in self.workloads.items()
+            },
+            "settings": {name: dict(values) for name, values in self.settings.items()},
+        }
+
+
 def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
-    """Node, workloads and outputs of a study. Raises InputError or InputErrors, with file and line."""
+    """The setup of a study; *node* replaces its own. Raises InputError(s) with file and line."""
     study = loaded.study
     if study.serving is not None:
-        raise loaded.error(
-            "a study of serving has no points of a workload; 'c3sim study' runs it", "serving"
-        )
-    _check_names(loaded)
-    base = node or located(loaded, "node", partial(_node, study.node))
-    files: dict[str, Workload] = {}
-    workloads: dict[str, Workload] = {}
-    settings: dict[str, dict[str, object]] = {}
-    for index, scenario in enumerate(study.scenarios or (Scenario(name=study.name),)):
-        name = scenario.workload or study.workload
-        assert name is not None  # the schema asks for one of them
-        where = f"scenarios[{index}].workload" if scenario.workload else "workload"
-        if name not in files:
-            files[name] = located(loaded, where, partial(load_workload, name))
-        workload, on = files[name], base
-        for path, value in scenario.set.items():
-            place = join(f"scenarios[{index}].set", path)
-            on, workload = located(loaded, place, partial(set_value, on, workload, path, value))
-        located(loaded, f"scenarios[{index}]", partial(check_on_node, workload, on))
-        if scenario.name in workloads:
-            raise loaded.error(f"name {scenario.name!r} is given twice", f"scenarios[{index}].name")
-        workloads[scenario.name] = workload
-        settings[scenario.name] = {
-            path: v for path, v in scenario.set.items() if not is_of_workload(path)
-        }
-    _check_costs(loaded)
-    every = list(workloads.values())
-    outputs = located(loaded, "", partial(output_names, study.outputs, study.costs, every))
+        message = "a study of serving has no points of a workload; 'c3sim study' runs it"
+        raise loaded.error(message, "serving")
+    _check_strategies(loaded)
+    if node is None:
+        with located(loaded, "node"):
+            node = load_hardware(study.node).node
+    workloads, settings = _scenarios(loaded, node)
+    for name in study.costs:
+        if name in FIELDS or name in _COLUMNS or name in STUDY_TABLES or "." in name:
+            message = f"{name!r} is taken, or has a dot; choose another name"
+            raise loaded.error(message, join("costs", name))
+    with located(loaded, ""):
+        outputs = output_names(study.outputs, study.costs, list(workloads.values()))
     if not outputs:
         raise loaded.error(
-            f"no output of a single point, but tables of a whole study, which 'c3sim study {study.name}' runs; "
+            "no output of a single point, but tables of a whole study, which "
+            f"'c3sim study {study.name}' runs; "
             "for a sweep name an output, such as wall_s or fraction_of_ideal",
             "outputs",
         )
     setup = Setup(
-        node=base, workloads=workloads, settings=settings, outputs=outputs, costs=study.costs
+        node=node, workloads=workloads, settings=settings, outputs=outputs, costs=study.costs
     )
     for name, text in study.costs.items():
         checked_expression(loaded, join("costs", name), text, setup)
     return setup
 
 
-def _check_names(loaded: LoadedStudy) -> None:
-    for index, name in enumerate(loaded.study.strategies):
+def _check_strategies(loaded: LoadedStudy) -> None:
+    strategies = loaded.study.strategies
+    for index, name in enumerate(strategies):
         if name.partition(":")[0] not in STRATEGIES:
             raise loaded.error(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")
-    twice = [name for name in loaded.study.strategies if loaded.study.strategies.count(name) > 1]
-    if twice:
-        raise loaded.error(f"{twice[0]!r} is given twice", "strategies")
+    repeated = [name for name in strategies if strategies.count(name) > 1]
+    if repeated:
+        raise loaded.error(f"{repeated[0]!r} is given twice", "strategies")
 
 
-def _check_costs(loaded: LoadedStudy) -> None:
-    for name in loaded.study.costs:
-        if name in FIELDS or name in _COLUMNS or name in WHOLE or "." in name:
-            message = f"{name!r} is taken, or has a dot; choose another name"
-            raise loaded.error(message, join("costs", name))
+def _scenarios(
+    loaded: LoadedStudy, base: Node
+) -> tuple[dict[str, Workload], dict[str, dict[str, object]]]:
+    """Of each scenario its workload with its changes, and its settings of the node."""
+    study = loaded.study
+    files: dict[str, Workload] = {}
+    workloads: dict[str, Workload] = {}
+    settings: dict[str, dict[str, object]] = {}
+    for index, scenario in enumerate(study.scenarios or (Scenario(name=study.name),)):
+        name = scenario.workload or study.workload
+        assert name is not None  # the schema asks for one of them
+        if name not in files:
+            place = f"scenarios[{index}].workload" if scenario.workload else "workload"
+            with located(loaded, place):
+                files[name] = load_workload(name)
+        workload, node = files[name], base
+        for path, value in scenario.set.items():
+            with located(loaded, join(f"scenarios[{index}].set", path)):
+                node, workload = set_value(node, workload, path, value)
+        with located(loaded, f"scenarios[{index}]"):
+            check_on_node(workload, node)
+        if scenario.name in workloads:
+            raise loaded.error(f"name {scenario.name!r} is given twice", f"scenarios[{index}].name")
+        workloads[scenario.name] = workload
+        settings[scenario.name] = {
+            path: value for path, value in scenario.set.items() if not is_of_workload(path)
+        }
+    return workloads, settings
 
 
-def located(loaded: LoadedStudy, place: str, call: Callable[[], Found]) -> Found:
-    """What *call* returns; an InputError without file gets the line of *place*."""
+@contextmanager
+def located(loaded: LoadedStudy, place: str) -> Iterator[None]:
+    """Within it, an InputError without a file gets the file, and the line of *place*."""
     try:
-        return call()
+        yield
     except InputError as error:
         if error.file:
             raise
-        told = not place or not error.path or error.path in place
-        message = error.message if told else f"{error.path}: {error.message}"
+        named = not place or not error.path or error.path in place
+        message = error.message if named else f"{error.path}: {error.message}"
         raise loaded.error(message, place or error.path) from None
 
 
 def checked_expression(loaded: LoadedStudy, place: str, text: str, setup: Setup) -> Expression:
-    """The expression *text*, whose every name leads to a value of the first scenario."""
-
-    def check() -> Expression:
+    """The expression *text*; its names are values of the first scenario. Raises InputError."""
+    workload = next(iter(setup.workloads.values()))
+    with located(loaded, place):
         expression = parse_expression(text)
-        workload = next(iter(setup.workloads.values()))
         for name in expression.names:
             if name not in ("scenario", "strategy"):
                 get_value(setup.node, workload, name)
-        return expression
-
-    return located(loaded, place, check)
-
-
-def checked_constraint(
-    loaded: LoadedStudy, place: str, text: str, setup: Setup, values: Mapping[str, Sequence[object]]
-) -> Expression:
-    """As :func:`checked_expression`; it must also compare like with like. *values*: of names that
-    hold words.
-    """
-    expression = checked_expression(loaded, place, text, setup)
-    workload = next(iter(setup.workloads.values()))
-    located(
-        loaded,
-        place,
-        partial(check_constraint, expression, partial(kind_of, setup.node, workload), values),
-    )
     return expression
 
 
-def kind_of(node: Node, workload: Workload, name: str) -> str | None:
-    """The SI unit of the value at *name*, or what else it holds; None where it holds nothing now,
-    or several values.
+def checked_constraints(
+    loaded: LoadedStudy, setup: Setup, words: Mapping[str, Sequence[object]]
+) -> list[Expression]:
+    """The constraints of a study, each of which compares values of one unit. Raises InputError.
+
+    *words*: values of the names that hold words.
     """
+    workload = next(iter(setup.workloads.values()))
+    constraints = []
+    for index, text in enumerate(loaded.study.constraints):
+        place = f"constraints[{index}]"
+        constraint = checked_expression(loaded, place, text, setup)
+        with located(loaded, place):
+            check_constraint(constraint, partial(kind_of, setup.node, workload), words)
+        constraints.append(constraint)
+    return constraints
+
+
+def kind_of(node: Node, workload: Workload, name: str) -> str | None:
+    """The SI unit of the value at *name*, or WORDS, or TRUTH; None for no value or several."""
     if name in ("scenario", "strategy"):
         return WORDS
     value, unit = get_value(node, workload, name), unit_of(node, workload, name)
@@ -143,7 +175,3 @@ def kind_of(node: Node, workload: Workload, name: str) -> str | None:
     if isinstance(value, str):
         return WORDS
     return unit if unit or isinstance(value, int | float) else None
-
-
-def _node(name: str) -> Node:
-    return load_hardware(name).node

@@ -1,60 +1,37 @@
-"""The folder of a sweep: parts as they come, each written whole or not at all, and one sorted file
-at the end.
+"""The folder of a sweep.
 
-    DIR/sweep.json        what is being run, so that a later start knows whether it may go on
-    DIR/parts/part-N      the rows of some points, N the first of them; gone when the sweep is complete
+    DIR/sweep.json        hashes of what is run: a later start continues only the same sweep
+    DIR/parts/part-N      the rows of some points, N the first of them; removed at the end
     DIR/results.parquet   all rows, sorted by point
-    DIR/timing.json       how long it took; apart, so that equal sweeps give equal bytes
+    DIR/timing.json       how long it took; a file of its own, so that equal sweeps give equal bytes
 
-A point is finished when its part is there: whoever is killed loses what was still being worked on, no more.
+Every file is written whole or not at all. A point is finished when its part is there, so a kill
+loses only the points that were being run.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.output.files import write_bytes, write_text
+from c3sim.output.kit.files import check_folder, write_text
+from c3sim.sweeps.result_files import write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SECONDS = "seconds"  # of parts only
-
-
-def results_schema(
-    words: Mapping[str, bool], outputs: Sequence[str], metadata: Mapping[str, Any]
-) -> pa.Schema:
-    """Columns of a file of results. *words*: path of an axis -> whether its values are numbers."""
-    import pyarrow as pa
-
-    fields = [
-        pa.field("point", pa.int64(), nullable=False),
-        *(
-            pa.field(path, pa.float64() if numeric else pa.string())
-            for path, numeric in words.items()
-        ),
-        pa.field("scenario", pa.string(), nullable=False),
-        pa.field("strategy", pa.string(), nullable=False),
-        *(pa.field(name, pa.float64()) for name in outputs),
-        pa.field("error", pa.string()),
-    ]
-    return pa.schema(fields, metadata={b"c3sim": json.dumps(metadata).encode()})
-
-
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write *table* whole or not at all. Raises InputError when it cannot be written."""
-    import pyarrow.parquet as pq
-
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer)
-    write_bytes(path, buffer.getvalue())
+_SECONDS = "seconds"  # a column of parts only
+_HASHED = {
+    "study": "the study",
+    "node": "the node",
+    "workloads": "a workload",
+    "code": "the code of c3sim",
+}
 
 
 class Store:
@@ -62,78 +39,65 @@ class Store:
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
         self.folder, self.schema = folder, schema
-        self.parts, self.results, self.about = (
-            folder / "parts",
-            folder / "results.parquet",
-            folder / "sweep.json",
-        )
+        self.parts = folder / "parts"
+        self.results = folder / "results.parquet"
+        self.identity = folder / "sweep.json"
+        self.timing = folder / "timing.json"
 
     def open(self, hashes: Mapping[str, str], points: int, *, fresh: bool) -> list[int]:
-        """Ready the folder; the points that are finished already. Raises InputError if it holds
-        another sweep.
-        """
+        """Prepare the folder; return the finished points. Raises InputError for another sweep."""
         if fresh:
-            self._clear()
-        before = self._before()
-        if before is not None:
-            self._same(before, hashes)
+            self._remove_parts()
+            for path in (self.results, self.timing, self.identity):
+                path.unlink(missing_ok=True)
+        if self.identity.exists():
+            self._check_same(hashes)
         elif self.results.exists() or self.parts.exists():
             raise InputError(
-                "holds results, but not what they are of (sweep.json); choose another folder, or --fresh to start over",
+                "holds results, but not what they are of (sweep.json); "
+                "choose another folder, or --fresh to start over",
                 "--out",
                 str(self.folder),
             )
+        else:
+            identity = {"version": 1, "points": points, "hashes": dict(hashes)}
+            write_text(self.identity, json.dumps(identity, indent=2) + "\n")
         self.parts.mkdir(exist_ok=True)
-        if before is None:
-            write_text(
-                self.about,
-                json.dumps({"version": 1, "points": points, "hashes": dict(hashes)}, indent=2)
-                + "\n",
-            )
         if self.results.exists():
-            self._drop_parts()
+            self._remove_parts()
             return list(range(points))
-        for rest in self.parts.glob(".c3sim-*.part"):
-            rest.unlink()  # of a write that was cut short
+        self._remove_unfinished()
         return sorted(
             point
             for part in self._part_files()
             for point in self._read(part, ["point"]).column("point").to_pylist()
         )
 
-    def _before(self) -> dict[str, Any] | None:
-        if not self.about.exists():
-            return None
+    def _check_same(self, hashes: Mapping[str, str]) -> None:
         try:
-            found: dict[str, Any] = json.loads(self.about.read_text(encoding="utf-8"))
-            return found if isinstance(found["hashes"], dict) else None
+            before = dict(json.loads(self.identity.read_text(encoding="utf-8"))["hashes"])
         except (OSError, ValueError, KeyError, TypeError):
             message = "cannot be read; --fresh starts over, or choose another folder with --out"
-            raise InputError(message, "", str(self.about)) from None
-
-    def _same(self, before: Mapping[str, Any], hashes: Mapping[str, str]) -> None:
-        changed = [
-            name for name in hashes if name != "all" and before["hashes"].get(name) != hashes[name]
-        ]
+            raise InputError(message, "", str(self.identity)) from None
+        changed = [text for name, text in _HASHED.items() if before.get(name) != hashes[name]]
         if changed:
             message = (
-                f"{' and '.join(_CHANGED[name] for name in changed)} changed since this sweep was started; "
+                f"{' and '.join(changed)} changed since this sweep was started; "
                 "--fresh starts over, or choose another folder with --out"
             )
             raise InputError(message, "", str(self.folder))
 
-    def _clear(self) -> None:
-        """Removes what a sweep writes, and nothing else."""
-        self._drop_parts()
-        for path in (self.results, self.folder / "timing.json", self.about):
-            with suppress(FileNotFoundError):
-                path.unlink()
-
-    def _drop_parts(self) -> None:
-        for path in (*self._part_files(), *self.parts.glob(".c3sim-*.part")):
+    def _remove_parts(self) -> None:
+        self._remove_unfinished()
+        for path in self._part_files():
             path.unlink()
         with suppress(OSError):
             self.parts.rmdir()
+
+    def _remove_unfinished(self) -> None:
+        """Remove what a killed write left behind."""
+        for path in self.parts.glob(".c3sim-*.part"):
+            path.unlink()
 
     def _part_files(self) -> list[Path]:
         return sorted(self.parts.glob("part-*.parquet"))
@@ -145,29 +109,26 @@ class Store:
         try:
             return pq.read_table(path, columns=columns)
         except (OSError, pa.ArrowInvalid) as error:
-            raise InputError(
-                f"is no whole part of a sweep ({error}); remove it and its points are run again",
-                "",
-                str(path),
-            ) from None
+            message = (
+                f"is no whole part of a sweep ({error}); remove it and its points are run again"
+            )
+            raise InputError(message, "", str(path)) from None
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Keep *rows*, which have ``seconds`` as well."""
+        """Keep *rows*, which have the column ``seconds`` as well."""
         import pyarrow as pa
 
-        seconds = pa.field(_SECONDS, pa.float64())
-        table = pa.Table.from_pylist(
-            list(rows), schema=self.schema.append(seconds).remove_metadata()
-        )
+        schema = self.schema.append(pa.field(_SECONDS, pa.float64())).remove_metadata()
+        table = pa.Table.from_pylist(list(rows), schema=schema)
         write_table(table, self.parts / f"part-{rows[0]['point']:08d}.parquet")
 
-    def finish(self, timing: Mapping[str, Any]) -> pa.Table:
-        """All parts as one file, sorted by point; then the parts go. Returns its table."""
+    def finish(self, timing: Mapping[str, Any]) -> None:
+        """Merge all parts into one table, sorted by point."""
         import numpy as np
         import pyarrow as pa
 
-        whole = pa.concat_tables([self._read(part) for part in self._part_files()]).sort_by("point")
-        seconds = whole.column(_SECONDS).to_numpy()
+        rows = pa.concat_tables([self._read(part) for part in self._part_files()]).sort_by("point")
+        seconds = rows.column(_SECONDS).to_numpy()
         spent = {
             "points": len(seconds),
             "seconds_of_points": float(np.sum(seconds)),
@@ -176,63 +137,51 @@ class Store:
             "longest_s": float(np.max(seconds)),
             "longest_point": int(np.argmax(seconds)),
         }
-        write_text(self.folder / "timing.json", json.dumps({**timing, **spent}, indent=2) + "\n")
-        table = whole.drop_columns([_SECONDS]).cast(self.schema.remove_metadata()).combine_chunks()
+        write_text(self.timing, json.dumps({**timing, **spent}, indent=2) + "\n")
+        table = rows.drop_columns([_SECONDS]).cast(self.schema.remove_metadata()).combine_chunks()
         table = table.replace_schema_metadata(self.schema.metadata)
         write_table(table, self.results)
-        self._drop_parts()
-        return table
+        self._remove_parts()
 
     def load(self) -> pa.Table:
         """The table of a complete sweep."""
         return self._read(self.results)
 
 
-_CHANGED = {
-    "study": "the study",
-    "node": "the node",
-    "workloads": "a workload",
-    "code": "the code of c3sim",
-}
-
-
-def missing(points: int, done: Iterable[int]) -> list[int]:
-    """Points that are still to be run, in order."""
-    finished = set(done)
-    return [point for point in range(points) if point not in finished]
-
-
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Within it, no other process runs a sweep in *folder*, which is made. Raises InputError:
-    another one does, or no folder.
+    """Within it, no other process runs a sweep in *folder*, which is made where it is missing.
 
-    The lock ends with the process, however that ends.
+    The lock ends with the process. Raises InputError: another sweep runs there, or no such folder
+    can be made.
     """
-    if folder.exists() and not folder.is_dir():
-        message = "is not a folder; allowed: a folder, or a path where one can be made"
-        raise InputError(message, "--out", str(folder))
+    check_folder(folder)
+    lock = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / ".lock", os.O_CREAT | os.O_RDWR)
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR)
     except OSError as error:
         message = f"cannot be written: {(error.strerror or str(error)).lower()}"
         raise InputError(message, "--out", str(folder)) from None
     try:
-        _hold(handle, folder)
+        _lock(handle, folder)
         yield
-        (folder / ".lock").unlink()
+        lock.unlink()
     finally:
         os.close(handle)
 
 
-def _hold(handle: int, folder: Path) -> None:
+def _lock(handle: int, folder: Path) -> None:
     try:
         import fcntl
-    except ImportError:  # not on this system: nobody watches
+    except ImportError:  # this system has no such lock
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        message = "another process is running a sweep here; wait for it, or choose another folder with --out"
-        raise InputError(message, "", str(folder)) from None
+        raise InputError(
+            "another process is running a sweep here; "
+            "wait for it, or choose another folder with --out",
+            "",
+            str(folder),
+        ) from None

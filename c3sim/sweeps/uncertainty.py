@@ -1,7 +1,7 @@
-"""The band of a prediction: what it may be, given the intervals of the node's parameters.
+"""The band of a prediction: which results the intervals of the node's parameters allow.
 
-Parameters are drawn by a Latin hypercube (each parameter's interval is cut into as many equal parts as there are samples,
-each part used once); every draw is a run. Reproducible by its seed.
+Parameters are drawn by a Latin hypercube: each interval is cut into as many equal parts as there
+are samples, and each part is used once. Every sample is a run. The same seed gives the same band.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from c3sim.input.loading import LoadedNode
 from c3sim.specs.workload import Workload
 from c3sim.sweeps.executor import Workers
 from c3sim.sweeps.intervals import Parameter, latin_hypercube, parameters_of, settings_of, spread
-from c3sim.sweeps.points import Settings, Setup
+from c3sim.sweeps.outputs import split_task_output
+from c3sim.sweeps.points import Settings
 from c3sim.sweeps.samples import Sampler
+from c3sim.sweeps.setup import Setup
 from c3sim.sweeps.sweep import Watcher
-
-OUTPUTS = ("wall_s", "speedup", "fraction_of_ideal")
+from c3sim.sweeps.target import OUTPUTS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """*outputs*: p5, median and p95 of each over the samples that ran; *failed* did not."""
+    """*outputs*: p5, median and p95 of each, over the samples that ran."""
 
     outputs: Mapping[str, Mapping[str, float]]
     parameters: Sequence[Parameter]
@@ -38,19 +39,19 @@ class Band:
 
     @property
     def failed(self) -> int:
-        """Samples whose values cannot be together."""
+        """Samples that could not be run, because their values exclude each other."""
         return sum(row["error"] is not None for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""
-        whole = {
-            name: dict(ends) for name, ends in self.outputs.items() if not name.startswith("tasks.")
-        }
+        of_run: dict[str, Any] = {}
         tasks: dict[str, dict[str, Any]] = {}
         for name, ends in self.outputs.items():
             if name.startswith("tasks."):
-                task, field = name[len("tasks.") :].rsplit(".", 1)
+                task, field = split_task_output(name)
                 tasks.setdefault(task, {})[field] = dict(ends)
+            else:
+                of_run[name] = dict(ends)
         return {
             "method": "latin hypercube",
             "samples": self.samples,
@@ -58,7 +59,7 @@ class Band:
             "failed": self.failed,
             "parameters": len(self.parameters),
             "logarithmic": [each.path for each in self.parameters if each.log],
-            **whole,
+            **of_run,
             "tasks": tasks,
         }
 
@@ -74,10 +75,10 @@ def uncertainty(
     workers: Workers | None = None,
     watcher: Watcher | None = None,
 ) -> Band:
-    """Band of wall time, speedup, fraction of ideal and slowdowns of one run. Parameters in *but*
-    keep their value.
+    """The band of wall time, speedup, fraction of ideal and slowdowns of one run.
 
-    Raises InputError when the node has no interval, or no sample runs.
+    Parameters in *but* keep their value. Raises InputError: the node has no interval, or no sample
+    runs.
     """
     outputs = (*OUTPUTS, *(f"tasks.{name}.slowdown" for name in workload.tasks))
     setup = Setup(
@@ -97,9 +98,7 @@ def band_of(
     seed: int,
     watcher: Watcher | None = None,
 ) -> Band:
-    """The band of every output of *sampler* over *parameters*. Raises InputError: nothing to draw,
-    or nothing that runs.
-    """
+    """The band of every output. Raises InputError: no parameter, or no sample runs."""
     if not parameters:
         raise InputError(
             f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw"

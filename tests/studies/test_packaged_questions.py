@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.sweeps.plan import make_plan
-from c3sim.sweeps.points import Cases
+from c3sim.sweeps.points import PointRunner
 
 QUESTIONS = ("engine-count", "links-or-units", "infinity-cache", "reducing-engines", "next-engine")
 
@@ -21,7 +21,7 @@ def rows(name: str, **wanted: object) -> dict[tuple, dict]:
     of its axes.
     """
     plan = make_plan(name)
-    cases = Cases(plan.setup)
+    runner = PointRunner(plan.setup)
     found = {}
     for number in range(len(plan.indices)):
         point = plan.point(number)
@@ -31,7 +31,7 @@ def rows(name: str, **wanted: object) -> dict[tuple, dict]:
             "scenario": point.scenario,
         }
         if all(known[key] == value for key, value in wanted.items()):
-            found[(point.scenario, *values.values())] = cases.row(
+            found[(point.scenario, *values.values())] = runner.row(
                 point.scenario, point.strategy, point.settings
             )
     return found

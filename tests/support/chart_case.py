@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import product
 
-from c3sim.output.pictures.table import ResultTable, make_table
+from c3sim.output.results.table import ResultTable, make_table
 
 ENGINES, BANDWIDTHS, STRATEGIES = (2.0, 4.0, 8.0), (32e9, 64e9), ("base", "conccl")
 AXES = {

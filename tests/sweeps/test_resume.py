@@ -23,7 +23,7 @@ from c3sim.sweeps.sweep import Interrupted, sweep
 def test_a_complete_sweep_is_not_run_again(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "run_points", lambda *_: pytest.fail("it ran again"))
     again = sweep(write(tmp_path), whole.folder)
-    assert again.found == 12 and again.table.equals(whole.table)
+    assert again.finished_before == 12 and again.table.equals(whole.table)
 
 
 def stopped_after(monkeypatch, points):
@@ -50,7 +50,7 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(whole, tmp_path, monkeypatc
     )
     seen = []
     again = sweep(write(tmp_path), tmp_path / "out", watcher=lambda *told: seen.append(told))
-    assert again.found == 4 and seen[0] == (4, 12, 0) and seen[-1] == (12, 12, 0)
+    assert again.finished_before == 4 and seen[0] == (4, 12, 0) and seen[-1] == (12, 12, 0)
     assert (again.folder / "results.parquet").read_bytes() == (
         whole.folder / "results.parquet"
     ).read_bytes()
@@ -75,7 +75,7 @@ def test_another_study_does_not_go_on(tmp_path, monkeypatch, change, message):
     with pytest.raises(InputError) as caught:
         sweep(changed, tmp_path / "out")
     assert message in str(caught.value)
-    assert sweep(changed, tmp_path / "out", fresh=True).found == 0
+    assert sweep(changed, tmp_path / "out", fresh=True).finished_before == 0
 
 
 def test_another_version_of_the_code_does_not_go_on(tmp_path, monkeypatch):
@@ -100,7 +100,7 @@ def test_a_folder_with_other_results_is_left_alone(tmp_path, left):
 def test_fresh_removes_only_what_a_sweep_writes(tmp_path):
     first = sweep(write(tmp_path), tmp_path / "out")
     (tmp_path / "out" / "notes.txt").write_text("mine")
-    assert sweep(write(tmp_path), tmp_path / "out", fresh=True).found == 0
+    assert sweep(write(tmp_path), tmp_path / "out", fresh=True).finished_before == 0
     assert (first.folder / "notes.txt").read_text() == "mine"
 
 
@@ -169,7 +169,7 @@ def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
     assert 0 < held < 80
     again = sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1))
     assert (
-        again.found == held
+        again.finished_before == held
         and json.loads((tmp_path / "out" / "timing.json").read_text())["run_last"] == 80 - held
     )
     unbroken = sweep(tmp_path / "small.yaml", tmp_path / "unbroken", workers=Workers(jobs=1))
@@ -188,7 +188,8 @@ def test_ctrl_c_is_one_line_and_can_be_gone_on_from(tmp_path, jobs):
         " of 80 points are kept in out, the same command goes on from there\n"
     )
     assert (
-        sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1)).found >= 2
+        sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1)).finished_before
+        >= 2
         and kept
     )
 

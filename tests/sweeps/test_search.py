@@ -9,9 +9,9 @@ from sweep_case import write
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.sweeps import search as module
-from c3sim.sweeps.designs import write_designs
 from c3sim.sweeps.executor import Workers
 from c3sim.sweeps.points import workload_and_node
+from c3sim.sweeps.result_files import write_designs
 from c3sim.sweeps.search import front_of, optimise
 
 STUDY = """\
@@ -61,7 +61,7 @@ def found(tmp_path_factory):
 
 
 def test_every_design_lies_within_its_knobs(found):
-    assert len(found.rows) == 24 and found.failed == found.broken == 0
+    assert len(found.rows) == 24 and found.failures == [] and found.broken == 0
     for settings, row in zip(found.settings, found.rows, strict=True):
         values = dict(settings)
         assert list(values) == [
@@ -100,7 +100,7 @@ def test_designs_that_break_a_constraint_are_tried_and_never_best(tmp_path):
         tmp_path, STUDY + "constraints: [hw.sdma.engines * hw.sdma.bandwidth >= 30 GB/s]\n"
     )
     found = optimise(path, workers=Workers(jobs=1))
-    assert found.broken > 0 and found.failed == 0
+    assert found.broken > 0 and found.failures == []
     assert all(found.rows[number]["area"] >= 30 for number in found.front)
     broken = next(row for row in found.rows if row["error"])
     assert broken["error"] == "constraint broken: hw.sdma.engines * hw.sdma.bandwidth >= 30 GB/s"

@@ -7,9 +7,10 @@ from c3sim.input.loading import load_hardware, load_workload
 from c3sim.sweeps import sensitivity as module
 from c3sim.sweeps.executor import Workers
 from c3sim.sweeps.intervals import Parameter
-from c3sim.sweeps.points import Cases, Setup
+from c3sim.sweeps.points import PointRunner
 from c3sim.sweeps.samples import Sampler
 from c3sim.sweeps.sensitivity import sensitivity
+from c3sim.sweeps.setup import Setup
 from c3sim.sweeps.uncertainty import band_of, uncertainty
 
 NODE = load_hardware("mi300x-8")
@@ -32,8 +33,8 @@ def sampler(monkeypatch):
             except ZeroDivisionError as error:
                 return {"y": None, "error": str(error)}
 
-        monkeypatch.setattr(Cases, "row", row)
-        monkeypatch.setattr("c3sim.sweeps.sweep._cases", {})
+        monkeypatch.setattr(PointRunner, "row", row)
+        monkeypatch.setattr("c3sim.sweeps.points._runners", {})
         setup = Setup(node=NODE.node, workloads={"w": PAIR}, settings={"w": {}}, outputs=("y",))
         return Sampler(setup=setup, strategy="base", workers=Workers(jobs=1))
 

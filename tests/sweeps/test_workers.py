@@ -123,7 +123,7 @@ sys.stdin.read()
 WORKER = """
 import os, time
 from c3sim.sweeps import executor
-executor._watch(os.getppid())
+executor.end_with(os.getppid())
 print("watching", flush=True)
 time.sleep(100)
 """

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from c3sim.output.files import write_text
+from c3sim.output.kit.files import write_text
 
 from ..fit.yaml_edit import replace_values
 from .bounds import FILE, Bounds, load_bounds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from c3sim.output.layout import WIDE, add_row, make_table, show, stack
-from c3sim.output.text import percent
+from c3sim.output.kit.layout import WIDE, add_row, make_table, show, stack
+from c3sim.output.kit.text import percent
 
 from .calibrate import Calibration, GroupFit
 from .calibration_text import in_file_units

@@ -12,7 +12,7 @@ import yaml
 
 from c3sim.input.conform import Leaf
 from c3sim.input.units import parse_quantity
-from c3sim.output.text import figures
+from c3sim.output.kit.text import figures
 
 from .calibrate import Calibration, GroupFit
 from .parameters import Fitted

@@ -12,7 +12,7 @@ from c3sim.input.conform import Leaf
 from c3sim.input.constraints import raise_all
 from c3sim.input.loading import load_hardware, read_text
 from c3sim.input.yaml_nodes import read_yaml
-from c3sim.output.files import check_writable, write_text
+from c3sim.output.kit.files import check_writable, write_text
 
 from .calibrate import Calibration
 from .calibration_text import in_file_units, source_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from c3sim.output.files import write_text
+from c3sim.output.kit.files import write_text
 
 from ..compare.figures import Case
 from ..compare.record_files import data_hash

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from c3sim.output.layout import add_row, make_table, show, stack
-from c3sim.output.text import percent
+from c3sim.output.kit.layout import add_row, make_table, show, stack
+from c3sim.output.kit.text import percent
 
 from ..compare.explain import how_far, worst_explained
 from ..compare.repeats import Spread

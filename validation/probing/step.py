@@ -17,7 +17,7 @@ from typing import Literal
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.records import parse_record
-from c3sim.output.files import write_bytes
+from c3sim.output.kit.files import write_bytes
 from c3sim.specs.record import Record
 
 from .plan import Step

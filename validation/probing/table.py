@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.layout import add_row, make_table, show, stack
-from c3sim.output.text import size
+from c3sim.output.kit.layout import add_row, make_table, show, stack
+from c3sim.output.kit.text import size
 
 from .plan import Plan
 from .step import Outcome

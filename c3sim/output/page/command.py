@@ -14,8 +14,8 @@ from c3sim.input.loading import load_hardware, load_workload
 from c3sim.input.paths import get_value, paths_of, unit_of
 from c3sim.input.units import format_si, parse_quantity
 from c3sim.output.page.again import Models
-from c3sim.output.pictures.columns import Column
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.columns import Column
+from c3sim.output.results.table import ResultTable
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 

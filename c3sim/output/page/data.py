@@ -10,9 +10,9 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.output.page.command import arguments_of
 from c3sim.output.page.palette import RAMP
-from c3sim.output.pictures.columns import Column
 from c3sim.output.pictures.kind import objectives, preferred, sampled
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.columns import Column
+from c3sim.output.results.table import ResultTable
 
 FIGURES = 6  # significant figures of an output
 #: What an explanation's causes mean, as the page says it.

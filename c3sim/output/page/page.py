@@ -13,21 +13,21 @@ from importlib.resources import files
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.output.files import check_writable, write_text
+from c3sim.output.kit.files import check_writable, write_text
 from c3sim.output.page.again import Models, Resimulate, Resimulator, compact_rows
 from c3sim.output.page.command import bases
 from c3sim.output.page.data import page_data
 from c3sim.output.page.palette import css
 from c3sim.output.page.picked import picked
-from c3sim.output.pictures.table import ResultTable, read_results
 from c3sim.output.pictures.tornado import is_tornado
+from c3sim.output.results.table import ResultTable, read_results
 
 MOST = 300  # points that get a timeline
 SIZE = 15_000_000  # bytes: no timelines are added beyond
 SUFFIXES = (".html", ".htm")
 SCRIPTS = ("data", "filters", "scales", "draw", "chart", "table", "timeline", "panel", "main")
 SAME = 1e-6  # relative: a run that gives another wall time than the file was made by other code
-Tell = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
+Watcher = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
 
 def write_report(
@@ -39,7 +39,7 @@ def write_report(
     command: str = "",
     most: int = MOST,
     jobs: int | None = None,
-    tell: Tell | None = None,
+    watcher: Watcher | None = None,
 ) -> int:
     """Write the page of *results* (a table, or the file or folder of a sweep) to *html*, whole or
     not at all.
@@ -57,7 +57,7 @@ def write_report(
             "a sensitivity study has no points to click; draw it as a picture", file=str(html)
         )
     text, count = render(
-        table, resimulate, models=models, command=command, most=most, jobs=jobs, tell=tell
+        table, resimulate, models=models, command=command, most=most, jobs=jobs, watcher=watcher
     )
     write_text(html, text)
     return count
@@ -71,7 +71,7 @@ def render(
     command: str = "",
     most: int = MOST,
     jobs: int | None = None,
-    tell: Tell | None = None,
+    watcher: Watcher | None = None,
 ) -> tuple[str, int]:
     """The page as one text, and how many points have a timeline; the same table gives the same
     text.
@@ -84,7 +84,7 @@ def render(
     data |= {"version": __version__, "command": command, "members": _members(table)}
     data["bases"] = bases(table, models, data["members"]) if models else {}
     size = len(_json(data))
-    runs = _runs(table, resimulate, most, SIZE - size, jobs, tell) if resimulate else {}
+    runs = _runs(table, resimulate, most, SIZE - size, jobs, watcher) if resimulate else {}
     data["runs"] = runs
     return _page(data), sum(1 for run in runs.values() if "tracks" in run)
 
@@ -110,7 +110,7 @@ def _runs(
     most: int,
     room: int,
     jobs: int | None,
-    tell: Tell | None,
+    watcher: Watcher | None,
 ) -> dict[str, dict[str, Any]]:
     """Row -> what the page shows of its run, as many as fit in *room* bytes."""
     members = _members(table)
@@ -128,8 +128,8 @@ def _runs(
         if room < 0:
             break
         found[str(row)] = run
-        if tell:
-            tell("timelines for the page", len(found), len(chosen))
+        if watcher:
+            watcher("timelines for the page", len(found), len(chosen))
     return found
 
 

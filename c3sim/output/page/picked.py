@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from c3sim.output.pictures.columns import Column
 from c3sim.output.pictures.kind import objectives, preferred
 from c3sim.output.pictures.pareto import front
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.columns import Column
+from c3sim.output.results.table import ResultTable
 
 ENDS = 5  # best, and worst, of each scenario and strategy
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from c3sim.output.panels import PANELS, Panel, counter_of
-from c3sim.output.text import natural
+from c3sim.output.kit.text import natural
+from c3sim.output.pictures.timeline_panels import PANELS, Panel, counter_of
 from c3sim.output.trace import lanes
 from c3sim.result import Counter, Result, Span, Timeline
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.pictures.columns import Column, written
+from c3sim.output.results.columns import Column, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

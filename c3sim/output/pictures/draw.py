@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
-from c3sim.output import look
+from c3sim.output.kit import look
 from c3sim.output.pictures.heatmap import draw_heatmap
 from c3sim.output.pictures.kind import Plan, plan
 from c3sim.output.pictures.lines import draw_lines
 from c3sim.output.pictures.panels import HEADER
 from c3sim.output.pictures.pareto import draw_pareto
-from c3sim.output.pictures.table import ResultTable
 from c3sim.output.pictures.tornado import draw_tornado, is_tornado
+from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,12 +5,12 @@ from __future__ import annotations
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output import look
+from c3sim.output.kit import look
 from c3sim.output.pictures.axes import dress
-from c3sim.output.pictures.columns import Column, written
 from c3sim.output.pictures.kind import Plan
 from c3sim.output.pictures.panels import grid, parts, splits
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.columns import Column, written
+from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

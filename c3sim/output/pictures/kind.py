@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
-from c3sim.output.pictures.columns import Column
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.columns import Column
+from c3sim.output.results.table import ResultTable
 
 KINDS = ("heatmap", "pareto", "lines", "tornado")
 #: What is shown when nothing is asked for: the first of these that the file has.

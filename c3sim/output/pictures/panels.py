@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.output.pictures.columns import Column
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.columns import Column
+from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output import look
+from c3sim.output.kit import look
 from c3sim.output.pictures.axes import dress, shown
 from c3sim.output.pictures.kind import Plan
 from c3sim.output.pictures.lines import SERIES, series_style
 from c3sim.output.pictures.panels import grid
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

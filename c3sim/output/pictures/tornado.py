@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.units import format_si
-from c3sim.output import look
-from c3sim.output.pictures.columns import Column, known_unit, label_of, written
+from c3sim.output.kit import look
 from c3sim.output.pictures.panels import grid
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.columns import Column, known_unit, label_of, written
+from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ import pytest
 from report_case import STUDY
 
 from c3sim.output.page import write_report
-from c3sim.output.pictures.table import read_results
+from c3sim.output.results.table import read_results
 from c3sim.sweeps.sweep import sweep
 
 

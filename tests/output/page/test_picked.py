@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from c3sim.output.page.picked import picked
-from c3sim.output.pictures.table import make_table
+from c3sim.output.results.table import make_table
 
 
 def many(count=1000, **about):

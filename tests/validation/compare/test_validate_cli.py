@@ -14,7 +14,7 @@ from c3sim.cli.guard import Guarded
 from c3sim.validation.compare.record_files import PACKAGED
 
 app = typer.Typer(cls=Guarded, pretty_exceptions_enable=False)
-validate.register(app)
+app.command("validate")(validate.validate)
 calibrate.register(app)
 STREAMS = str(PACKAGED / "published" / "mi300x" / "babelstream.jsonl")
 

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from c3sim.cli.guard import Guarded
-from c3sim.cli.import_logs import register
+from c3sim.cli.import_logs import import_logs
 from c3sim.input.records import load_records
 from c3sim.validation.importers import FORMATS, find_format
 from c3sim.validation.importers.assumed import parse_assumptions
@@ -20,7 +20,7 @@ from c3sim.validation.importers.assumed import parse_assumptions
 def command():
     app = typer.Typer(cls=Guarded, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.callback()(lambda: None)
-    register(app)
+    app.command("import")(import_logs)
     return lambda *args: CliRunner().invoke(app, ["import", *map(str, args)])
 
 

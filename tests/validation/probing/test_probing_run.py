@@ -163,7 +163,7 @@ def test_a_step_for_four_gpus_on_two_is_skipped(here):
 def test_without_a_count_of_gpus_steps_are_tried(here):
     found = run("stream", machine="[]")
     assert found.exit_code == 0
-    assert "how many GPUs there are is not known, steps are tried anyway" in found.stderr
+    assert "the number of GPUs is not known, all steps are tried" in found.stderr
 
 
 def test_records_of_an_earlier_run_are_not_lost_by_accident(here):

@@ -5,24 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from c3sim.input.units import format_si
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.sweep_tables import shown
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.tables.sweep import shown
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.search import Found
+    from c3sim.sweeps.search import SearchResult
 
 
-def to_dict(found: Found) -> dict[str, Any]:
+def to_dict(found: SearchResult) -> dict[str, Any]:
     """Plain data for ``--json``: the front, and how much was tried."""
     return {
         "study": found.loaded.study.name,
         "node": found.setup.node.name,
         "tried": len(found.rows),
         "broken": found.broken,
-        "failed": found.failed,
-        "objectives": {
-            name: "maximise" if more else "minimise" for name, more in found.objectives.items()
-        },
+        "failed": len(found.failures),
+        "objectives": found.directions,
         "front": [
             {"design": number, "knobs": dict(found.settings[number]), **found.rows[number]}
             for number in found.front
@@ -30,7 +28,7 @@ def to_dict(found: Found) -> dict[str, Any]:
     }
 
 
-def search_table(found: Found) -> Any:
+def search_table(found: SearchResult) -> Any:
     """The front."""
     objectives = [
         f"{name}\n({'more' if more else 'less'} is better)"
@@ -51,13 +49,8 @@ def search_table(found: Found) -> Any:
     ]
     if found.broken:
         lines.append(f"{found.broken} broke a constraint")
-    if found.failed:
-        first = next(
-            row["error"]
-            for row in found.rows
-            if row["error"] and not row["error"].startswith("constraint ")
-        )
-        lines.append(f"{found.failed} could not be run; the first: {first}")
+    if found.failures:
+        lines.append(f"{len(found.failures)} could not be run; the first: {found.failures[0]}")
     return stack(f"{found.loaded.study.name} on {found.setup.node.name}", table, *lines)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from c3sim.output.sensitivity_tables import _outside
+from c3sim.output.tables.sensitivity import _outside
 from c3sim.sweeps.uncertainty import Band
 
 BAND = Band(

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from c3sim.input.units import format_si
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.sweep_tables import shown
-from c3sim.output.text import MISSING
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import MISSING
+from c3sim.output.tables.sweep import shown
 
 if TYPE_CHECKING:
     from c3sim.sweeps.sensitivity import Effect, Sensitivity

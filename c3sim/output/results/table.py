@@ -15,7 +15,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
-from c3sim.output.pictures.columns import Column, known_unit, label_of
+from c3sim.output.results.columns import Column, known_unit, label_of
 
 KEY = b"c3sim"  # of the metadata in a Parquet file
 GROUPS = {"scenario": "scenario", "strategy": "strategy", "chosen": "chosen by auto"}

@@ -11,8 +11,8 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.input.units import parse_quantity
-from c3sim.output.pictures.columns import Column
-from c3sim.output.pictures.table import ResultTable
+from c3sim.output.results.columns import Column
+from c3sim.output.results.table import ResultTable
 
 OPTION = "--where"
 _CONDITION = re.compile(r"\s*([^=<>!]+?)\s*(!=|<=|>=|=|<|>)\s*(.+?)\s*")

@@ -8,8 +8,8 @@ import pytest
 from chart_case import ABOUT, FAILED, columns, table, write_parquet
 
 from c3sim.errors import InputError
-from c3sim.output.pictures.columns import Column, written
-from c3sim.output.pictures.table import make_table, read_results
+from c3sim.output.results.columns import Column, written
+from c3sim.output.results.table import make_table, read_results
 
 
 def column(values, unit="", name="x", role="axis"):

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from c3sim.output.layout import add_row, make_table
-from c3sim.output.text import MISSING, figures, percent
+from c3sim.output.kit.layout import add_row, make_table
+from c3sim.output.kit.text import MISSING, figures, percent
 from c3sim.result import Result
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.energy_table import energy_table, standing
-from c3sim.output.layout import add_row, make_table, show, stack
+from c3sim.output.kit.layout import add_row, make_table, show, stack
+from c3sim.output.kit.text import MISSING, figures, percent, time_unit, times
 from c3sim.output.phase_table import phase_tables
-from c3sim.output.text import MISSING, figures, percent, time_unit, times
+from c3sim.output.tables.energy import energy_table, standing
 from c3sim.result import Result
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.output import look
-from c3sim.output.panels import PANELS, Scale, counter_of, draw_lanes, draw_panel
-from c3sim.output.text import percent, time_unit, times
+from c3sim.output.kit import look
+from c3sim.output.kit.text import percent, time_unit, times
+from c3sim.output.pictures.timeline_panels import PANELS, Scale, counter_of, draw_lanes, draw_panel
 from c3sim.result import Result, Timeline
 
 if TYPE_CHECKING:

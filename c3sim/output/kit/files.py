@@ -36,6 +36,13 @@ def check_writable(path: str | os.PathLike[str], suffixes: Collection[str] = ())
     return target
 
 
+def check_folder(path: str | os.PathLike[str], option: str = "--out") -> None:
+    """Raises InputError, naming *option*, where *path* is something other than a folder."""
+    if Path(path).exists() and not Path(path).is_dir():
+        message = "is not a folder; allowed: a folder, or a path where one can be made"
+        raise InputError(message, option, str(path))
+
+
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write *data* to *path*, replacing what was there. Raises InputError, and leaves nothing
     behind, if it cannot.

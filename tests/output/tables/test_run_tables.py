@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from c3sim.output import study_tables, tables
-from c3sim.output.layout import show
+from c3sim.output import study_tables
+from c3sim.output.kit.layout import show
+from c3sim.output.tables import run as tables
 
 
 def lines(renderable, width=160):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from c3sim.output import steps
-from c3sim.output.text import figures, natural, percent, size, time_unit, times
+from c3sim.output.kit import steps
+from c3sim.output.kit.text import figures, natural, percent, size, time_unit, times
 from c3sim.result import Counter
 
 

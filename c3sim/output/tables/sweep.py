@@ -8,14 +8,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from c3sim.input.units import format_si
-from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.text import MISSING, figures
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import MISSING, figures
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.sweep import Swept
+    from c3sim.sweeps.sweep import SweepResult
 
 
-def sweep_summary(swept: Swept) -> dict[str, Any]:
+def sweep_summary(swept: SweepResult) -> dict[str, Any]:
     """The sweep in a few numbers, as plain data."""
     return {
         "study": swept.plan.study.name,
@@ -24,12 +24,12 @@ def sweep_summary(swept: Swept) -> dict[str, Any]:
         "points": swept.table.num_rows,
         "failed": swept.failed,
         "left_out": swept.plan.left_out,
-        "found_there": swept.found,
+        "found_there": swept.finished_before,
         "seconds": swept.seconds,
     }
 
 
-def sweep_table(swept: Swept) -> Any:
+def sweep_table(swept: SweepResult) -> Any:
     """The sweep for people."""
     rows, plan = swept.table.to_pylist(), swept.plan
     table = make_table(["output"], ["lowest", "median", "highest"])
@@ -59,13 +59,15 @@ def sweep_table(swept: Swept) -> Any:
     return stack(f"{plan.study.name} on {plan.setup.node.name}", table, *lines)
 
 
-def _count(swept: Swept) -> str:
-    total, run = swept.table.num_rows, swept.table.num_rows - swept.found
+def _count(swept: SweepResult) -> str:
+    total, run = swept.table.num_rows, swept.table.num_rows - swept.finished_before
     words = [f"{total} points"]
     if swept.plan.left_out:
         words.append(f"{swept.plan.left_out} left out by constraints")
-    if swept.found:
-        words.append("all of them were there" if not run else f"{swept.found} of them were there")
+    if swept.finished_before:
+        words.append(
+            "all of them were there" if not run else f"{swept.finished_before} of them were there"
+        )
     if run and swept.seconds > 0:
         words.append(f"{run} run in {swept.seconds:.1f} s, {run / swept.seconds:.1f} per second")
     return ", ".join(words)

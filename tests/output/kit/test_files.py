@@ -5,8 +5,8 @@ import os
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.output import files
-from c3sim.output.files import check_writable, write_bytes, write_text
+from c3sim.output.kit import files
+from c3sim.output.kit.files import check_writable, write_bytes, write_text
 
 
 def test_what_is_written_is_read_back_and_nothing_else_is_left(tmp_path):

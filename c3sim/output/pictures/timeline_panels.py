@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from c3sim.machine.energy import COMPONENTS
-from c3sim.output import look
-from c3sim.output.steps import average, extended, mean
-from c3sim.output.text import figures, percent, times
+from c3sim.output.kit import look
+from c3sim.output.kit.steps import average, extended, mean
+from c3sim.output.kit.text import figures, percent, times
 from c3sim.result import Counter, TaskResult, Timeline
 
 if TYPE_CHECKING:

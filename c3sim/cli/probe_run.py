@@ -1,0 +1,154 @@
+"""``c3sim probe run``: runs a plan of the native harness and keeps what it measures."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from c3sim.cli.emit import emit_json, say
+from c3sim.cli.guard import FAILED, INTERRUPTED
+from c3sim.cli.options import Json
+from c3sim.cli.probe import Arch, Binary, BuildDir, CompilerKind, probe_path
+
+if TYPE_CHECKING:
+    from c3sim.validation.probing.plan import Step
+    from c3sim.validation.probing.step import Setting
+
+
+def run(
+    plan: Annotated[
+        str, typer.Argument(metavar="PLAN|FILE.yaml", help="One of 'c3sim probe plans', or a file.")
+    ],
+    node: Annotated[
+        str,
+        typer.Option(
+            "--node", metavar="NODE", help="The name that the records give the node; never guessed."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the records go.")
+    ],
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="STEP", help="Only this step; may be repeated."),
+    ] = None,
+    skip: Annotated[
+        list[str] | None,
+        typer.Option("--skip", metavar="STEP", help="Not this step; may be repeated."),
+    ] = None,
+    binary: Binary = "",
+    compiler: CompilerKind = "",
+    arch: Arch = "",
+    build_dir: BuildDir = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.001, metavar="S", help="Seconds per step.")
+    ] = 600.0,
+    prefix: Annotated[
+        str,
+        typer.Option(
+            "--prefix",
+            help="In front of the suites' names, as in h200_: a node's 'fitted:' names them.",
+        ),
+    ] = "",
+    source: Annotated[str, typer.Option("--source", help="Who and where, for the records.")] = "",
+    revision: Annotated[
+        str, typer.Option("--revision", help="Left out: git's, or the version of c3sim.")
+    ] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace records of an earlier run.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the commands; run and write nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run the steps of a plan, one process each; records of a step stay if another one fails.
+
+    Each step leaves STEP.jsonl (records), STEP.log, and STEP.rejected for lines that are no
+    records. For a repeat, run the plan again into another folder: records of the same conditions
+    have the same id.
+
+    \b
+    Exit code:
+      0  every step that fits on the machine went well      2  bad input, or no compiler
+      1  a step failed                                      130  interrupted
+    """
+    from c3sim.validation.probing.plan import chosen, load_plan
+    from c3sim.validation.probing.revision import revision as of_sources
+    from c3sim.validation.probing.step import Setting, command_of
+
+    loaded = load_plan(plan)
+    steps = [
+        step.model_copy(update={"suite": prefix + step.suite_name})
+        for step in chosen(loaded, only or (), skip or ())
+    ]
+    program = binary or "probe"
+    if not dry_run:
+        from c3sim.validation.probing.campaign import prepare
+
+        prepare(steps, out, replace)
+        program = probe_path(binary, compiler, arch, build_dir)
+    setting = Setting(
+        probe=program,
+        node=node,
+        out=out,
+        timeout=timeout,
+        revision=revision or of_sources(),
+        source=source or f"c3sim probe, plan {loaded.name}",
+    )
+    if dry_run:
+        _dry(steps, [command_of(step, setting) for step in steps], as_json)
+    else:
+        _run(loaded.name, steps, setting, as_json)
+
+
+def _dry(steps: list[Step], commands: list[list[str]], as_json: bool) -> None:
+    if as_json:
+        emit_json(
+            {
+                "steps": [
+                    {"step": s.name, "gpus": s.gpus, "command": c}
+                    for s, c in zip(steps, commands, strict=True)
+                ]
+            }
+        )
+    else:
+        for command in commands:
+            typer.echo(shlex.join(command))
+
+
+def _run(name: str, steps: list[Step], setting: Setting, as_json: bool) -> None:
+    from c3sim.cli.probe_progress import watching
+    from c3sim.validation.probing.campaign import run_steps, to_dict
+    from c3sim.validation.probing.device import describe
+
+    description = describe(setting.probe)
+    if description.failure:
+        say(
+            "the number of GPUs is not known, all steps are tried: "
+            f"probe machine: {description.failure}"
+        )
+    with watching(len(steps)) as watcher:
+        outcomes = run_steps(steps, setting, description.gpus, watcher)
+    if as_json:
+        emit_json(
+            {
+                "plan": name,
+                "node": setting.node,
+                "out": str(setting.out),
+                "revision": setting.revision,
+                "machine": description.data or None,
+                "steps": [to_dict(each) for each in outcomes],
+            }
+        )
+    else:
+        from c3sim.validation.probing.table import print_outcomes
+
+        print_outcomes(outcomes)
+    if any(each.interrupted for each in outcomes):
+        raise typer.Exit(INTERRUPTED)
+    if any(each.result == "failed" for each in outcomes):
+        raise typer.Exit(FAILED)

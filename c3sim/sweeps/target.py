@@ -1,0 +1,93 @@
+"""What a sensitivity study varies: a study, or a workload as a study of one scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from c3sim.errors import InputError
+from c3sim.input.loading import LoadedNode, LoadedStudy, load_hardware, load_workload, open_study
+from c3sim.input.paths import set_value
+from c3sim.specs.study import Scenario, Study
+from c3sim.sweeps.outputs import output_names
+from c3sim.sweeps.setup import Setup, make_setup
+
+OUTPUTS = ("wall_s", "speedup", "fraction_of_ideal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The study *name*, run on *node*; *setup* holds what all runs share."""
+
+    name: str
+    strategy: str
+    node: LoadedNode
+    setup: Setup
+
+
+def study_target(
+    name_or_path: str,
+    node: str | None,
+    strategy: str | None,
+    changes: Mapping[str, str],
+    output: str,
+) -> Target:
+    """A study as target; *node* and *strategy* replace its own. Raises InputError(s)."""
+    return _target(open_study(name_or_path), node, strategy, changes, output)
+
+
+def workload_target(
+    name_or_path: str,
+    node: str | None,
+    strategy: str | None,
+    changes: Mapping[str, str],
+    output: str,
+) -> Target:
+    """A workload as target; without *strategy* it runs as written. Raises InputError(s)."""
+    workload = load_workload(name_or_path)
+    study = Study(
+        schema_version=1,
+        name=workload.name,
+        node=workload.node,
+        strategies=(strategy or "as_written",),
+        scenarios=(Scenario(name=workload.name, workload=name_or_path),),
+    )
+    return _target(LoadedStudy(study=study), node, strategy, changes, output)
+
+
+def _target(
+    loaded: LoadedStudy,
+    node_name: str | None,
+    strategy: str | None,
+    changes: Mapping[str, str],
+    output: str,
+) -> Target:
+    study = loaded.study
+    node = load_hardware(node_name or study.node)
+    scenarios = study.scenarios or (Scenario(name=study.name),)
+    if changes:
+        name = scenarios[0].workload or study.workload
+        assert name is not None  # the schema asks for one of them
+        workload = load_workload(name)
+        for path, value in changes.items():
+            set_value(node.node, workload, path, value)  # so that an error names --set's path
+        scenarios = tuple(
+            scenario.model_copy(update={"set": {**scenario.set, **changes}})
+            for scenario in scenarios
+        )
+    plain = study.model_copy(update={"scenarios": scenarios, "outputs": OUTPUTS})
+    setup = make_setup(replace(loaded, study=plain), node.node)
+    try:
+        outputs = output_names(
+            (*OUTPUTS, "tasks.*.slowdown", output), study.costs, list(setup.workloads.values())
+        )
+    except InputError as error:
+        raise InputError(error.message, "--output") from None
+    if "*" in output:
+        raise InputError(f"{output!r} is several; name one task", "--output")
+    return Target(
+        name=study.name,
+        strategy=strategy or study.strategies[0],
+        node=node,
+        setup=replace(setup, outputs=outputs),
+    )
