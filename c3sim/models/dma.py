@@ -3,10 +3,10 @@
 An engine keeps a bounded number of bytes in flight. Its round trip is a read at the source, the links there and back, and
 a write at the destination; under load x (see models/memory.py) the two memory accesses take 1 + x times as long:
 
-    rate(x) = min( bandwidth,  in_flight / (2 t_hbm (1 + x) + 2 t_link) )
+    rate(x) = min( bandwidth,  bytes_in_flight / (2 t_hbm (1 + x) + 2 t_link) )
 
 An engine that reads from a peer (pull) waits for its data where one that writes to a peer (push) waits only for the
-acknowledgement; how many reads it can have open over a link is a number of its own (``remote_read_in_flight``).
+acknowledgement; how many reads it can have open over a link is a number of its own (``remote_read_bytes_in_flight``).
 What is not payload on the link (headers, requests) is the engine's ``link_efficiency`` in that direction.
 
 A copy within the GPU crosses no link; where several data paths share it (``local_bandwidth``), each keeps its own bytes in flight.
@@ -32,7 +32,7 @@ def engine_rate(
     """
     trip = 2 * node.gpu.hbm.latency * (1.0 + load) + (2 * node.links.latency if linked else 0.0)
     engine = node.gpu.dma_engines
-    open_bytes = engine.remote_read_in_flight if pull else engine.in_flight
+    open_bytes = engine.remote_read_bytes_in_flight if pull else engine.bytes_in_flight
     if not linked:
         open_bytes *= (engine.local_bandwidth or engine.bandwidth) / engine.bandwidth
     return min(engine.bandwidth / work, open_bytes / trip / ways)

@@ -60,7 +60,7 @@ class DmaEngines(Spec):
         description="payload of a copy within the GPU at most, by as many data paths, with as many bytes in flight, as that"
         " takes; null: bandwidth"
     )
-    in_flight: Bytes = Field(description="bytes one engine keeps in flight")
+    bytes_in_flight: Bytes = Field(description="bytes one engine keeps in flight")
     pull_executor: Literal["requester", "source"] = Field(
         description="whose engine carries a copy that a GPU asks for from a peer: its own, or the source's, as a write, in one"
         " queue for all who ask"
@@ -69,7 +69,7 @@ class DmaEngines(Spec):
         description="until the source's engine knows that a request is due, where that waited for a poll or for the command"
         " before it"
     )
-    remote_read_in_flight: Bytes = Field(
+    remote_read_bytes_in_flight: Bytes = Field(
         description="bytes one engine keeps in flight when it reads from a peer (pull)"
     )
     link_efficiency: dict[Literal["push", "pull"], Fraction] = Field(

@@ -25,7 +25,7 @@ def test_a_copy_inside_a_gpu_crosses_no_link() -> None:
 
 
 def test_pull_has_its_own_bytes_in_flight() -> None:
-    engines = TEACHING.gpu.dma_engines.model_copy(update={"remote_read_in_flight": 9e3})
+    engines = TEACHING.gpu.dma_engines.model_copy(update={"remote_read_bytes_in_flight": 9e3})
     node = TEACHING.model_copy(
         update={"gpu": TEACHING.gpu.model_copy(update={"dma_engines": engines})}
     )
