@@ -87,7 +87,7 @@ def _broadcasts(node: Node, gpu: int, task: Collective) -> tuple[Command, ...]:
     """Peers in groups; a group of one gets a copy. The engine of the map for the first of them, or
     engines in turn.
     """
-    most, size = node.gpu.dma_engines.broadcast_destinations, task.size / node.gpus
+    most, size = node.gpu.dma_engines.broadcast_destinations or 1, task.size / node.gpus
     commands = []
     for turn, first in enumerate(range(1, node.gpus, most), start=1):
         peers = tuple(range(first, min(first + most, node.gpus)))

@@ -68,7 +68,7 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
         else:
             engine, queue = engine_for(context.node, by, offset, part, parts)
         queue = queue * stream_count(context) + stream_queue(context, name)
-        queue %= context.node.gpu.dma_engines.stream_queues
+        queue %= context.node.gpu.dma_engines.queues_for_streams
         copies.append(
             DmaCopy(
                 by, engine, source, destination, task.bytes / parts, task.gpus == "all", queue=queue
@@ -86,7 +86,7 @@ def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1)
     """
     engines = node.gpu.dma_engines
     used = min(parts, engines.per_peer)
-    number, queue = part % used, (part // used) % engines.stream_queues
+    number, queue = part % used, (part // used) % engines.queues_for_streams
     rows = node.engine_map
     if rows is not None:
         first = rows[gpu % node.gpus][(gpu + offset) % node.gpus]
@@ -94,7 +94,7 @@ def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1)
     turn = (offset - 1) * used + number
     return engines.host_count + turn % engines.count, (
         queue + turn // engines.count
-    ) % engines.stream_queues
+    ) % engines.queues_for_streams
 
 
 def local_engine_for(node: Node, gpu: int, part: int = 0, parts: int = 1) -> tuple[int, int]:
@@ -103,7 +103,7 @@ def local_engine_for(node: Node, gpu: int, part: int = 0, parts: int = 1) -> tup
     if not engines.local_count:
         return engine_for(node, gpu, 1, part, parts)
     first = engines.host_count + engines.count
-    return first + part % engines.local_count, (part // engines.local_count) % engines.stream_queues
+    return first + part % engines.local_count, (part // engines.local_count) % engines.queues_for_streams
 
 
 def same_sharing(node: Node) -> bool:
@@ -135,7 +135,7 @@ def host_engine_for(
     if not engines.host_count:
         return engine_for(node, gpu, 1, part, parts)
     own = range(0 if out else min(1, engines.host_count - 1), engines.host_count, 2)
-    return own[part % len(own)], (part // len(own)) % engines.stream_queues
+    return own[part % len(own)], (part // len(own)) % engines.queues_for_streams
 
 
 def stream_queue(context: Context, name: str) -> int:
@@ -193,7 +193,7 @@ def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:
         )
     if copy.destination == copy.source:
         return Traffic(cache=2.0, hbm_read=1.0, hbm_write=1.0, inserted=2.0, engine=engine)
-    wire = 1.0 / node.gpu.dma_engines.link_efficiency["pull" if copy.pull else "push"]
+    wire = 1.0 / node.gpu.dma_engines.link_efficiency.get("pull" if copy.pull else "push", 1.0)
     swap, reads_there = (
         copy.op == "swap",
         float(copy.op == "reduce"),

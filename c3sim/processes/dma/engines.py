@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from c3sim.models.dma import RELEASED_QUEUE_STARTS
 from c3sim.processes.context import Context
 from c3sim.specs.dma_engines import Operation
 
@@ -164,17 +165,15 @@ class Engine:
         return max(0.0, self.moved_at + engines.queue_switch_time - self.context.env.now)
 
     def _next(self) -> int | None:
-        """The last one, in its time slice, or the queue after it, round robin, that can go on.
-
-        At first, where the round has come to is anybody's guess. Pairs of GPUs alike: four that
-        release three queues each then take as long as they do in the median of all 81 cases.
-        """
+        """The last one, in its time slice, or the queue after it, round robin, that can go on."""
         if self._last is not None and self._stays(self.rings[self._last]):
             return self._last
         queues = list(self.rings)
-        start = (
-            queues.index(self._last) + 1 if self._last is not None else self.gpu // 2 % len(queues)
-        )
+        if self._last is None:
+            rule = self.context.node.gpu.dma_engines.released_queue_start
+            start = RELEASED_QUEUE_STARTS[rule](self.gpu, len(queues))
+        else:
+            start = queues.index(self._last) + 1
         for queue in queues[start:] + queues[:start]:
             ring = self.rings[queue]
             if ring.ready and not ring.held:
@@ -182,12 +181,9 @@ class Engine:
         return None
 
     def _stays(self, ring: Ring) -> bool:
+        time_slice = self.context.node.gpu.dma_engines.queue_time_slice or 0.0
         passed = self.context.env.now - self._since
-        return bool(
-            ring.ready
-            and not ring.held
-            and passed < self.context.node.gpu.dma_engines.queue_time_slice
-        )
+        return bool(ring.ready and not ring.held and passed < time_slice)
 
 
 @dataclass(eq=False, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from c3sim.models.dma import POLL_STAGGERS
 from c3sim.processes.context import Context, HostThread
 from c3sim.processes.dma.engines import Engines, Key, Ring, Step
 
@@ -121,11 +122,9 @@ class DmaHost:
         waits for that one's look, wherever its own is.
         """
         engines, gpus = self.context.node.gpu.dma_engines, self.context.node.gpus
-        look = (
-            0.0
-            if steps[0].request
-            else (engines.poll_interval or 0.0) * (steps[0].gpu % gpus) / gpus
-        )
+        look = 0.0
+        if engines.poll_interval and not steps[0].request:
+            look = engines.poll_interval * POLL_STAGGERS[engines.poll_stagger](steps[0].gpu, gpus)
         waiting = [replace(step, fetch=engines.poll_latency + look) for step in steps]
         return [replace(waiting[0], polled=True), *waiting[1:]]
 

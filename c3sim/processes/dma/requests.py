@@ -99,7 +99,7 @@ class Request:
         self.turn = turn
         turn.free()
         if self.batch and not self.batch[0][0].due:
-            latency = self.context.node.gpu.dma_engines.remote_read_latency
+            latency = self.context.node.gpu.dma_engines.remote_read_latency or 0.0
             # that of one behind another counts from the other's last byte
             self.context.after(max(0.0, latency - self.landing * self.follows), self.make_due)
         if self.over:
