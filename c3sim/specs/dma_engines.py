@@ -34,8 +34,7 @@ class DmaEngines(Spec):
         " on the odd ones; 0: the engines for peers do it",
     )
     local_count: Annotated[int, Field(ge=0)] = Field(
-        0,
-        description="engines for copies within the GPU alone; 0: the engines for peers do it",
+        0, description="engines for copies within the GPU alone; 0: the engines for peers do it"
     )
     per_peer: Count = Field(description="engines that can share what goes to one peer")
     commands: tuple[Operation, ...] = Field(
