@@ -1,6 +1,4 @@
-"""What proceeds: a flow, the rules its surroundings follow, and who may look on. This module knows
-no GPU word.
-"""
+"""A flow, the rules that govern it, and the observer interface."""
 
 from __future__ import annotations
 
@@ -14,14 +12,12 @@ from c3sim.engine.sharing import Demand
 class Flow:
     """Work in progress. *cap* is the rate bound, a number or a function of the domain's state.
 
-    *rate*, *remaining*, *settled* (when *remaining* was last true) and *finish* belong to whoever
-    advances the flow; observers may read them.
+    *rate*, *remaining*, *settled* (when *remaining* was last right) and *finish* belong to
+    :class:`c3sim.engine.progress.Progress`; observers may read them.
     """
 
-    demand: Demand  # what the solver is told
-    places: tuple[
-        int | str, ...
-    ]  # what it shares with others: capacities by index, the domain by name
+    demand: Demand  # the solver's input
+    places: tuple[int | str, ...]  # that it shares: capacities by index, the domain by name
     settled: float
     serial: int  # place in the order of starts
     slot: int  # row in the table of a compiled run

@@ -13,9 +13,10 @@ from c3sim.specs.workload import Collective, Commands, Copy
 def engine_errors(task: Collective | Copy, node: Node, path: str) -> list[InputError]:
     """More engines, or queues of one, than there are."""
     have, errors = node.gpu.dma_engines, []
-    most = have.count * have.stream_queues
+    queues = have.queues_for_streams
+    most = have.count * queues
     if task.engines is not None and task.engines > most:
-        of = f" of {have.stream_queues} queues for streams" if have.stream_queues > 1 else ""
+        of = f" of {queues} queues for streams" if queues > 1 else ""
         message = f"got {task.engines}; must be at most {most}, a GPU of {node.name} has {have.count} engines{of}"
         errors.append(InputError(message, join(path, "engines")))
     if isinstance(task, Collective) and task.ways is not None and task.ways > have.queues:
@@ -62,7 +63,7 @@ def command_errors(task: Commands, node: Node, path: str) -> list[InputError]:
         if command.queue >= engines.queues:
             message = f"got {command.queue}; must be at most {engines.queues - 1}, an engine has {engines.queues} queues"
             errors.append(InputError(message, join(where, "queue")))
-        most = engines.broadcast_destinations
+        most = engines.broadcast_destinations or 1
         if len(command.peers) > most:
             message = f"{len(command.peers)} destinations; must be at most {most} on {node.name}"
             errors.append(InputError(message, join(where, "peers")))

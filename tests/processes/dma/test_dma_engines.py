@@ -66,7 +66,7 @@ def test_reads_from_a_peer_have_bytes_in_flight_of_their_own() -> None:
     memory with 5 / 200, so a round trip is 3.025 us and 1 MB take 201.7 us. What is pushed has 64
     KiB in flight and stays at 10 GB/s.
     """
-    node = with_engines(remote_read_in_flight=15e3)
+    node = with_engines(remote_read_bytes_in_flight=15e3)
     assert run({**COPY, "direction": "pull"}, node).end == pytest.approx(
         (7.5 + 201.667 + 2.5) * US, rel=1e-4
     )

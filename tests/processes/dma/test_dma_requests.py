@@ -192,7 +192,8 @@ def test_engines_look_at_a_word_at_times_of_their_own() -> None:
     """Every 8 us: that of GPU 0 sees the release at once, the others 2, 4 and 6 us later. So none
     stands for all.
     """
-    on, push = node(poll_interval=8e-6), {"t": {"kind": "copy", "bytes": "1 MB", "gpus": "all"}}
+    on = node(poll_interval=8e-6, poll_stagger="even")
+    push = {"t": {"kind": "copy", "bytes": "1 MB", "gpus": "all"}}
     outcome = run(push, on, prelaunched=True)
     ends = [outcome.times["t", gpu].end / US for gpu in range(4)]
     assert ends == pytest.approx([103.5, 105.5, 107.5, 109.5])

@@ -1,0 +1,22 @@
+"""Fields that had another name: OLD path -> NEW name of its last part.
+
+An old name in a file is answered with the new one, and ``c3sim upgrade`` rewrites it. Paths are
+those of node files, read from their end: ``dma_engines.packet_bytes`` is the field of that name in
+every ``dma_engines``; ``*`` stands for one name. It must not know how files are read.
+"""
+
+from __future__ import annotations
+
+RENAMED = {
+    "hbm.softness": "saturation_exponent",
+    "gpu.memory_cache": "memory_side_cache",
+    "dma_engines.completion_share": "completion_fraction",
+    "dma_engines.poll_period": "poll_interval",
+    "dma_engines.pull_carrier": "pull_executor",
+    "dma_engines.packet_bytes": "max_packet_payload",
+    "dma_engines.in_flight": "bytes_in_flight",
+    "dma_engines.remote_read_in_flight": "remote_read_bytes_in_flight",
+    "collective_libraries.*.slices": "min_slices",
+    "channels.link_softness": "link_saturation_exponent",
+    "channels.direct_link_softness": "direct_link_saturation_exponent",
+}
