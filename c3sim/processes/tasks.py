@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from c3sim.models.gemm import plan_gemm
-from c3sim.processes.collectives.channels import ChannelCollective
-from c3sim.processes.collectives.hierarchical import channel_collective
+from c3sim.processes.collectives.collective import ChannelCollective
 from c3sim.processes.context import Context
 from c3sim.processes.dma.collectives import collective_program, in_one_call
 from c3sim.processes.dma.commands import Words
@@ -287,7 +286,7 @@ class TaskRuns:
                 for gpu in context.machine.gpus:
                     self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
 
-            self._collectives[key] = channel_collective(
+            self._collectives[key] = ChannelCollective(
                 context,
                 name,
                 task,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from c3sim.models.gemm import plan_gemm
-from c3sim.models.hierarchy import plan_task
+from c3sim.models.hierarchy import plan_collective
 from c3sim.processes.kernels.gemm import gemm_workgroups
 from c3sim.processes.kernels.residency import GridShape, usable_cluster
 from c3sim.specs.hardware import Node
@@ -31,7 +31,7 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
         ):
             shapes[name] = GridShape(task.workgroups or units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":
-            channels = plan_task(node, task).channels
+            channels = plan_collective(node, task).channels
             size = node.collective_library(task.backend).channels.cluster
             shapes[name] = GridShape(channels, mask, usable_cluster(node.gpu, mask, channels, size))
     return shapes

@@ -22,9 +22,9 @@ from c3sim.machine.machine import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.dispatcher import Batch, Grid
-from c3sim.processes.kernels.residency import Claim, Group
+from c3sim.processes.kernels.residency import Claim, EngineGroup
 
-Parts = list[tuple[Group, int]]  # workgroups per engine of each group
+Parts = list[tuple[EngineGroup, int]]  # workgroups per engine of each group
 POOLED = (
     "work_stealing",
     "dynamic_persistent",
