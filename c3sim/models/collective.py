@@ -11,8 +11,8 @@ models/hierarchy.py.
              channels' compute units, which slows with their clock and with memory
 
 and then bytes sent / rate. Slices are stored and forwarded, so a ring fills slice by slice, and its
-last receiver copies the last one out: slices = steps + 1. Between nodes a step takes longer (host
-threads take part), and its latency is that of the network.
+last receiver copies the last one out: slices = steps + 1. Rounds are the steps that follow one
+another on the channels; between nodes a step takes longer, as host threads take part.
 
 **Rate** of c channels on a link: the soft minimum of c x rate of a channel and the rate of the link
 (models/links.py). In the primitives in which a channel of a ring only receives, its link idles: 1/p
@@ -321,16 +321,20 @@ def _steps(
 ) -> tuple[float, float]:
     """Seconds on the links, and of channel work, of all steps that follow one another.
 
-    Of a row of rounds the share ``over_nics`` goes between nodes; a single step to all peers takes
-    as long as the farthest.
+    A step of a ring goes between nodes as often as its bytes do; a step to all peers takes as long
+    as the farthest. The rounds of an all-to-all cost the channels a step each, wherever the peer is;
+    NICs carry them while the next ones go on, so that their latency counts once.
     """
     count = rounds(op, algorithm, ranks.count)
+    latency, step = node.links.latency, wire.step_latency
     if not ranks.over_nics:
-        return count * node.links.latency, count * wire.step_latency
-    in_a_row = algorithm == "ring" or count > COUNTS[op, algorithm](ranks.count).steps
-    far = ranks.over_nics if in_a_row else 1.0
-    flight = far * hop_latency(node, ranks.peers) + (1.0 - far) * node.links.latency
-    return count * flight, count * (wire.step_latency + far * network(node).step_latency)
+        return count * latency, count * step
+    steps = COUNTS[op, algorithm](ranks.count).steps
+    far = ranks.over_nics if algorithm == "ring" else 1.0
+    flight = steps * (far * hop_latency(node, ranks.peers) + (1.0 - far) * latency)
+    work = steps * (step + far * network(node).step_latency)
+    further = count - steps
+    return flight + further * (1.0 - ranks.over_nics) * latency, work + further * step
 
 
 def _primitives(

@@ -132,13 +132,20 @@ def test_one_gpu_per_node_has_rails_only() -> None:
 
 
 def test_an_all_to_all_has_a_round_for_every_peer_wherever_it_is() -> None:
-    """128 GPUs: 127 rounds, 120 of them with GPUs of other nodes, as in a node of 8 there are 7."""
+    """128 GPUs: 127 rounds of the channels, as in a node of 8 there are 7. Of 126 rounds behind the
+    first, 7 in 127 are with GPUs of the node; those with others are on the way together.
+    """
+    library, wide = CLUSTER.collective_libraries["rccl"], CLUSTER.scale_out
+    wire, links = library.protocols["simple"], CLUSTER.links
     found = plan("all_to_all", algorithm="direct", protocol="simple")
     hop = hop_latency(CLUSTER, "all")
-    assert found.flight == pytest.approx(120 * hop + 7 * CLUSTER.links.latency)
+    assert found.flight == pytest.approx(hop + 126 * 7 / 127 * links.latency)
+    sliced = found.work - library.launch_latency - 127 * wire.step_latency - wide.step_latency
+    rate = found.phases[0].rate(1, 1.0)
+    assert sliced == pytest.approx(2 * library.slice_bytes / rate)
     phases = plan("all_to_all", algorithm="hierarchical", protocol="simple").phases
-    rail = 15 * hop_latency(CLUSTER, "rail")
-    assert [phase.flight for phase in phases] == pytest.approx([7 * CLUSTER.links.latency, rail])
+    rail = hop_latency(CLUSTER, "rail")
+    assert [phase.flight for phase in phases] == pytest.approx([7 * links.latency, rail])
 
 
 def with_channels(**more: object) -> Node:
