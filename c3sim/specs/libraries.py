@@ -35,7 +35,13 @@ class GemmLibrary(Spec):
         description="workgroups that start together in one shader engine and share operands they have in common; 1: none"
     )
     stages: Count = Field(description="slices of its operands that a workgroup keeps in LDS")
+    slice_bytes: Bytes = Field(
+        description="of K per row or column of a tile that a workgroup stages at a time"
+    )
     split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
+    split_depth: Count | None = Field(
+        None, description="least K of a part of a split; left out: K is never split"
+    )
     memory_efficiency: Fraction = Field(
         description="share of a CU's streaming rate that a tile's loads reach"
     )

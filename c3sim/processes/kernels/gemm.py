@@ -76,7 +76,7 @@ def gemm_kernel(
             element,
             spec.dies.count,
             together,
-            spec.l2.capacity,
+            spec.l2.capacity / (2 * library.slice_bytes),
             plan.cluster,
         )
         compute = crowd * plan.body + plan.prologue
