@@ -33,6 +33,11 @@ class Claim:
     registers: int
     waves: int
 
+    def fitting(self, unit: ComputeUnits) -> int:
+        """Such workgroups that an empty compute unit has room for."""
+        room = (unit.lds // self.lds, unit.registers // self.registers, unit.waves // self.waves)
+        return int(min(room))
+
 
 Residents = tuple[
     tuple[int, int], ...
