@@ -1,11 +1,12 @@
 """Traffic of a tiled GEMM past each cache level, from the tiles in flight and their order.
 
-Nothing here is a hit rate: tiles that run together on a die share the rows of A and the columns of B they have in
-common (one L2 per die), tiles that run together on the GPU share through the memory-side cache, and what a later
-group of tiles reads again comes from the memory-side cache as far as it is still there.
+Nothing here is a hit rate. Tiles that run together on a die share the rows of A and the columns of
+B they have in common (one L2 per die). Tiles that run together on the GPU share through the
+memory-side cache. What a later group of tiles reads again comes from the memory-side cache as far
+as it is still there.
 
-Check (suite cache counters, MI300X, 8192^3 bf16, macro-tile 256x224): requests to L2 9.5 GB, past L2 1.9 GB, from
-HBM about the two operands once (14 % of what passes L2).
+Check (suite cache counters, MI300X, 8192^3 bf16, macro-tile 256x224): requests to L2 9.5 GB, past
+L2 1.9 GB, from HBM about the two operands once (14 % of what passes L2).
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf
 
-SLICE_BYTES = (
-    128  # of K per row or column that a tile stages at a time: depthU 64 in 16 bit, 128 in 8 bit
-)
+#: Partial sums of a split GEMM are written in fp32.
+PARTIAL_BYTES = 4
+#: Row-tiles in a group that libraries run column by column, beside all of them; swizzles of tuned
+#: kernels (WorkGroupMapping of hipBLASLt, GROUP_SIZE_M of Triton) are powers of two.
+GROUPS_OF_ROWS = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
 class GemmTraffic:
-    """Bytes per tile: requested from L2, past L2, and of those: first touches and re-reads of
-    operands; output.
-    """
+    """Bytes per tile."""
 
-    l2: float
+    l2: float  # requested from L2
     past_l2: float
-    first_touch: float
-    reread: float
+    first_touch: float  # of those past L2: operands for the first time,
+    reread: float  # and operands again
     written: float
     reuse_footprint: float  # bytes that must stay in the memory-side cache for re-reads to hit
 
@@ -43,15 +44,22 @@ class _Block:
     die_height: float
     die_width: float
 
+    def of_die(self, rows: float, columns: float) -> float:
+        """What one die covers, *rows* per row tile and *columns* per column tile."""
+        return self.die_height * rows + self.die_width * columns
 
-def _blocks(flying: float, rows: int, columns: int, dies: int) -> Iterator[_Block]:
+    def of_gpu(self, rows: float, columns: float) -> float:
+        return self.height * rows + self.width * columns
+
+
+def _blocks(in_flight: float, rows: int, columns: int, dies: int) -> Iterator[_Block]:
     """Orders to run tiles in: down groups of g row-tiles (g = all: column by column); every die
     gets each D-th tile.
     """
-    for group in sorted({rows, *(g for g in (1, 2, 4, 8, 16, 32) if g < rows)}):
-        width = min(float(columns), max(1.0, flying / group))
-        height = max(min(float(group), flying), min(float(rows), flying / width))
-        per_die = max(1.0, flying / dies)
+    for group in sorted({rows, *(g for g in GROUPS_OF_ROWS if g < rows)}):
+        width = min(float(columns), max(1.0, in_flight / group))
+        height = max(min(float(group), in_flight), min(float(rows), in_flight / width))
+        per_die = max(1.0, in_flight / dies)
         die_height = max(1.0, height / dies)
         yield _Block(height, width, die_height, min(width, max(1.0, per_die / die_height)))
 
@@ -67,17 +75,17 @@ def gemm_traffic(
     element: int,
     dies: int,
     in_flight: int,
-    l2_capacity: float = inf,
+    l2_rows: float = inf,
     cluster: tuple[int, int] = (1, 1),
 ) -> GemmTraffic:
     """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round
     robin over *dies*.
 
     Tuned libraries order tiles for their L2s: the order with the least traffic past them, then the
-    least past all dies. Tiles of a die walk K in step; they share as far as one of its L2s,
-    *l2_capacity* bytes, holds two slices of all their rows and columns, the one in use and the one
-    that arrives. The tiles of a *cluster* (rows x columns of tiles) read what they have in common
-    from L2 once.
+    least past all dies. Tiles of a die walk K in step. They share as far as one of its L2s holds
+    two slices of all their rows and columns, the one in use and the one that arrives: it has room
+    for *l2_rows* of them. The tiles of a *cluster* (rows x columns of tiles) read what they have in
+    common from L2 once.
     """
     tile_m, tile_n = min(tile[0], m), min(tile[1], n)
     rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
@@ -85,22 +93,18 @@ def gemm_traffic(
     tiles = rows * columns * split_k * batch
     in_flight = max(1, min(in_flight, tiles))
     row_bytes, column_bytes = tile_m * depth * element, tile_n * depth * element
-    flying = min(float(rows * columns), in_flight / max(1, min(split_k * batch, in_flight)))
+    of_one_part = min(float(rows * columns), in_flight / max(1, min(split_k * batch, in_flight)))
     block = min(
-        _blocks(flying, rows, columns, dies),
-        key=lambda b: (
-            b.die_height * row_bytes + b.die_width * column_bytes,
-            b.height * row_bytes + b.width * column_bytes,
-        ),
+        _blocks(of_one_part, rows, columns, dies),
+        key=lambda b: (b.of_die(row_bytes, column_bytes), b.of_gpu(row_bytes, column_bytes)),
     )
-    per_die = max(1.0, flying / dies)
-    l2_unique = (block.die_height * row_bytes + block.die_width * column_bytes) / per_die
-    height, width = block.height, block.width
+    per_die = max(1.0, of_one_part / dies)
+    l2_unique = block.of_die(row_bytes, column_bytes) / per_die
     requested = row_bytes / cluster[1] + column_bytes / cluster[0]
-    slices = 2 * SLICE_BYTES * (block.die_height * tile_m + block.die_width * tile_n)
-    l2_unique += (requested - l2_unique) * (1.0 - min(1.0, l2_capacity / slices))
-    written = float(tile_m * tile_n * (element if split_k == 1 else 4))
-    unique = (height * row_bytes + width * column_bytes) / flying  # past the dies, per tile
+    shared = min(1.0, l2_rows / block.of_die(tile_m, tile_n))
+    l2_unique += (requested - l2_unique) * (1.0 - shared)
+    written = float(tile_m * tile_n * (element if split_k == 1 else PARTIAL_BYTES))
+    unique = block.of_gpu(row_bytes, column_bytes) / of_one_part  # past the dies, per tile
     compulsory = (m * k + k * n) * element * batch / tiles
     return GemmTraffic(
         l2=requested + written,
@@ -108,8 +112,8 @@ def gemm_traffic(
         first_touch=compulsory,
         reread=max(0.0, unique - compulsory),
         written=written,
-        reuse_footprint=min(float(m * k), height * tile_m * k) * element
-        + min(float(k * n), k * width * tile_n) * element,
+        reuse_footprint=min(float(m * k), block.height * tile_m * k) * element
+        + min(float(k * n), k * block.width * tile_n) * element,
     )
 
 

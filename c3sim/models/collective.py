@@ -1,129 +1,135 @@
-"""Collectives on compute units: algorithm, protocol, channels, and the memory traffic they cause.
+"""A collective on compute units among some GPUs: one algorithm on one set of ranks and links.
 
-Per GPU and per message of S bytes (the nccl-tests size: the full buffer) on n GPUs, in units of S/n:
+A channel is a workgroup that moves its part of the message. What all algorithms send, read and
+write is in models/collective_counts.py; phases on different ranks follow each other in
+models/hierarchy.py.
 
-    ==============  =====  =====  ======  ======  =========================================================
-    operation       sent   steps  reads   writes  algorithm
-    ==============  =====  =====  ======  ======  =========================================================
-    all_reduce      2n-2   2n-2   3n-2    3n-2    ring: reduce-scatter, then all-gather
-    all_gather      n-1    n-1    n       2n-1    ring, through the neighbour's buffer
-    reduce_scatter  n-1    n-1    2n-1    n       ring
-    all_to_all      n-1    n-1    2n-1    2n-1    direct: to the peers' buffers in rounds, copied out there
-    all_reduce      3n     2 ld n 5n      4n      binary tree, up and down, the GPU inside that sends most
-    ==============  =====  =====  ======  ======  =========================================================
+**Time.** Before data flow at full rate:
 
-Writes include those that arrive from peers. For all_reduce the count is confirmed by counters: 2.75 S read and
-2.75 S written at n = 8 (cache_counters.json). ``direct`` for the other operations sends straight to every peer.
+    flight   rounds x latency of the links, whatever the clock
+    work     launch + rounds x step_latency + slices x slice / rate of a channel: work of the
+             channels' compute units, which slows with their clock and with memory
 
-**Calls.** Where a library says what a channel loads and stores per cycle, each chunk is a row of calls that follow one another on
-every rank at once: a ring of n sends its own part, n - 2 times takes what arrived and sends it on, and at last only receives.
-A call takes what the channel needs for the payload, its loads and its stores, or what the link needs, softly the longer;
-a call that sends nothing needs no link. All ranks send from the first call on, so the ring is never empty: one slice is waited for.
+and then bytes sent / rate. Slices are stored and forwarded, so a ring fills slice by slice, and its
+last receiver copies the last one out: slices = steps + 1. Rounds are the steps that follow one
+another on the channels; between nodes a step takes longer, as host threads take part.
 
-Else time = launch + steps x (link latency + step_latency) + (steps + 1) x slice / rate of a channel + sent / rate (the steps of an all-to-all, a send
-and a receive each, only add their latencies: no byte goes through more than one); slices are stored and forwarded, so a ring fills slice
-by slice, and its last receiver copies the last one out. In the calls in which a channel of a
-ring only receives, its link idles: 1/p of the soft minimum of channels and link (models/links.py) grows by their share. All but the link latency is work of the channels' compute units and slows with
-their clock and with memory. ``base_latency`` of a protocol comes on top of the launch. The library picks the protocol with the smallest estimate.
+**Rate** of c channels on a link: the soft minimum of c x rate of a channel and the rate of the link
+(models/links.py). In the primitives in which a channel of a ring only receives, its link idles: 1/p
+of the soft minimum grows by their share.
+
+**Primitives.** Where a library says what a channel loads and stores per cycle, each chunk is a row
+of primitives that follow one another on every rank at once. A primitive takes what the channel
+needs for the payload, its loads and its stores, or what the link needs, softly the longer; one that
+sends nothing needs no link. All ranks send from the first primitive on, so that the ring is never
+empty: slices = 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import ceil, log2
+from math import ceil, inf, log2
+from typing import Literal
 
+from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, receiving_share, rounds
 from c3sim.models.links import ring_ports, route, soft_minimum
-from c3sim.models.network import Peers
+from c3sim.models.network import Peers, hop_latency, network, shared_rate
 from c3sim.specs.hardware import Node
-from c3sim.specs.libraries import Channels
+from c3sim.specs.libraries import CollectiveLibrary, PeerChannels, Protocol
 from c3sim.specs.workload import Collective
 
-Counts = tuple[int, int, int, int]  # sent, steps, reads, writes in units of S/n
-COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
-    ("all_reduce", "ring"): lambda n: (2 * n - 2, 2 * n - 2, 3 * n - 2, 3 * n - 2),
-    ("all_reduce", "tree"): lambda n: (3 * n, 2 * ceil(log2(n)), 5 * n, 4 * n),
-    ("all_reduce", "direct"): lambda n: (2 * n - 2, 2, 3 * n - 2, 3 * n - 2),
-    ("all_gather", "ring"): lambda n: (n - 1, n - 1, n, 2 * n - 1),
-    ("all_gather", "direct"): lambda n: (n - 1, 1, n, 2 * n - 1),
-    ("reduce_scatter", "ring"): lambda n: (n - 1, n - 1, 2 * n - 1, n),
-    ("reduce_scatter", "direct"): lambda n: (n - 1, 1, 2 * n - 1, n),
-    ("all_to_all", "direct"): lambda n: (n - 1, 1, 2 * n - 1, 2 * n - 1),
-}
+Level = Literal["node", "rail", "all"]
 
 
-Call = tuple[
-    int, int, int
-]  # loads, stores, and sent to a peer, in units of S/n; a store to a peer counts as one
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    """The GPUs of one phase: of a node, of a rail (one of each node), or all of all nodes."""
 
-_CALLS: dict[tuple[str, str], Callable[[int], tuple[Call, ...]]] = {
-    ("all_gather", "ring"): lambda n: (_SEND, *[(1, 2, 1)] * (n - 2), (1, 1, 0)),
-    ("reduce_scatter", "ring"): lambda n: (_SEND, *[(2, 1, 1)] * (n - 2), (2, 1, 0)),
-    ("all_reduce", "ring"): lambda n: (
-        _SEND,
-        *[(2, 1, 1)] * (n - 2),
-        (2, 2, 1),
-        *[(1, 2, 1)] * (n - 2),
-        (1, 1, 0),
-    ),
-    ("all_to_all", "direct"): lambda n: ((2, 2, 1),) * (n - 1),  # sends and receives at once
-}
-_SEND: Call = (1, 1, 1)
-
-#: Steps that follow one another, where they are more than those a byte goes through: rounds of a
-#: send and a receive.
-_ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {("all_to_all", "direct"): lambda n: n - 1}
-
-ALGORITHMS = {op: tuple(name for of, name in COUNTS if of == op) for op, _ in COUNTS}
+    level: Level
+    count: int
+    over_nics: float = 0.0  # share of what a GPU sends that goes to other nodes
+    peers: Peers = "next"  # whom it goes to
 
 
-@dataclass(frozen=True, slots=True)
-class CollectivePlan:
-    """What a library decided for one collective."""
+def ranks_of(node: Node, level: Level, algorithm: str) -> Ranks:
+    """The ranks of a phase on *level* by *algorithm*.
+
+    A flat ring passes all GPUs of a node before it leaves it, so 1/g of its bytes go over NICs (a
+    full mesh of g GPUs, g even, splits into g such paths); flat direct sends straight to every
+    peer, n - g of n - 1 of them in other nodes.
+    """
+    if level == "node":
+        return Ranks(level=level, count=node.gpus)
+    ring = algorithm == "ring"
+    if level == "rail":
+        peers: Peers = "next" if ring else "rail"
+        return Ranks(level=level, count=node.nodes, over_nics=1.0, peers=peers)
+    gpus, ranks = node.gpus, node.ranks
+    over_nics = 1.0 / gpus if ring else (ranks - gpus) / (ranks - 1)
+    return Ranks(level=level, count=ranks, over_nics=over_nics, peers="next" if ring else "all")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhasePlan:
+    """What a library decided for one phase: an algorithm among the ranks of one level."""
 
     op: str
     algorithm: str
     protocol: str
+    level: Level
     channels: int
     sent: float  # payload bytes each GPU sends
-    work: float  # s of channel work before the pipeline delivers at full rate, at full speed
+    work: float  # s of channel work before data flow at full rate, at full speed
     flight: float  # s on the links in that time, whatever the clock
     reads: float  # memory bytes per payload byte sent
     writes: float
-    paths: tuple[
-        tuple[tuple[int, str], float], ...
-    ]  # ((GPU offset, port), wire bytes per payload byte sent)
-    per_link: int  # channels on the fullest link
+    # ((GPU offset, port), wire bytes per payload byte sent)
+    paths: tuple[tuple[tuple[int, str], float], ...]
     lanes: int  # links (rings or peers) the channels are spread over
-    channel_rate: (
-        float  # B/s payload of one channel at the maximum clock, had it no link to wait for
-    )
-    link_rate: float  # B/s payload of one lane
+    per_link: int  # channels on the fullest link
+    channel_rate: float  # payload B/s of one channel at the maximum clock, if no link held it up
+    link_rate: float  # payload B/s of one lane
     saturation_exponent: float
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
     peers: Peers = "next"  # whom those go to
     by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
+    # of each primitive: (s of a channel, bytes sent), per payload byte sent in all of them
+    primitives: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def name(self) -> str:
+        place = {"node": "in the node", "rail": "on the rails", "all": "among all GPUs"}
+        return f"{self.op} {place[self.level]}"
 
     @property
     def moved(self) -> float:
         """Memory bytes of each GPU."""
         return self.sent * (self.reads + self.writes)
 
-    calls: tuple[
-        tuple[float, float], ...
-    ] = ()  # (s of a channel, payload bytes sent) per payload byte in all calls
+    @property
+    def moving(self) -> float:
+        """Seconds in which the bytes are sent, by all channels at full speed."""
+        return self.sent / self.rate(self.channels, 1.0)
+
+    @property
+    def on_links(self) -> float:
+        """Seconds that the bytes take of links or NIC, however many channels there are."""
+        return self.sent / (self.lanes * self.link_rate)
+
+    @property
+    def estimate(self) -> float:
+        """Seconds alone, at full speed."""
+        return self.work + self.flight + self.moving
 
     def rate(self, channels: float, speed: float) -> float:
         """Payload rate [B/s] of *channels* resident channels that run at *speed* (clock times
-        memory's share).
-
-        The data are dealt evenly to the channels, so the fullest lane decides.
+        memory's share). The data are dealt evenly to the channels, so the fullest lane decides.
         """
         return channels * self._lane_rate(speed) / self.per_link
 
     def _lane_rate(self, speed: float) -> float:
         """Payload rate [B/s] of the channels of the fullest lane."""
-        if not self.calls:
+        if not self.primitives:
             return soft_minimum(
                 self.per_link * self.channel_rate * speed, self.link_rate, self.saturation_exponent
             )
@@ -134,14 +140,148 @@ class CollectivePlan:
             1.0 / soft_minimum(working / time, self.link_rate / sent, self.saturation_exponent)
             if sent
             else time / working
-            for time, sent in self.calls
+            for time, sent in self.primitives
+        )
+
+    def beside_others(self, total: float) -> PhasePlan:
+        """The same on channels that divide themselves between phases which send *total* bytes."""
+        return replace(
+            self,
+            channel_rate=self.channel_rate * self.sent / total,
+            primitives=tuple((time * total / self.sent, sent) for time, sent in self.primitives),
         )
 
 
-def local_paths(
+def plan_phase(
+    node: Node,
+    task: Collective,
+    algorithm: str,
+    protocol: str,
+    *,
+    level: Level = "node",
+    launch: float = 0.0,
+) -> PhasePlan:
+    """*algorithm* with *protocol* among the ranks of *level*, each with ``task.size`` in all.
+    *launch*: s of channel work before the first byte.
+
+    Raises KeyError for an algorithm that the operation does not have (checked on input).
+    """
+    library, ranks = node.collective_library(task.backend), ranks_of(node, level, algorithm)
+    wire, rules = library.protocols[protocol], library.channels
+    counts = COUNTS[task.op, algorithm](ranks.count)
+    sent = counts.sent * (task.size / ranks.count)
+    channels, evenness = channels_of(library, task), 1.0
+    if algorithm == "direct" and rules.peer_channels is not None:
+        channels, evenness = deal(
+            rules.peer_channels, channels, ranks.count, sent / (ranks.count - 1)
+        )
+    paths, lanes, link_rate = _links(node, library, wire, ranks, algorithm)
+    if ranks.over_nics:
+        message = sent * ranks.over_nics / counts.steps
+        link_rate = min(link_rate, _nic_rate(node, wire, ranks, message) / ranks.over_nics / lanes)
+    primitives = _primitives(node, library, task.op, algorithm, ranks, wire.efficiency * evenness)
+    channel = rules.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
+    plan = PhasePlan(
+        op=task.op,
+        algorithm=algorithm,
+        protocol=protocol,
+        level=level,
+        channels=channels,
+        sent=sent,
+        work=0.0,
+        flight=0.0,
+        reads=counts.reads / counts.sent + ranks.over_nics,
+        writes=counts.writes / counts.sent + ranks.over_nics,
+        paths=paths,
+        lanes=lanes,
+        per_link=ceil(channels / lanes),
+        channel_rate=1.0 / sum(time for time, _ in primitives) if primitives else channel,
+        link_rate=link_rate,
+        saturation_exponent=_exponent(library, task.op, algorithm, ranks, bool(primitives)),
+        network=ranks.over_nics / wire.efficiency,
+        peers=ranks.peers,
+        by_nic=ranks.over_nics,
+        primitives=primitives,
+    )
+    piece = min(library.slice_bytes, sent / (counts.steps * channels * library.min_slices))
+    slices = 1 if primitives and algorithm != "tree" else counts.steps + 1
+    loaded = plan.rate(1, 1.0)  # of a channel, with all at work
+    flight, steps = _steps(node, wire, task.op, algorithm, ranks)
+    return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
+
+
+def channels_of(library: CollectiveLibrary, task: Collective) -> int:
+    """Channels of *task*: its own choice or the library's, at most as many as can work."""
+    return min(task.channels or library.channels.default[task.op], library.channels.maximum)
+
+
+def allowed_protocols(library: CollectiveLibrary, task: Collective) -> list[str]:
+    """The protocol that *task* asks for, or those that the library uses for its size."""
+    names = [task.protocol] if task.protocol else list(library.protocols)
+    return [name for name in names if task.size <= library.protocols[name].maximum_size] or names
+
+
+def launch_time(library: CollectiveLibrary, protocol: str) -> float:
+    """Seconds of channel work before the first byte of a collective."""
+    return library.launch_latency + library.protocols[protocol].base_latency
+
+
+def plan_in_node(node: Node, task: Collective, launch: float | None = None) -> PhasePlan:
+    """The algorithm and protocol with the smallest estimate on one *node*; the task's own choices
+    override the library's. *launch*: as of :func:`plan_phase`, or None: that of the library.
+    """
+    library = node.collective_library(task.backend)
+    algorithms = [task.algorithm] if task.algorithm else library.algorithms[task.op]
+    plans = [
+        plan_phase(
+            node,
+            task,
+            algorithm,
+            protocol,
+            launch=launch_time(library, protocol) if launch is None else launch,
+        )
+        for algorithm in algorithms
+        for protocol in allowed_protocols(library, task)
+    ]
+    return min(plans, key=lambda plan: plan.estimate)
+
+
+def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> tuple[int, float]:
+    """How direct sends of *size* bytes to each peer use *channels*: channels that get something,
+    and the mean over the most that one of them gets.
+
+    ``power_of_two``: there is a power of two of channels; each peer has its share, or twice as many
+    as long as a channel's part is larger than ``part``. The parts of all peers are dealt to the
+    channels in turn.
+    """
+    total = 2 ** ceil(log2(channels))
+    each = max(1, total // ranks)
+    while size / each > rule.part and 2 * each <= total:
+        each *= 2
+    parts = each * (ranks - 1)
+    used = min(parts, total)
+    return used, parts / used / ceil(parts / used)
+
+
+def _links(
+    node: Node, library: CollectiveLibrary, wire: Protocol, ranks: Ranks, algorithm: str
+) -> tuple[tuple[tuple[tuple[int, str], float], ...], int, float]:
+    """Inside the node: wire bytes on each port per payload byte sent, lanes, and payload B/s of a
+    lane.
+    """
+    if ranks.over_nics == 1.0:
+        return (), 1, inf
+    ports, lanes = local_ports(node, algorithm, wire.efficiency)
+    draw = {port: amount * (1.0 - ranks.over_nics) for port, amount in ports.items()}
+    hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
+    bandwidth = node.links.bandwidth * node.links.per_peer * library.channels.link_efficiency
+    return tuple(draw.items()), lanes, bandwidth * wire.efficiency / hop_load
+
+
+def local_ports(
     node: Node, algorithm: str, efficiency: float
 ) -> tuple[dict[tuple[int, str], float], int]:
-    """Wire bytes on each port per payload byte sent, and the number of lanes."""
+    """Wire bytes on each port per payload byte sent in the node, and the number of lanes."""
     topology, gpus = node.links.topology, node.gpus
     draw: dict[tuple[int, str], float] = {}
     if algorithm != "direct":
@@ -156,119 +296,66 @@ def local_paths(
     return draw, 1 if topology == "switch" else len({port for _, port in draw})
 
 
-def receiving_share(algorithm: str, gpus: int, op: str) -> float:
-    """Share of a channel's calls in a ring in which it only receives: one of n, of an all-reduce's
-    one of 2n - 1.
+def _nic_rate(node: Node, wire: Protocol, ranks: Ranks, step_bytes: float) -> float:
+    """Payload B/s of a GPU's NIC. A host thread posts a message per receiver and step, one after
+    the other: at most message / post time.
     """
-    if algorithm != "ring":
-        return 0.0
-    return 1.0 / (2 * gpus - 1 if op == "all_reduce" else gpus)
+    rate = shared_rate(node) * wire.efficiency
+    receivers = {"next": 1, "rail": node.nodes - 1, "all": node.ranks - node.gpus}[ranks.peers]
+    post_time = network(node).post_time
+    return min(rate, step_bytes / receivers / post_time) if post_time else rate
 
 
-def _deal(channels: int, gpus: int, size: float, part: float) -> tuple[int, float]:
-    """Channels that get something of the *size* for each peer, and the mean over the most that one
-    of them gets.
+def _exponent(
+    library: CollectiveLibrary, op: str, algorithm: str, ranks: Ranks, by_primitives: bool
+) -> float:
+    """p of the soft minimum of channels and link."""
+    if algorithm == "direct":
+        return library.channels.direct_link_saturation_exponent
+    idle = 0.0 if by_primitives else receiving_share(op, algorithm, ranks.count)
+    return 1.0 / (1.0 / library.channels.link_saturation_exponent + idle)
 
-    There is a power of two of them; each peer has its share, or twice as many as long as a
-    channel's part is larger than *part*. The parts of all peers are dealt to the channels in turn.
+
+def _steps(
+    node: Node, wire: Protocol, op: str, algorithm: str, ranks: Ranks
+) -> tuple[float, float]:
+    """Seconds on the links, and of channel work, of all steps that follow one another.
+
+    A step of a ring goes between nodes as often as its bytes do; a step to all peers takes as long
+    as the farthest. The rounds of an all-to-all cost the channels a step each, wherever the peer is;
+    NICs carry them while the next ones go on, so that their latency counts once.
     """
-    total = 2 ** ceil(log2(channels))
-    each = max(1, total // gpus)
-    while size / each > part and 2 * each <= total:
-        each *= 2
-    parts = each * (gpus - 1)
-    used = min(parts, total)
-    return used, parts / used / ceil(parts / used)
+    count = rounds(op, algorithm, ranks.count)
+    latency, step = node.links.latency, wire.step_latency
+    if not ranks.over_nics:
+        return count * latency, count * step
+    steps = COUNTS[op, algorithm](ranks.count).steps
+    far = ranks.over_nics if algorithm == "ring" else 1.0
+    flight = steps * (far * hop_latency(node, ranks.peers) + (1.0 - far) * latency)
+    work = steps * (step + far * network(node).step_latency)
+    further = count - steps
+    return flight + further * (1.0 - ranks.over_nics) * latency, work + further * step
 
 
-def _plan(node: Node, task: Collective, algorithm: str, protocol: str) -> CollectivePlan:
-    library = node.collective_library(task.backend)
-    wire = library.protocols[protocol]
-    sent, steps, reads, writes = COUNTS[task.op, algorithm](node.gpus)
-    in_rounds = _ROUNDS.get((task.op, algorithm))
-    rounds = in_rounds(node.gpus) if in_rounds else steps
-    unit = task.size / node.gpus
-    asked = task.channels or library.channels.default[task.op]
-    channels, evenness = min(asked, library.channels.maximum), 1.0
-    if algorithm == "direct" and library.channels.direct_part is not None:
-        channels, evenness = _deal(
-            channels, node.gpus, sent * unit / (node.gpus - 1), library.channels.direct_part
-        )
-    draw, lanes = local_paths(node, algorithm, wire.efficiency)
-    per_link = ceil(channels / lanes)
-    hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
-    link = (
-        node.links.bandwidth
-        * node.links.per_peer
-        * library.channels.link_efficiency
-        * wire.efficiency
-        / hop_load
-    )
-    channel = library.channels.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
-    calls = _calls(node, library.channels, task.op, algorithm, wire.efficiency * evenness)
-    saturation_exponent = library.channels.direct_link_saturation_exponent
-    if algorithm != "direct":
-        idle = 0.0 if calls else receiving_share(algorithm, node.gpus, task.op)
-        saturation_exponent = 1.0 / (1.0 / library.channels.link_saturation_exponent + idle)
-    plan = CollectivePlan(
-        op=task.op,
-        algorithm=algorithm,
-        protocol=protocol,
-        channels=channels,
-        sent=sent * unit,
-        work=0.0,
-        flight=rounds * node.links.latency,
-        reads=reads / sent,
-        writes=writes / sent,
-        paths=tuple(draw.items()),
-        per_link=per_link,
-        lanes=lanes,
-        channel_rate=1.0 / sum(time for time, _ in calls) if calls else channel,
-        link_rate=link,
-        saturation_exponent=saturation_exponent,
-        calls=calls,
-    )
-    piece = min(library.slice_bytes, sent * unit / (steps * channels * library.min_slices))
-    slices = 1 if calls and algorithm != "tree" else steps + 1
-    loaded = plan.rate(1, 1.0)  # of a channel, with all at work
-    first = library.launch_latency + wire.base_latency
-    return replace(plan, work=first + rounds * wire.step_latency + slices * piece / loaded)
-
-
-def _calls(
-    node: Node, channels: Channels, op: str, algorithm: str, efficiency: float
+def _primitives(
+    node: Node, library: CollectiveLibrary, op: str, algorithm: str, ranks: Ranks, efficiency: float
 ) -> tuple[tuple[float, float], ...]:
-    """(s of one channel at the maximum clock, payload bytes sent) of each call, per payload byte
-    sent in all of them.
+    """(s of one channel at the maximum clock, bytes sent) of each primitive, per payload byte sent
+    in all of them; none where the library does not say what a channel loads and stores.
     """
-    load, store = channels.load_bytes_per_cycle, channels.store_bytes_per_cycle
+    rules = library.channels
+    load, store = rules.load_bytes_per_cycle, rules.store_bytes_per_cycle
     if load is None or store is None:
         return ()
-    sent, _, reads, writes = COUNTS[op, algorithm](node.gpus)
-    known = _CALLS.get((op, algorithm))
-    each = known(node.gpus) if known else ((reads, writes, sent),)
+    counts = COUNTS[op, algorithm](ranks.count)
+    known = PRIMITIVES.get((op, algorithm))
+    each = known(ranks.count) if known else (Primitive(counts.reads, counts.writes, counts.sent),)
     cycle = 1.0 / (node.gpu.clock.maximum * efficiency)
-    payload = 1.0 if known else float(sent)
+    payload = 1.0 if known else float(counts.sent)
     return tuple(
         (
-            (payload / channels.bytes_per_cycle + loads / load + stores / store) * cycle / sent,
-            parts / sent,
+            (payload / rules.bytes_per_cycle + loads / load + stores / store) * cycle / counts.sent,
+            parts / counts.sent,
         )
         for loads, stores, parts in each
-    )
-
-
-def plan_collective(node: Node, task: Collective) -> CollectivePlan:
-    """Algorithm, protocol and channels for *task* on one *node* (across nodes:
-    models/hierarchy.py); the task's own choices override the library's.
-
-    Raises KeyError for an algorithm that the operation does not have (checked on input).
-    """
-    library = node.collective_library(task.backend)
-    names = [task.protocol] if task.protocol else list(library.protocols)
-    allowed = [name for name in names if task.size <= library.protocols[name].maximum_size] or names
-    algorithms = [task.algorithm] if task.algorithm else library.algorithms[task.op]
-    plans = [_plan(node, task, algorithm, name) for algorithm in algorithms for name in allowed]
-    return min(
-        plans, key=lambda plan: plan.work + plan.flight + plan.sent / plan.rate(plan.channels, 1.0)
     )

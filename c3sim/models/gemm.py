@@ -3,29 +3,43 @@ claims.
 
 The time of a tile on one CU is
 
-    t = prologue / f + sqrt( issue^2 / f^2 + feed^2 ),
-    issue = 2 tm tn k / (flops_per_cycle f_max),   feed = (tm + tn) k e / operand_feed
+    t = prologue / f + sqrt(issue^2 / f^2 + feed^2)
+    issue = 2 tm tn k / (flops_per_cycle f_max)
+    feed  = (tm + tn) k e / operand_feed
 
-with f the clock as a share of the maximum and e bytes per element. Operands arrive beside the matrix instructions, at a
-rate that caches and fabric decide, not the engine clock; the two overlap, and the root of squares stands for the part
-that does not hide. (Measured: a 256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite gemm_cu_sweep with few CUs, and
-dense GEMMs at 94 % at 1.2 GHz, blog of suite gemm_maf; a sum of both times would give 91 % there, a maximum 100 %.) The
-same term makes small tiles slow. L2, memory-side cache and HBM are capacities of the machine and not part of t.
+with f the clock as a share of the maximum, tm x tn the tile and e bytes per element. Operands
+arrive beside the matrix instructions, at a rate that caches and fabric decide, not the engine
+clock; the two overlap, and the root of squares stands for the part that does not hide. (Measured: a
+256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite gemm_cu_sweep with few CUs, and dense
+GEMMs at 94 % at 1.2 GHz, blog of suite gemm_maf; a sum of both times would give 91 % there, a
+maximum 100 %.) The same term makes small tiles slow. L2, memory-side cache and HBM are capacities
+of the machine and not part of t.
+
+A workgroup claims, of LDS, (tm + tn) x slice x stages, and of registers of 32 bit, per lane,
+
+    tm tn / threads + 2 (tm + tn) slice / (4 B x threads) + OTHER_REGISTERS
+
+accumulators, two slices of operands on their way into LDS, and the rest.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count
 from math import ceil, hypot
+from typing import NamedTuple
 
-from c3sim.models.caches import SLICE_BYTES
+from c3sim.models.caches import PARTIAL_BYTES
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.libraries import GemmLibrary
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
 
-THREADS = 256
+REGISTER_BYTES = 4
+#: Addresses, loop counters, scalars of a lane. Estimate: tens of them, [32, 128].
+OTHER_REGISTERS = 64
+#: Waves whose registers are counted where they follow from the tile: right for 4 waves of 64 lanes,
+#: half of what 8 waves of 32 lanes claim.
+WAVES_COUNTED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,55 +66,143 @@ class GemmPlan:
 
     @property
     def body(self) -> float:
-        """S per tile beside the prologue, at the maximum clock."""
+        """Seconds per tile beside the prologue, at the maximum clock."""
         return hypot(self.issue, self.feed)
 
 
-def _residents(gpu: Gpu, lds: float, registers: int, waves: int) -> int:
+class _Machine(NamedTuple):
+    """What a plan depends on of a GPU and a data type."""
+
+    units: int
+    lds: float
+    registers: int
+    waves: int
+    wave_lanes: int
+    wave_registers: int
+    flops_per_cycle: float
+    read_bandwidth: float  # of one unit, B per cycle
+    clock: float
+    memory: float  # B/s that a pure read stream reaches
+
+
+class _Shape(NamedTuple):
+    m: int
+    n: int
+    k: int
+    batch: int
+    element: int  # bytes
+
+
+def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
+    """The library's macro-tile and split for *task*: the fastest by its own estimate, ties to the
+    larger tile.
+
+    Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule*
+    override.
+    """
     cu = gpu.compute_units
-    return max(1, min(int(cu.lds // lds), cu.registers // registers, cu.waves // waves))
+    machine = _Machine(
+        units=gpu.compute_unit_count,
+        lds=cu.lds,
+        registers=cu.registers,
+        waves=cu.waves,
+        wave_lanes=cu.wave_lanes,
+        wave_registers=cu.wave_registers,
+        flops_per_cycle=cu.flops_per_cycle[task.dtype],
+        read_bandwidth=cu.read_bandwidth,
+        clock=gpu.clock.maximum,
+        memory=gpu.hbm.bandwidth * gpu.hbm.read_efficiency,
+    )
+    shape = _Shape(task.m, task.n, task.k, task.batch, DTYPE_BYTES[task.dtype])
+    library = gpu.gemm_library(task.library)
+    return _plan(machine, library, shape, task.macro_tile, task.schedule or library.schedule)
 
 
 @lru_cache(maxsize=65536)
+def _plan(
+    machine: _Machine,
+    library: GemmLibrary,
+    shape: _Shape,
+    macro_tile: tuple[int, int] | None,
+    schedule: str,
+) -> GemmPlan:
+    m, n, k, batch, element = shape
+    operands = (m * k + k * n) * element * batch
+    memory_rate = machine.memory * library.memory_efficiency
+    best: tuple[float, float, GemmPlan] | None = None
+    for tile in (macro_tile,) if macro_tile else library.tiles:
+        for split in _splits(machine, library, shape, tile, schedule):
+            plan = _tile_plan(machine, library, shape, tile, split, schedule)
+            partial = 2.0 * m * n * PARTIAL_BYTES * split * batch if split > 1 else 0.0
+            traffic = (m * k + k * n + m * n) * element * batch + partial
+            readers = min(plan.tiles, machine.units) * machine.read_bandwidth * machine.clock
+            requested = plan.feed * library.operand_feed * plan.tiles
+            memory_time = traffic / min(memory_rate, readers)
+            missing = min(1.0, operands / requested)
+            time = _estimate(machine, plan, library.stages, memory_time, missing)
+            rank = (time, -float(tile[0] * tile[1]))
+            if best is None or rank < best[:2]:
+                best = (*rank, plan)
+    assert best is not None  # the schema requires at least one tile
+    return best[2]
+
+
+def _splits(
+    machine: _Machine, library: GemmLibrary, shape: _Shape, tile: tuple[int, int], schedule: str
+) -> list[int]:
+    """Numbers of parts of K to try: one, and those that give every CU one tile, or two."""
+    if schedule != "one_per_tile" or library.split_depth is None:
+        return [1]
+    tiles = ceil(shape.m / tile[0]) * ceil(shape.n / tile[1]) * shape.batch
+    most = min(library.split_k, shape.k // library.split_depth or 1)
+    wanted = (machine.units // tiles, 2 * machine.units // tiles)
+    return sorted({1, *(max(1, min(most, split)) for split in wanted)})
+
+
 def _tile_plan(
-    gpu_key: int,
-    library: str,
-    m: int,
-    n: int,
-    k: int,
-    batch: int,
-    dtype: str,
+    machine: _Machine,
+    library: GemmLibrary,
+    shape: _Shape,
     tile: tuple[int, int],
     split: int,
     schedule: str,
 ) -> GemmPlan:
-    gpu = _GPUS[gpu_key]
-    lib, cu, clock = gpu.gemm_libraries[library], gpu.compute_units, gpu.clock.maximum
-    element = DTYPE_BYTES[dtype]
-    depth = ceil(k / split)
+    sides = tile[0] + tile[1]
+    depth = ceil(shape.k / split)
     flops = 2.0 * tile[0] * tile[1] * depth
-    issue = flops / cu.flops_per_cycle[dtype] / clock  # type: ignore[index]
-    feed = (tile[0] + tile[1]) * depth * element / lib.operand_feed
-    lds = float(min(cu.lds, (tile[0] + tile[1]) * SLICE_BYTES * lib.stages))
-    tile_registers = ceil(tile[0] * tile[1] / THREADS) + 2 * ceil((tile[0] + tile[1]) / 8) + 64
-    registers = lib.registers or 4 * min(512, tile_registers)
-    cluster, padded = _cluster(ceil(m / tile[0]), ceil(n / tile[1]), tile, lib.cluster)
-    tiles = padded * split * batch
+    lds = float(min(machine.lds, sides * library.slice_bytes * library.stages))
+    registers = library.registers or _registers(machine, library, tile)
+    rows, columns = ceil(shape.m / tile[0]), ceil(shape.n / tile[1])
+    cluster, padded = _cluster(rows, columns, tile, library.cluster)
+    fitting = (
+        int(machine.lds // lds),
+        machine.registers // registers,
+        machine.waves // library.waves,
+    )
     return GemmPlan(
         tile=tile,
         split_k=split,
-        tiles=tiles,
+        tiles=padded * split * shape.batch,
         schedule=schedule,
-        issue=issue,
-        feed=feed,
-        prologue=lib.prologue,
+        issue=flops / machine.flops_per_cycle / machine.clock,
+        feed=sides * depth * shape.element / library.operand_feed,
+        prologue=library.prologue,
         flops_per_tile=flops,
         lds=lds,
         registers=registers,
-        waves=lib.waves,
-        residents=_residents(gpu, lds, registers, lib.waves),
+        waves=library.waves,
+        residents=max(1, min(fitting)),
         cluster=cluster,
     )
+
+
+def _registers(machine: _Machine, library: GemmLibrary, tile: tuple[int, int]) -> int:
+    """Registers of a workgroup, from its tile: see the module docstring."""
+    threads = library.waves * machine.wave_lanes
+    accumulators = ceil(tile[0] * tile[1] / threads)
+    one_slice = ceil((tile[0] + tile[1]) * library.slice_bytes / (REGISTER_BYTES * threads))
+    per_lane = accumulators + 2 * one_slice + OTHER_REGISTERS
+    return WAVES_COUNTED * min(machine.wave_registers, per_lane)
 
 
 def _cluster(
@@ -121,99 +223,17 @@ def _cluster(
     return (1, size), across
 
 
-_GPUS: dict[int, Gpu] = {}  # key -> spec, so that plans can be cached by a hashable key
-_KEYS: dict[int, int] = {}  # id of a spec -> its key; keys are never used twice
-_REMEMBERED = 256
-_numbers = count()
-
-
-def _key(gpu: Gpu) -> int:
-    """A key of *gpu* for the caches below; the oldest specs are forgotten, so that sweeps do not
-    pile them up.
-    """
-    key = _KEYS.get(id(gpu))
-    if key is None:
-        if len(_GPUS) >= _REMEMBERED:
-            oldest = next(iter(_GPUS))
-            del _KEYS[id(_GPUS.pop(oldest))]
-        key = _KEYS[id(gpu)] = next(_numbers)
-        _GPUS[key] = gpu  # keeps the spec alive, so that its id stays its own
-    return key
-
-
-def _estimate(gpu: Gpu, plan: GemmPlan, stages: int, memory_time: float, missing: float) -> float:
+def _estimate(
+    machine: _Machine, plan: GemmPlan, stages: int, memory_time: float, missing: float
+) -> float:
     """What the library's tuning would have measured: rounds on all CUs and memory, which overlap as
     far as several workgroups share a CU or several *stages* of operands are on their way.
     *missing*: share of the operand bytes that come from memory, not through the caches.
     """
-    slots = gpu.compute_unit_count * plan.residents
-    rounds, rest = divmod(plan.tiles, slots)
+    rounds, rest = divmod(plan.tiles, machine.units * plan.residents)
     body = hypot(plan.issue, plan.feed * (1.0 - missing))
     time = rounds * (plan.residents * body + plan.prologue)
     if rest:
-        time += ceil(rest / gpu.compute_unit_count) * body + plan.prologue
-    crowd = max(1, min(plan.residents, ceil(plan.tiles / gpu.compute_unit_count)))
-    return max(time, memory_time) + min(time, memory_time) / (crowd * stages)
-
-
-def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
-    """The library's macro-tile and split for *task*: the fastest by its own estimate, ties to the
-    larger tile.
-
-    Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule*
-    override.
-    """
-    return _plan(
-        _key(gpu),
-        task.library or next(iter(gpu.gemm_libraries)),
-        task.m,
-        task.n,
-        task.k,
-        task.batch,
-        task.dtype,
-        task.macro_tile,
-        task.schedule,
-    )
-
-
-@lru_cache(maxsize=65536)
-def _plan(
-    gpu_key: int,
-    library: str,
-    m: int,
-    n: int,
-    k: int,
-    batch: int,
-    dtype: str,
-    macro_tile: tuple[int, int] | None,
-    schedule: str | None,
-) -> GemmPlan:
-    gpu = _GPUS[gpu_key]
-    lib: GemmLibrary = gpu.gemm_libraries[library]
-    style = schedule or lib.schedule
-    element = DTYPE_BYTES[dtype]
-    operands = (m * k + k * n + m * n) * element * batch
-    memory_rate = gpu.hbm.bandwidth * gpu.hbm.read_efficiency * lib.memory_efficiency
-    best: tuple[float, float, GemmPlan] | None = None
-    for tile in (macro_tile,) if macro_tile else lib.tiles:
-        base = ceil(m / tile[0]) * ceil(n / tile[1]) * batch
-        limit = lib.split_k if style == "one_per_tile" else 1
-        splits = {1}
-        for target in (gpu.compute_unit_count // base, 2 * gpu.compute_unit_count // base):
-            splits.add(max(1, min(limit, target, k // 256 or 1)))
-        for split in sorted(splits):
-            plan = _tile_plan(gpu_key, library, m, n, k, batch, dtype, tile, split, style)
-            traffic = operands + (2.0 * m * n * 4 * split * batch if split > 1 else 0.0)
-            readers = (
-                min(plan.tiles, gpu.compute_unit_count)
-                * gpu.compute_units.read_bandwidth
-                * gpu.clock.maximum
-            )
-            requested = plan.feed * lib.operand_feed * plan.tiles
-            missing = min(1.0, (m * k + k * n) * element * batch / requested)
-            time = _estimate(gpu, plan, lib.stages, traffic / min(memory_rate, readers), missing)
-            rank = (time, -float(tile[0] * tile[1]))
-            if best is None or rank < best[:2]:
-                best = (*rank, plan)
-    assert best is not None  # the schema requires at least one tile
-    return best[2]
+        time += ceil(rest / machine.units) * body + plan.prologue
+    per_unit = max(1, min(plan.residents, ceil(plan.tiles / machine.units)))
+    return max(time, memory_time) + min(time, memory_time) / (per_unit * stages)

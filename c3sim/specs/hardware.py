@@ -31,10 +31,10 @@ class Dies(Spec):
     shader_engines: tuple[Count, ...] = Field(
         min_length=1, description="compute units in each shader engine of one die"
     )
-    dispatch: Literal["weighted_rotation", "strict_rotation", "work_conserving", "rotation"] = (
-        Field(
-            description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
-        )
+    dispatch: Literal[
+        "weighted_rotation", "strict_rotation", "engine_queues", "work_conserving", "rotation"
+    ] = Field(
+        description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
     )
 
 
@@ -45,6 +45,10 @@ class ComputeUnits(Spec):
     waves: Count = Field(description="resident waves")
     registers: Count = Field(
         description="vector registers of 32 bit per lane, summed over the SIMDs of a CU"
+    )
+    wave_lanes: Count = Field(description="lanes of a wave")
+    wave_registers: Count = Field(
+        description="vector registers of 32 bit per lane that one wave can have"
     )
     flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32"], Positive] = Field(
         description="matrix FLOP per cycle and CU, by data type"

@@ -35,7 +35,13 @@ class GemmLibrary(Spec):
         description="workgroups that start together in one shader engine and share operands they have in common; 1: none"
     )
     stages: Count = Field(description="slices of its operands that a workgroup keeps in LDS")
+    slice_bytes: Bytes = Field(
+        description="of K per row or column of a tile that a workgroup stages at a time"
+    )
     split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
+    split_depth: Count | None = Field(
+        None, description="least K of a part of a split; left out: K is never split"
+    )
     memory_efficiency: Fraction = Field(
         description="share of a CU's streaming rate that a tile's loads reach"
     )
@@ -59,6 +65,15 @@ class Protocol(Spec):
     maximum_size: Bytes = Field(description="largest message per rank it is used for")
 
 
+class PeerChannels(Spec):
+    """How a library deals the channels of direct sends to the peers (models/collective.py: deal)."""
+
+    rule: Literal["power_of_two"] = Field(
+        description="power_of_two: a power of two of channels for each peer, doubled while a channel's part is larger"
+    )
+    part: Bytes = Field(description="largest part of a channel as long as there are more channels")
+
+
 class Channels(Spec):
     """Workgroups that carry a collective."""
 
@@ -74,9 +89,8 @@ class Channels(Spec):
     store_bytes_per_cycle: BytesPerCycle | None = Field(
         default=None, description="bytes one channel stores per engine cycle, here or to a peer"
     )
-    direct_part: Bytes | None = Field(
-        default=None,
-        description="direct sends: a power of two of channels is dealt to the peers, doubled while a part is larger than this",
+    peer_channels: PeerChannels | None = Field(
+        default=None, description="direct sends: how many channels serve a peer; left out: all"
     )
     link_saturation_exponent: Positive = Field(
         description="exponent p of the soft minimum of channels and link, of rings and trees whose every call sends"

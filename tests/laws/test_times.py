@@ -10,7 +10,7 @@ from law_nodes import scaled, without_power_limit
 
 from c3sim.machine.machine import SHARING
 from c3sim.models.gemm import plan_gemm
-from c3sim.models.hierarchy import HierarchicalPlan, plan_task
+from c3sim.models.hierarchy import plan_collective
 from c3sim.processes.network.engines_and_nics import parts_of
 from c3sim.simulation.simulate import can_fold, simulate
 from c3sim.specs.hardware import Node
@@ -84,9 +84,9 @@ def _pinned(workload: Workload, node: Node) -> Workload:
             parts = parts_of(node, task)
             task = task.model_copy(update={"pipeline": parts})
         elif isinstance(task, Collective) and task.backend != "dma" and node.nodes > 1:
-            plan = plan_task(node, task)
+            plan = plan_collective(node, task)
             chosen = {"algorithm": plan.algorithm, "protocol": plan.protocol}
-            parts = {"pipeline": plan.parts} if isinstance(plan, HierarchicalPlan) else {}
+            parts = {"pipeline": plan.parts} if plan.hierarchical else {}
             task = task.model_copy(update=chosen | parts)
         tasks[name] = task
     return workload.model_copy(update={"tasks": tasks})

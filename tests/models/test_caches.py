@@ -123,7 +123,7 @@ def test_tiles_of_a_die_share_as_far_as_its_l2_holds_their_slices() -> None:
     """
 
     def past_l2(capacity: float) -> float:
-        traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 4, capacity)
+        traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 4, capacity / 256)
         return traffic.past_l2 - traffic.written
 
     asked = (64 + 64) * 32 * 2

@@ -10,7 +10,7 @@ from c3sim.errors import InputErrors
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.models.collective import CollectivePlan, plan_collective
+from c3sim.models.collective import PhasePlan, plan_in_node
 from c3sim.specs.workload import Collective
 
 MI300X, TEACHING = load_hardware("mi300x-8").node, load_hardware("teaching-4").node
@@ -18,8 +18,8 @@ MIB = 1 << 20
 S = 512 * MIB
 
 
-def plan(op: str, size: float = S, node=MI300X, **more: object) -> CollectivePlan:
-    return plan_collective(node, Collective(kind="collective", op=op, size=size, **more))
+def plan(op: str, size: float = S, node=MI300X, **more: object) -> PhasePlan:
+    return plan_in_node(node, Collective(kind="collective", op=op, size=size, **more))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_protocol_with_flags_sends_more_than_the_payload() -> None:
 def test_time_by_hand() -> None:
     """Teaching node, ring all-gather of 8 MiB on 4 GPUs, 2 channels: 3/4 of it is sent in 3 steps.
 
-    One call in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10 has
+    One primitive in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10 has
     1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere: 3 us
     launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that rate,
     117.23 us; on the links 3 x 1 us.
@@ -188,8 +188,8 @@ def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> N
 @pytest.mark.parametrize(
     ("op", "share"), [("all_gather", 1 / 4), ("reduce_scatter", 1 / 4), ("all_reduce", 1 / 7)]
 )
-def test_calls_that_only_receive_soften_a_ring(op: str, share: float) -> None:
-    """On 4 GPUs: 3 of 4 calls of an all-gather send, 6 of 7 of an all-reduce; the node's p is 4."""
+def test_primitives_that_only_receive_soften_a_ring(op: str, share: float) -> None:
+    """On 4 GPUs: 3 of 4 primitives of an all-gather send, 6 of 7 of an all-reduce; the node's p is 4."""
     assert 1 / plan(op, 8 * MIB, TEACHING, algorithm="ring").saturation_exponent == pytest.approx(
         1 / 4 + share
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from c3sim.models.dispatch import RULES, die_shares, mask_by_engine, rotation, turn_weights
+from c3sim.specs.hardware import Dies
 
 
 def _order(weights: tuple[int, ...]) -> list[int]:
@@ -115,3 +118,7 @@ def test_first_bits_of_eight_dies(bits: int, per_die: tuple[int, ...]) -> None:
 def test_last_row_skips_engines_whose_units_are_used_up() -> None:
     """Rows of 4 up to the ninth; the tenth has engines 0 and 1 only: bits 36 and 37 of a die."""
     assert mask_by_engine((36 * 8, 37 * 8), 8, (10, 10, 9, 9))[0] == (1, 1, 0, 0)
+
+
+def test_a_file_may_name_every_rule() -> None:
+    assert set(RULES) == set(get_args(Dies.model_fields["dispatch"].annotation))

@@ -7,7 +7,7 @@ from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
 from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
 from c3sim.input.hints import unknown
 from c3sim.input.yaml_nodes import join
-from c3sim.models.collective import ALGORITHMS
+from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
 from c3sim.specs.references import parse_cu_mask

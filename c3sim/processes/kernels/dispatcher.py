@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from c3sim.models.dispatch import RULES
-from c3sim.processes.kernels.residency import Claim, GridShape, Group, Residency
+from c3sim.processes.kernels.residency import Claim, GridShape, EngineGroup, Residency
 from c3sim.processes.kernels.shader_engine_groups import Turn, engine_groups
 from c3sim.specs.hardware import Gpu
 
@@ -34,7 +34,7 @@ class Batch:
     stops, from the place where the first one starts.
     """
 
-    parts: list[tuple[Group, int]]
+    parts: list[tuple[EngineGroup, int]]
     ends: list[int]
     workgroups: int
     units: int
@@ -63,7 +63,7 @@ class Grid:
     resident: int = 0  # workgroups that have room now
 
 
-Rooms = list[tuple[Group, Turn, int]]  # places that each engine of a group has room for
+Rooms = list[tuple[EngineGroup, Turn, int]]  # places that each engine of a group has room for
 
 
 class Dispatcher:
@@ -88,7 +88,7 @@ class Dispatcher:
             ),
         )
         self.groups = [
-            Group(
+            EngineGroup(
                 count,
                 {(kind, ()): cus for kind, cus in units},
                 dict(zip(distinct, turns, strict=True)),
@@ -123,7 +123,7 @@ class Dispatcher:
         grid.pointer = batch.ends[-1]
         self._assign(grid)
 
-    def release(self, grid: Grid, parts: Sequence[tuple[Group, int]]) -> None:
+    def release(self, grid: Grid, parts: Sequence[tuple[EngineGroup, int]]) -> None:
         """Workgroups of *grid* have ended: (group, workgroups per engine)."""
         for group, count in parts:
             grid.resident -= group.multiplicity * count
@@ -226,7 +226,7 @@ class Dispatcher:
         )
         return places * grid.shape.cluster
 
-    def _room(self, group: Group, grid: Grid) -> int:
+    def _room(self, group: EngineGroup, grid: Grid) -> int:
         """Places of *grid* that one engine of *group* has room for now: whole clusters."""
         return sum(
             room // grid.shape.cluster

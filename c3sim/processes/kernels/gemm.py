@@ -65,7 +65,7 @@ def gemm_kernel(
     flop_energy = spec.energy.flop[task.dtype]
     last_is_l2 = spec.memory_side_cache is None and spec.shared_cache > 0
 
-    def cost(crowd: int, together: int) -> TileCost:
+    def cost(per_unit: int, concurrent: int) -> TileCost:
         traffic = gemm_traffic(
             task.m,
             task.n,
@@ -75,12 +75,12 @@ def gemm_kernel(
             plan.split_k,
             element,
             spec.dies.count,
-            together,
-            spec.l2.capacity,
+            concurrent,
+            spec.l2.capacity / (2 * library.slice_bytes),
             plan.cluster,
         )
-        compute = crowd * plan.body + plan.prologue
-        first, again = _misses(context, name, gpu, traffic, together / compute, warm, operands)
+        compute = per_unit * plan.body + plan.prologue
+        first, again = _misses(context, name, gpu, traffic, concurrent / compute, warm, operands)
         from_hbm = first + again
         moved = Traffic(
             l2=traffic.l2,
@@ -90,26 +90,24 @@ def gemm_kernel(
             core_energy=plan.flops_per_tile * flop_energy,
             inserted=from_hbm + traffic.written,
         )
-        asks = (
-            spec.compute_units.read_bandwidth
-            * spec.clock.maximum
-            * library.memory_efficiency
-            / crowd
-        )
-        burst = together * asks / memory_given(spec, 0.0)
-        own = together * context.machine.memory_time(moved) / (compute + from_hbm / asks)
-
-        feed = plan.feed * max(
-            0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written)
-        )  # the rest is in missing
+        unit_rate = spec.compute_units.read_bandwidth * spec.clock.maximum
+        demanded = unit_rate * library.memory_efficiency / per_unit  # B/s of a workgroup
+        burst = concurrent * demanded / memory_given(spec, 0.0)
+        own = concurrent * context.machine.memory_time(moved) / (compute + from_hbm / demanded)
+        # the operands that come through the caches; the others are in `missing`
+        feed = plan.feed * max(0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written))
         clocked = plan.issue**2 / (plan.issue**2 + feed**2)
 
         def rate(state: GpuState) -> float:
             others = max(0.0, state.load - own * pace(clocked, state.clock))
-            missing = from_hbm / asks / served_share(burst + others, spec.hbm.saturation_exponent)
+            missing = (
+                from_hbm / demanded / served_share(burst + others, spec.hbm.saturation_exponent)
+            )
             busy = hypot(plan.issue / state.clock, feed / state.memory)
-            working = crowd * busy + plan.prologue / state.clock
-            return 1.0 / (max(working, missing) + min(working, missing) / (crowd * library.stages))
+            working = per_unit * busy + plan.prologue / state.clock
+            return 1.0 / (
+                max(working, missing) + min(working, missing) / (per_unit * library.stages)
+            )
 
         return TileCost(rate=rate, traffic=moved, clocked=clocked)
 

@@ -1,14 +1,17 @@
 """Kernels on compute units: batches of workgroups (cohorts) become flows, rounds become segments.
 
-A cohort is the workgroups of one kernel that got room at one instant. One flow stands for it; its unit of work is
-one tile per workgroup. The schedule says where the next tile comes from:
+A cohort is the workgroups of one kernel that got room at one instant. One flow stands for it; its
+unit of work is one tile per workgroup. The schedule says where the next tile comes from:
 
-``one_per_tile``   a workgroup ends with its tile; the next one is dispatched
-``persistent``     a workgroup stays and works down a fixed list (tiles w, w + G, w + 2G, ... of a grid of G)
-``stream_k``       a workgroup stays; every one gets the same share of the work, tiles are split where needed
-``work_stealing``  a workgroup stays and takes the next tile from a common pool
-``dynamic_persistent``  the same, but the first *own_tiles* tiles of each workgroup are its own (w, w + G, ...): a
-                   workgroup that starts late, because others held its compute unit, still has them all to do
+``one_per_tile``        a workgroup ends with its tile; the next one is dispatched
+``persistent``          a workgroup stays and works down a fixed list (tiles w, w + G, w + 2G, ...
+                        of a grid of G)
+``stream_k``            a workgroup stays; every one gets the same share of the work, tiles are
+                        split where needed
+``work_stealing``       a workgroup stays and takes the next tile from a common pool
+``dynamic_persistent``  the same, but the first *own_tiles* tiles of each workgroup are its own (w,
+                        w + G, ...): a workgroup that starts late, because others held its compute
+                        unit, still has them all to do
 """
 
 from __future__ import annotations
@@ -22,43 +25,41 @@ from c3sim.machine.machine import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.dispatcher import Batch, Grid
-from c3sim.processes.kernels.residency import Claim, Group
+from c3sim.processes.kernels.residency import Claim, EngineGroup
 
-Parts = list[tuple[Group, int]]  # workgroups per engine of each group
-POOLED = (
-    "work_stealing",
-    "dynamic_persistent",
-)  # schedules whose workgroups take further tiles from a pool
-WHOLE = 1e-9  # relative: progress this close to a whole number of rounds is whole
+Parts = list[tuple[EngineGroup, int]]  # workgroups per engine of each group
+#: Schedules whose workgroups take further tiles from a pool.
+POOLED = ("work_stealing", "dynamic_persistent")
+#: Relative: progress this close to a whole number of rounds is whole.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class TileCost:
-    """What one tile costs a workgroup: *rate(state)* [tiles/s] under clock and memory load, and
-    what it moves.
-    """
+    """What one tile costs a workgroup."""
 
-    rate: Callable[[GpuState], float]
+    rate: Callable[[GpuState], float]  # tiles/s
     traffic: Traffic
     clocked: float = 1.0  # how much of (the square of) its time follows the clock
 
 
+#: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
+CostOfTile = Callable[[int, int], TileCost]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelSpec:
-    """A kernel as the dispatcher sees it. *cost(crowd, together)*: a tile's cost with *crowd*
-    workgroups of the kernel on its CU and *together* on the GPU.
-    """
+    """A kernel as the dispatcher sees it."""
 
     tiles: int
     schedule: str
     claim: Claim
-    residents: int
-    cost: Callable[[int, int], TileCost]
+    residents: int  # workgroups that share a compute unit
+    cost: CostOfTile
     setup: float = 0.0  # s before the grid is launched
     own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
-    fold_rounds: bool = (
-        True  # several rounds may be one segment (not when somebody waits for tiles)
-    )
+    # several rounds may be one segment (not when a task waits for tiles)
+    fold_rounds: bool = True
 
 
 class _Cohort:
@@ -91,9 +92,8 @@ class Kernel:
         self.started, self.progressed, self.done = started, progressed, done
         self.shape = context.shapes[task]
         self.pool = spec.tiles  # work stealing: tiles nobody has taken
-        self.longer = (
-            spec.tiles % self.shape.workgroups
-        )  # persistent: workgroups to start whose list is longer
+        # persistent: workgroups to start whose list is longer
+        self.longer = spec.tiles % self.shape.workgroups
         self.owed = 0  # dynamic_persistent: own tiles of workgroups that have not started
         if spec.schedule == "dynamic_persistent":
             self.owed = min(spec.tiles, self.shape.workgroups * spec.own_tiles)
@@ -111,13 +111,10 @@ class Kernel:
             self._placed,
             self._cut,
         )
-        self.together, self.crowd = self._expected()
+        self.concurrent, self.per_unit = self._expected()
 
     def launch(self) -> None:
         self.dispatcher.launch(self.grid)
-
-    # -- the dispatcher calls these
-    # ------------------------------------------------------------------------------
 
     def _placed(self, batch: Batch) -> None:
         self.started()
@@ -134,26 +131,23 @@ class Kernel:
             self._steal(_Cohort(batch.parts, batch.workgroups, 0.0), first=True)
 
     def _cut(self) -> None:
-        """Somebody waits: keep only the round in progress of each multi-round segment."""
+        """Another grid waits: keep only the round in progress of each multi-round segment."""
+        if self.spec.schedule not in ("one_per_tile", *POOLED):
+            return
         for cohort in self.active:
-            if (
-                cohort.rounds > 1
-                and cohort.flow is not None
-                and self.spec.schedule in ("one_per_tile", *POOLED)
-            ):
-                done = self.context.fluid.progress(cohort.flow)
-                keep = max(1, ceil(done - WHOLE * cohort.rounds))
-                back = int(cohort.rounds) - keep
-                if back > 0:
-                    self.context.fluid.shorten(cohort.flow, float(keep))
-                    cohort.rounds = float(keep)
-                    if cohort.batch is not None:
-                        self.dispatcher.cut_back(self.grid, cohort.batch, keep)
-                    else:
-                        self.pool += back * cohort.count
-
-    # -- where tiles come from
-    # ------------------------------------------------------------------------------------
+            if cohort.rounds <= 1 or cohort.flow is None:
+                continue
+            done = self.context.fluid.progress(cohort.flow)
+            keep = max(1, ceil(done - ROUNDING * cohort.rounds))
+            back = int(cohort.rounds) - keep
+            if back <= 0:
+                continue
+            self.context.fluid.shorten(cohort.flow, float(keep))
+            cohort.rounds = float(keep)
+            if cohort.batch is not None:
+                self.dispatcher.cut_back(self.grid, cohort.batch, keep)
+            else:
+                self.pool += back * cohort.count
 
     def _begin_lists(self, batch: Batch, length: int) -> None:
         """Fixed lists: the first workgroups of the grid have one tile more, spread like the others
@@ -170,7 +164,7 @@ class Kernel:
         self._begin(_Cohort(less, count - longer, float(length)))
 
     def _steal(self, cohort: _Cohort, *, first: bool) -> None:
-        """Take one tile (or several rounds) per workgroup from the pool; workgroups that find none
+        """Take one tile (or several rounds) per workgroup from the pool; workgroups that get none
         end.
         """
         want = sum(group.multiplicity * count for group, count in cohort.parts)
@@ -191,30 +185,27 @@ class Kernel:
         self._begin(_Cohort(busy, count, 1.0))
         self._leave(idle)
 
-    # -- running them
-    # ---------------------------------------------------------------------------------------------
-
     def _expected(self) -> tuple[int, int]:
-        """Workgroups that run together with the GPU to themselves, and how many of them share a CU."""
-        together, units = 0, 0
+        """Workgroups that run at once with the GPU to themselves, and how many of them share a CU."""
+        concurrent, units = 0, 0
         for group in self.dispatcher.groups:
             turn = group.turns[self.shape]
             here = group.units_for(self.shape.mask) if turn.weight else 0
             units += group.multiplicity * here
             size = self.shape.cluster
             places = min(turn.count(turn.total), here * self.spec.residents // size)
-            together += group.multiplicity * places * size
-        together = max(1, together)
-        return together, max(1, min(self.spec.residents, ceil(together / max(1, units))))
+            concurrent += group.multiplicity * places * size
+        concurrent = max(1, concurrent)
+        return concurrent, max(1, min(self.spec.residents, ceil(concurrent / max(1, units))))
 
     def _begin(self, cohort: _Cohort) -> None:
         self.active[cohort] = None
         if cohort.rounds <= 0:  # a persistent workgroup without a tile
-            self._over(cohort)
+            self._complete(cohort)
             return
-        running = min(self.together, sum(other.count for other in self.active))
-        crowd = min(self.crowd, max(1, ceil(self.crowd * running / self.together)))
-        cost = self.spec.cost(crowd, max(1, running))
+        running = min(self.concurrent, sum(other.count for other in self.active))
+        per_unit = min(self.per_unit, max(1, ceil(self.per_unit * running / self.concurrent)))
+        cost = self.spec.cost(per_unit, max(1, running))
         cohort.flow = self.context.machine.flow(
             self.task,
             task=self.task,
@@ -222,13 +213,13 @@ class Kernel:
             work=cohort.rounds,
             cap=cost.rate,
             traffic=cost.traffic.times(cohort.count),
-            compute_units=cohort.count / crowd,
+            compute_units=cohort.count / per_unit,
             clocked=cost.clocked,
-            share=min(1.0, cohort.count / self.together),
-            done=lambda _flow: self._over(cohort),
+            share=min(1.0, cohort.count / self.concurrent),
+            done=lambda _flow: self._complete(cohort),
         )
 
-    def _over(self, cohort: _Cohort) -> None:
+    def _complete(self, cohort: _Cohort) -> None:
         del self.active[cohort]
         self.progressed(cohort.count * cohort.rounds)
         if self.spec.schedule in POOLED:

@@ -10,12 +10,18 @@ from c3sim.models.caches import cache_share, serving_level
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
-from c3sim.processes.kernels.kernel import KernelSpec, TileCost
+from c3sim.processes.kernels.kernel import CostOfTile, KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.kernels.warm_operands import surviving_share
+from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Copy, Hold, StreamKernel
 
-CLAIM = Claim(lds=1.0, registers=256, waves=4)  # 256 threads, 64 registers each; no LDS to speak of
+#: A workgroup of a stream or copy kernel: 4 waves with 64 registers per lane, no LDS to speak of.
+#: Estimate, as of 256 threads in TransferBench (GFX_BLOCK_SIZE); 2 to 16 waves, 32 to 128 registers.
+CLAIM = Claim(lds=1.0, registers=4 * 64, waves=4)
+#: Copy kernels are launched with a workgroup for each compute unit they may use (TransferBench:
+#: subexecutors), and the rate of a unit is known for one.
+COPIES_PER_UNIT = 1
 
 
 def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> KernelSpec:
@@ -32,26 +38,26 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
     part = total / workgroups
     write_share = written / (read + written)
 
-    def cost(crowd: int, together: int) -> TileCost:
+    def cost(per_unit: int, concurrent: int) -> TileCost:
         units = spec.compute_units
-        ask = units.read_bandwidth * spec.clock.maximum / crowd
-        near = units.l2_bandwidth * spec.clock.maximum / crowd
-        passes = _passes(context, name, gpu, task, together * ask, total)
-        past_l2, near_l2 = part * (task.passes - passes["l2"]), part * passes["l2"]
+        demanded = units.read_bandwidth * spec.clock.maximum / per_unit
+        from_l2 = units.l2_bandwidth * spec.clock.maximum / per_unit
+        passes = _passes(context, name, gpu, task, concurrent * demanded, total)
+        far_bytes, l2_bytes = part * (task.passes - passes["l2"]), part * passes["l2"]
         flops = task.flops_per_byte * part * task.passes
-        alu = flops / (units.flops_per_cycle["fp32"] * spec.clock.maximum) * crowd if flops else 0.0
+        vector_rate = units.flops_per_cycle["fp32"] * spec.clock.maximum
+        alu = flops / vector_rate * per_unit if flops else 0.0
         moved = part * passes["hbm"]
 
         def rate(state: GpuState) -> float:
-            return state.clock / max(
-                past_l2 / (ask * state.memory) + near_l2 / (near * state.memory), alu
-            )
+            moving = far_bytes / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
+            return state.clock / max(moving, alu)
 
         return TileCost(
             rate=rate,
             traffic=Traffic(
                 l2=part * task.passes,
-                cache=past_l2,
+                cache=far_bytes,
                 hbm_read=moved * (1 - write_share),
                 hbm_write=moved * write_share,
                 inserted=moved,
@@ -60,31 +66,27 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
             ),
         )
 
-    return KernelSpec(
-        tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=8, cost=cost
-    )
+    return _kernel(workgroups, CLAIM.fitting(spec.compute_units), cost)
 
 
 def _passes(
-    context: Context, name: str, gpu: int, task: StreamKernel, asked: float, footprint: float
+    context: Context, name: str, gpu: int, task: StreamKernel, demanded: float, footprint: float
 ) -> dict[str, float]:
-    """How many passes each level serves. *asked*: B/s that the kernel asks of memory; a share of
-    the cache goes by it.
+    """How many passes each level serves. *demanded*: B/s that the kernel wants of memory; its share
+    of the cache goes by it.
     """
     spec = context.node.gpu
-    served = {"l2": 0.0, "cache": 0.0, "hbm": 0.0}
+    memory_side = spec.memory_side_cache is not None
     others = context.machine.other_insertion(name, gpu)
-    share = cache_share(spec.shared_cache, asked, asked + others)
-    side, own = (
-        (share, spec.l2.capacity)
-        if spec.memory_side_cache is not None
-        else (0.0, share or spec.l2.capacity)
-    )
-    shared = "cache" if spec.memory_side_cache is not None else "l2"
-    kept = surviving_share(context, name) if task.inputs == "warm" and footprint <= share else 0.0
-    served[shared] += kept
+    share = cache_share(spec.shared_cache, demanded, demanded + others)
+    warm = task.inputs == "warm" and footprint <= share
+    kept = surviving_share(context, name) if warm else 0.0
+    l2 = spec.l2.capacity if memory_side else share or spec.l2.capacity
+    served = {"l2": 0.0, "cache": 0.0, "hbm": 0.0}
+    served["cache" if memory_side else "l2"] += kept
     served["hbm"] += 1.0 - kept
-    served[serving_level(footprint, spec.dies.count, own, side)] += task.passes - 1.0
+    level = serving_level(footprint, spec.dies.count, l2, share if memory_side else 0.0)
+    served[level] += task.passes - 1.0
     return served
 
 
@@ -94,82 +96,75 @@ def hold_kernel(context: Context, task: Hold) -> KernelSpec:
     """
     unit = context.node.gpu.compute_units
     held = TileCost(rate=lambda _state: 1.0 / task.time, traffic=Traffic(), clocked=0.0)
-    claim = Claim(lds=unit.lds, registers=1, waves=unit.waves)
     return KernelSpec(
         tiles=task.workgroups,
         schedule="one_per_tile",
-        claim=claim,
+        claim=Claim(lds=unit.lds, registers=1, waves=unit.waves),
         residents=1,
-        cost=lambda _crowd, _together: held,
+        cost=lambda _per_unit, _concurrent: held,
     )
 
 
 def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec:
-    """A copy on compute units: local (read and write here) or remote (over links or the host link)."""
+    """A copy on compute units: local (read and write here) or remote (over links or the host
+    link).
+    """
     spec, node = context.node.gpu, context.node
     workgroups = context.shapes[name].workgroups
     part = task.bytes / workgroups
-    ends = (task.source, task.destination)
-    local = ends == ("gpu", "gpu")
+    local = (task.source, task.destination) == ("gpu", "gpu")
+    units = spec.compute_units
+    most = inf  # tiles/s that the host's memory gives to each
+    if task.source == "host":
+        concurrent_readers = min(workgroups, spec.compute_unit_count)
+        most = node.host.kernel_read_bandwidth / concurrent_readers / part
+    unit_rate = (units.copy_bandwidth if local else units.remote_bandwidth) * spec.clock.maximum
+    traffic = _copy_traffic(node, gpu, task, part)
+
+    def cost(per_unit: int, _concurrent: int) -> TileCost:
+        time = (2 if local else 1) * part * per_unit / unit_rate
+        return TileCost(lambda state: min(state.clock * state.memory / time, most), traffic)
+
+    return _kernel(workgroups, COPIES_PER_UNIT, cost)
+
+
+def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:
+    """What *part* bytes of the copy move."""
+    if (task.source, task.destination) == ("gpu", "gpu"):
+        moved = 2 * part
+        return Traffic(
+            l2=moved, cache=moved, hbm_read=part, hbm_write=part, inserted=moved, vector=moved
+        )
+    reads, writes = float(task.source == "gpu") * part, float(task.destination == "gpu") * part
+    if "host" in (task.source, task.destination):
+        direction = "out" if task.destination == "host" else "in"
+        return Traffic(
+            l2=part,
+            cache=part,
+            hbm_read=reads,
+            hbm_write=writes,
+            host=((direction, part),),
+            vector=2 * part,
+        )
     peer = node.peer(gpu, task.peer)
-    bound = spec.compute_units.copy_bandwidth if local else spec.compute_units.remote_bandwidth
-    abreast = min(workgroups, spec.compute_unit_count)  # that share what can be read of the host
-    most = node.host.kernel_read_bandwidth / abreast / part if task.source == "host" else inf
+    remote: tuple[tuple[int, float, float], ...] = ((peer, part - reads, part - writes),)
+    if task.gpus == "all":  # the peer's copy does here what this one does there
+        remote, reads, writes = (), part, part
+    source, destination = (gpu, peer) if task.source == "gpu" else (peer, gpu)
+    hops = tuple((hop, part) for hop in route(node.links.topology, node.gpus, source, destination))
+    return Traffic(
+        l2=part,
+        cache=reads + writes,
+        hbm_read=reads,
+        hbm_write=writes,
+        ports=hops,
+        remote=remote,
+        vector=2 * part,
+    )
 
-    def cost(crowd: int, together: int) -> TileCost:
-        time = (2 if local else 1) * part * crowd / (bound * spec.clock.maximum)
 
-        def rate(state: GpuState) -> float:
-            return min(state.clock * state.memory / time, most)
-
-        if local:
-            moved = 2 * part
-            return TileCost(
-                rate,
-                Traffic(
-                    l2=moved,
-                    cache=moved,
-                    hbm_read=part,
-                    hbm_write=part,
-                    inserted=moved,
-                    vector=moved,
-                ),
-            )
-        reads, writes = float(task.source == "gpu") * part, float(task.destination == "gpu") * part
-        if "host" in ends:
-            direction = "out" if task.destination == "host" else "in"
-            return TileCost(
-                rate,
-                Traffic(
-                    l2=part,
-                    cache=part,
-                    hbm_read=reads,
-                    hbm_write=writes,
-                    host=((direction, part),),
-                    vector=2 * part,
-                ),
-            )
-        source, destination = (gpu, peer) if task.source == "gpu" else (peer, gpu)
-        hops = tuple(
-            (hop, part) for hop in route(node.links.topology, node.gpus, source, destination)
-        )
-        mirrored = task.gpus == "all"
-        remote = () if mirrored else ((peer, part - reads, part - writes),)
-        if mirrored:
-            reads = writes = part
-        return TileCost(
-            rate,
-            Traffic(
-                l2=part,
-                cache=reads + writes,
-                hbm_read=reads,
-                hbm_write=writes,
-                ports=hops,
-                remote=remote,
-                vector=2 * part,
-            ),
-        )
-
+def _kernel(workgroups: int, residents: int, cost: CostOfTile) -> KernelSpec:
+    """A workgroup per tile, of which *residents* share a compute unit."""
     return KernelSpec(
-        tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=1, cost=cost
+        tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=residents, cost=cost
     )

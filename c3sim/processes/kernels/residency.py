@@ -33,6 +33,11 @@ class Claim:
     registers: int
     waves: int
 
+    def fitting(self, unit: ComputeUnits) -> int:
+        """Such workgroups that an empty compute unit has room for."""
+        room = (unit.lds // self.lds, unit.registers // self.registers, unit.waves // self.waves)
+        return int(min(room))
+
 
 Residents = tuple[
     tuple[int, int], ...
@@ -41,7 +46,7 @@ State = tuple[Kind, Residents]  # masks that include the unit and its engine, wh
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class EngineGroup:
     """*multiplicity* engines that evolve alike; counts are per engine. *assigned* is in places of
     the order.
     """
@@ -68,7 +73,7 @@ class Residency:
         self.claims: list[Claim] = []
         self._fits: dict[tuple[int, Residents], int] = {}
 
-    def rooms(self, group: Group, mask: Mask, number: int) -> dict[int, int]:
+    def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         """Engine label -> workgroups of grid *number* with that *mask* that it has room for now."""
         rooms = dict[int, int]()
         for ((masks, label), residents), count in group.units.items():
@@ -94,7 +99,7 @@ class Residency:
             max(0, min(lds // claim.lds, registers // claim.registers, waves // claim.waves))
         )
 
-    def occupy(self, group: Group, number: int, shape: GridShape, workgroups: int) -> int:
+    def occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
         """Put *workgroups* of grid *number* on the engines of *group* with most room; returns on
         how many units it is new.
         """
@@ -107,7 +112,9 @@ class Residency:
             for label, places in taken.items()
         )
 
-    def _place(self, group: Group, number: int, mask: Mask, label: int, workgroups: int) -> int:
+    def _place(
+        self, group: EngineGroup, number: int, mask: Mask, label: int, workgroups: int
+    ) -> int:
         """Put *workgroups* on the emptiest units of engine *label*; returns on how many units grid
         *number* is new.
         """
@@ -129,7 +136,7 @@ class Residency:
             workgroups -= count
         return fresh
 
-    def vacate(self, group: Group, number: int, cluster: int, workgroups: int) -> None:
+    def vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the engines of *group* that have most of them."""
         labels = {label for (_, label), _ in group.units}
         if len(labels) == 1:
@@ -147,7 +154,7 @@ class Residency:
         for label, count in taken.items():
             self._take_off(group, number, label, count)
 
-    def _take_off(self, group: Group, number: int, label: int, workgroups: int) -> None:
+    def _take_off(self, group: EngineGroup, number: int, label: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the fullest units of engine *label*."""
         while workgroups > 0:
             state = max(
@@ -219,7 +226,7 @@ def level_up(have: dict[int, int], wanted: int) -> dict[int, int]:
     return {label: count for label, count in taken.items() if count}
 
 
-def _move(group: Group, source: State, target: State, count: int) -> None:
+def _move(group: EngineGroup, source: State, target: State, count: int) -> None:
     group.units[source] -= count
     if not group.units[source]:
         del group.units[source]

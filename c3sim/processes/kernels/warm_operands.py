@@ -10,7 +10,7 @@ results/experiment_log.json, exp_007.)
 
 from __future__ import annotations
 
-from c3sim.models.hierarchy import plan_task
+from c3sim.models.hierarchy import plan_collective
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Copy, Gemm, StreamKernel, Task
@@ -37,7 +37,7 @@ def _inserted(context: Context, task: Task) -> float:
     if isinstance(task, Collective):
         if task.backend == "dma":
             return task.repeat * 2 * task.size * (ranks - 1) / ranks
-        return task.repeat * plan_task(context.node, task).moved
+        return task.repeat * plan_collective(context.node, task).moved
     if isinstance(task, Gemm):
         elements = task.m * task.k + task.k * task.n + task.m * task.n
         return float(elements * DTYPE_BYTES[task.dtype] * task.batch)

@@ -1,4 +1,4 @@
-"""Calls of a channel that loads and stores at rates of its own, and how direct sends are dealt to
+"""Primitives of a channel that loads and stores at rates of its own, and how direct sends are dealt to
 channels.
 """
 
@@ -7,12 +7,15 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.models.collective import _CALLS, COUNTS, CollectivePlan, _deal, plan_collective
+from c3sim.models.collective import PhasePlan, deal, plan_in_node
+from c3sim.models.collective_counts import COUNTS, PRIMITIVES
 from c3sim.specs.hardware import Node
+from c3sim.specs.libraries import PeerChannels
 from c3sim.specs.workload import Collective
 
 MIB = 1 << 20
 H200 = load_hardware("h200-4").node
+PEER_CHANNELS = PeerChannels(rule="power_of_two", part=16.0 * MIB)
 
 
 def node(gpus: int = 4, saturation_exponent: float = 200.0, **more: object) -> Node:
@@ -28,7 +31,7 @@ def node(gpus: int = 4, saturation_exponent: float = 200.0, **more: object) -> N
             "link_efficiency": 1.0,
             "link_saturation_exponent": saturation_exponent,
             "direct_link_saturation_exponent": saturation_exponent,
-            "direct_part": None,
+            "peer_channels": None,
             **more,
         }
     )
@@ -43,7 +46,7 @@ def node(gpus: int = 4, saturation_exponent: float = 200.0, **more: object) -> N
     )
 
 
-def plan(op: str, on: Node, channels: int = 1, size: float = 256 * MIB) -> CollectivePlan:
+def plan(op: str, on: Node, channels: int = 1, size: float = 256 * MIB) -> PhasePlan:
     task = Collective(
         kind="collective",
         op=op,
@@ -53,14 +56,16 @@ def plan(op: str, on: Node, channels: int = 1, size: float = 256 * MIB) -> Colle
         protocol="simple",
         algorithm="direct" if op == "all_to_all" else "ring",
     )
-    return plan_collective(on, task)
+    return plan_in_node(on, task)
 
 
 @pytest.mark.parametrize("gpus", [2, 4, 8])
 @pytest.mark.parametrize("op", ["all_gather", "reduce_scatter", "all_reduce"])
-def test_the_calls_of_a_ring_are_what_the_table_counts(op: str, gpus: int) -> None:
+def test_the_primitives_of_a_ring_are_what_the_table_counts(op: str, gpus: int) -> None:
     """An all-gather in place stores one part less: its own lies where it belongs."""
-    loads, stores, sent = (sum(column) for column in zip(*_CALLS[op, "ring"](gpus), strict=True))
+    loads, stores, sent = (
+        sum(column) for column in zip(*PRIMITIVES[op, "ring"](gpus), strict=True)
+    )
     in_all, _, reads, writes = COUNTS[op, "ring"](gpus)
     assert (loads, sent) == (reads, in_all)
     assert stores == writes - (op == "all_gather")
@@ -69,14 +74,14 @@ def test_the_calls_of_a_ring_are_what_the_table_counts(op: str, gpus: int) -> No
 @pytest.mark.parametrize(
     ("op", "gpus", "cycles"),
     [
-        # Per byte of a part, of 20: a call costs 1, a load 1, a store 2. Two ranks: send (1 + 1 +
+        # Per byte of a part, of 20: a primitive costs 1, a load 1, a store 2. Two ranks: send (1 + 1 +
         # 2), then receive
         # (1 + 1 + 2), or reduce and store (1 + 2 + 2).
         ("all_gather", 2, 8),
         ("reduce_scatter", 2, 9),
         # send 4, reduce, store and send (1 + 2 + 4), receive 4
         ("all_reduce", 2, 15),
-        # four ranks: two calls more that store here and at the peer (1 + 1 + 4), or reduce and send
+        # four ranks: two primitives more that store here and at the peer (1 + 1 + 4), or reduce and send
         # (1 + 2 + 2)
         ("all_gather", 4, 8 + 2 * 6),
         ("reduce_scatter", 4, 9 + 2 * 5),
@@ -85,16 +90,16 @@ def test_the_calls_of_a_ring_are_what_the_table_counts(op: str, gpus: int) -> No
         ("all_to_all", 4, 3 * 7),
     ],
 )
-def test_one_channel_takes_what_its_calls_take(op: str, gpus: int, cycles: int) -> None:
+def test_one_channel_takes_what_its_primitives_take(op: str, gpus: int, cycles: int) -> None:
     """A channel far below the 180 GB/s of the port: 1 GHz, so that cycles are ns."""
     found, part = plan(op, node(gpus)), 256 * MIB / gpus
     assert found.sent / found.rate(1, 1.0) == pytest.approx(cycles / 20 * 1e-9 * part)
     assert found.rate(1, 0.5) == pytest.approx(found.rate(1, 1.0) / 2)
 
 
-def test_calls_that_send_wait_for_the_link_and_the_last_one_does_not() -> None:
+def test_primitives_that_send_wait_for_the_link_and_the_last_one_does_not() -> None:
     """24 channels on two ranks: 24 x 5 GB/s is less than 180 GB/s; at 20 times the rates the send
-    takes what the link does, the call that only receives a twentieth of before.
+    takes what the link does, the primitive that only receives a twentieth of before.
     """
     fast = {"bytes_per_cycle": 400.0, "load_bytes_per_cycle": 400.0, "store_bytes_per_cycle": 200.0}
     found, part = plan("all_gather", node(2, **fast), channels=24), 128 * MIB
@@ -135,14 +140,14 @@ def test_a_ring_whose_ranks_all_send_waits_for_one_slice() -> None:
 def test_direct_sends_are_dealt_in_powers_of_two(
     channels: int, gpus: int, size: int, used: int, evenness: float
 ) -> None:
-    assert _deal(channels, gpus, size * MIB, 16 * MIB) == (used, pytest.approx(evenness))
+    assert deal(PEER_CHANNELS, channels, gpus, size * MIB) == (used, pytest.approx(evenness))
 
 
 def test_channels_that_get_more_than_others_decide() -> None:
     """All-to-all of 256 MiB on four ranks, 8 channels: 4/3 of the time that even parts would take."""
     even, dealt = (
         plan("all_to_all", node(4), 8),
-        plan("all_to_all", node(4, direct_part=16.0 * MIB), 8),
+        plan("all_to_all", node(4, peer_channels=PEER_CHANNELS), 8),
     )
     assert dealt.channels == even.channels == 8
     assert even.rate(8, 1.0) / dealt.rate(8, 1.0) == pytest.approx(4 / 3)

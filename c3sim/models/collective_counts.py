@@ -1,0 +1,102 @@
+"""What the algorithms of collectives send, read and write, counted by hand.
+
+Per GPU, for a message of S bytes (the size of nccl-tests: the full buffer) on n GPUs, in units of
+S/n:
+
+    ==============  =====  ======  ======  ======  ============================================
+    operation       sent   steps   reads   writes  algorithm
+    ==============  =====  ======  ======  ======  ============================================
+    all_reduce      2n-2   2n-2    3n-2    3n-2    ring: reduce-scatter, then all-gather
+    all_gather      n-1    n-1     n       2n-1    ring, through the neighbour's buffer
+    reduce_scatter  n-1    n-1     2n-1    n       ring
+    all_to_all      n-1    n-1     2n-1    2n-1    direct: to the peers' buffers in rounds, copied
+                                                   out there
+    all_reduce      3n     2 ld n  5n      4n      binary tree, up and down: the GPU inside the
+                                                   tree that sends most
+    ==============  =====  ======  ======  ======  ============================================
+
+Writes include those that arrive from peers. For all_reduce the count is confirmed by counters:
+2.75 S read and 2.75 S written at n = 8 (cache_counters.json). ``direct`` for the other operations
+sends straight to every peer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, log2
+from typing import NamedTuple
+
+
+class Counts(NamedTuple):
+    """In units of S/n, but for *steps*: those that a byte goes through."""
+
+    sent: int
+    steps: int
+    reads: int
+    writes: int
+
+
+class Primitive(NamedTuple):
+    """What a channel does at one go (send; receive, reduce and send; ...), in units of S/n. A store
+    to a peer counts as one store.
+    """
+
+    loads: int
+    stores: int
+    sent: int
+
+
+COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
+    ("all_reduce", "ring"): lambda n: Counts(2 * n - 2, 2 * n - 2, 3 * n - 2, 3 * n - 2),
+    ("all_reduce", "tree"): lambda n: Counts(3 * n, 2 * ceil(log2(n)), 5 * n, 4 * n),
+    ("all_reduce", "direct"): lambda n: Counts(2 * n - 2, 2, 3 * n - 2, 3 * n - 2),
+    ("all_gather", "ring"): lambda n: Counts(n - 1, n - 1, n, 2 * n - 1),
+    ("all_gather", "direct"): lambda n: Counts(n - 1, 1, n, 2 * n - 1),
+    ("reduce_scatter", "ring"): lambda n: Counts(n - 1, n - 1, 2 * n - 1, n),
+    ("reduce_scatter", "direct"): lambda n: Counts(n - 1, 1, 2 * n - 1, n),
+    ("all_to_all", "direct"): lambda n: Counts(n - 1, 1, 2 * n - 1, 2 * n - 1),
+}
+
+_SEND = Primitive(1, 1, 1)
+_RECEIVE = Primitive(1, 1, 0)
+_RECEIVE_COPY_SEND = Primitive(1, 2, 1)
+_RECEIVE_REDUCE = Primitive(2, 1, 0)
+_RECEIVE_REDUCE_SEND = Primitive(2, 1, 1)
+_RECEIVE_REDUCE_COPY_SEND = Primitive(2, 2, 1)
+
+#: The primitives of one chunk, one after the other, on every rank at once.
+PRIMITIVES: dict[tuple[str, str], Callable[[int], tuple[Primitive, ...]]] = {
+    ("all_gather", "ring"): lambda n: (_SEND, *[_RECEIVE_COPY_SEND] * (n - 2), _RECEIVE),
+    ("reduce_scatter", "ring"): lambda n: (
+        _SEND,
+        *[_RECEIVE_REDUCE_SEND] * (n - 2),
+        _RECEIVE_REDUCE,
+    ),
+    ("all_reduce", "ring"): lambda n: (
+        _SEND,
+        *[_RECEIVE_REDUCE_SEND] * (n - 2),
+        _RECEIVE_REDUCE_COPY_SEND,
+        *[_RECEIVE_COPY_SEND] * (n - 2),
+        _RECEIVE,
+    ),
+    # sends to one peer while it receives from another
+    ("all_to_all", "direct"): lambda n: (Primitive(2, 2, 1),) * (n - 1),
+}
+
+ALGORITHMS = {op: tuple(name for of, name in COUNTS if of == op) for op, _ in COUNTS}
+
+
+def rounds(op: str, algorithm: str, ranks: int) -> int:
+    """Steps that follow one another. An all-to-all has a round of a send and a receive for every
+    peer, though a byte goes through one step only.
+    """
+    if (op, algorithm) == ("all_to_all", "direct"):
+        return ranks - 1
+    return COUNTS[op, algorithm](ranks).steps
+
+
+def receiving_share(op: str, algorithm: str, ranks: int) -> float:
+    """Share of the primitives of a ring that only receive: one of n, in an all-reduce one of 2n - 1."""
+    if algorithm != "ring":
+        return 0.0
+    return 1.0 / (2 * ranks - 1 if op == "all_reduce" else ranks)

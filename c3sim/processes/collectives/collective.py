@@ -1,0 +1,240 @@
+"""A collective on compute units: its channels move parts of the message through the phases of a
+plan, all ranks in step.
+
+A phase takes the parts in order, one at a time. A part enters the next phase when it has been sent
+on every rank and the latency of its phase (steps, last slice) has passed, which overlaps with the
+sending of the part behind it. A flat collective has one phase, its chunks as parts, and all its
+latency before the first of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from c3sim.engine.flow import Flow
+from c3sim.machine.machine import GpuState
+from c3sim.machine.traffic import Traffic
+from c3sim.models.collective import PhasePlan
+from c3sim.models.hierarchy import plan_collective
+from c3sim.models.network import mirrored
+from c3sim.processes.collectives.channels import Channels, HeldWorkgroups
+from c3sim.processes.context import Context
+from c3sim.processes.kernels.residency import Claim
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective
+
+
+def _speed(state: GpuState) -> float:
+    """Progress of work that follows clock and memory, as a share of that at full speed."""
+    return state.clock * state.memory
+
+
+def _phase_traffic(node: Node, phase: PhasePlan, rank: int) -> Traffic:
+    """Per payload byte that *rank* sends. Waves load, store here, and store to peers as much as
+    arrives from them; NICs do not go through waves.
+    """
+    moved = phase.reads + phase.writes
+    return Traffic(
+        cache=moved,
+        hbm_read=phase.reads,
+        hbm_write=phase.writes,
+        inserted=moved,
+        ports=tuple(
+            ((node.peer(rank, offset), port), amount) for (offset, port), amount in phase.paths
+        ),
+        network=mirrored(node, rank, phase.peers, phase.network) if phase.network else (),
+        together=True,
+        vector=moved - 2 * phase.by_nic,
+    )
+
+
+class ChannelCollective:
+    """One run of *task* over all ranks. Calls *started(rank)* when its channels get room,
+    *chunk_done(i)* as chunks arrive everywhere, and *done(rank)*. ``phases``: of each its name,
+    when it began and ended [s], and for how long it sent.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        name: str,
+        task: Collective,
+        *,
+        started: Callable[[int], None],
+        chunk_done: Callable[[int], None],
+        done: Callable[[int], None],
+    ):
+        self.context, self.name, self.chunks = context, name, task.chunks
+        self.chunk_done, self.done = chunk_done, done
+        self.plan = plan_collective(context.node, task)
+        self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]
+        rules = context.node.collective_library(task.backend).channels
+        claim = Claim(rules.lds, rules.registers, rules.waves)
+        self.channels = Channels(context, name, claim, placed=started, ready=self._begin)
+        self.launch = self.channels.launch
+        self.ended = 0  # channels
+        self.chunk_progress = [0] * task.chunks  # channels whose part has arrived
+
+    def describe(self) -> dict[str, Any]:
+        """What the library decided, for the result."""
+        plan = self.plan
+        decided = {
+            "channels": plan.channels,
+            "algorithm": plan.algorithm,
+            "protocol": plan.protocol,
+        }
+        if not plan.hierarchical:
+            return decided
+        return {**decided, "parts": plan.parts, "phases": self.phases}
+
+    def _begin(self, channels: int, held: HeldWorkgroups) -> None:
+        """These channels are resident on every rank: once the first latency has passed, their parts
+        of the message go through the phases.
+        """
+        passage = _Passage(self, channels, held)
+
+        def fill() -> None:
+            self.on_all_ranks(channels, self.plan.work, passage.start)
+
+        if self.plan.flight:
+            self.context.after(self.plan.flight, fill)
+        else:
+            fill()
+
+    def arrived(self, channels: int, chunk: int) -> None:
+        """The part of *channels* of a chunk has arrived everywhere."""
+        self.chunk_progress[chunk] += channels
+        if self.chunk_progress[chunk] >= self.plan.channels:
+            self.chunk_done(chunk)
+
+    def end(self, channels: int, held: HeldWorkgroups) -> None:
+        """All that *channels* have to move has arrived."""
+        self.ended += channels
+        last = self.ended >= self.plan.channels
+        for rank in self.channels.ranks:
+            self.channels.release(rank, held, last=last)
+            if last:
+                self.done(rank)
+
+    def on_all_ranks(
+        self,
+        channels: int,
+        work: float,
+        done: Callable[[], None],
+        *,
+        cap: Callable[[GpuState], float] = _speed,
+        traffic: Callable[[int], Traffic] = lambda _rank: Traffic(),
+        units: float = 1.0,
+        share: float = 1.0,
+    ) -> None:
+        """The same flow on every rank; *done()* when the last one has ended. *units*, *share*: what
+        it has of the channels' compute units, and of what the collective may declare, beside other
+        flows of the same channels.
+        """
+        left = len(self.channels.ranks)
+
+        def one(_flow: Flow) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                done()
+
+        for rank in self.channels.ranks:
+            self.context.machine.flow(
+                self.name,
+                task=self.name,
+                gpu=rank,
+                work=work,
+                cap=cap,
+                traffic=traffic(rank),
+                compute_units=self.channels.units(rank, units * channels),
+                share=share * channels / self.plan.channels,
+                done=one,
+            )
+
+
+class _Passage:
+    """The passage of some channels' parts of the message through the phases."""
+
+    def __init__(self, run: ChannelCollective, channels: int, held: HeldWorkgroups):
+        self.run, self.plan, self.channels, self.held = run, run.plan, channels, held
+        phases = self.plan.phases
+        self.ready = [0 for _ in phases]  # parts that may be sent
+        self.sent = [0 for _ in phases]
+        self.busy = [False for _ in phases]
+        self.complete = 0  # parts that have passed all phases
+        # Phases of one level use the same links, and get half of them when there are two.
+        levels = [phase.level for phase in phases]
+        total = sum(phase.sent for phase in phases)
+        at_once = self.plan.parts > 1
+        self.share = [1.0 / levels.count(level) if at_once else 1.0 for level in levels]
+        self.units = [phase.sent / total if at_once else 1.0 for phase in phases]
+
+    def start(self) -> None:
+        self.ready[0] = self.plan.parts
+        self._send(0)
+
+    def _send(self, index: int) -> None:
+        """Send the next part of a phase, if there is one and the phase is free."""
+        if self.busy[index] or self.sent[index] >= self.ready[index]:
+            return
+        self.busy[index] = True
+        run, phase, since = self.run, self.plan.phases[index], self.run.context.env.now
+        run.phases[index].setdefault("start_s", since)
+        # a phase may use fewer channels than there are
+        working = self.channels * phase.channels / self.plan.channels
+        run.on_all_ranks(
+            self.channels,
+            phase.sent * self.channels / self.plan.channels,
+            lambda: self._was_sent(index, since),
+            cap=lambda state: phase.rate(working, _speed(state)),
+            traffic=lambda rank: _phase_traffic(run.context.node, phase, rank),
+            units=self.units[index],
+            share=self.share[index],
+        )
+
+    def _was_sent(self, index: int, since: float) -> None:
+        run, phase = self.run, self.plan.phases[index]
+        self.sent[index] += 1
+        self.busy[index] = False
+        if not self.plan.hierarchical:
+            self._arrive(index)
+        else:
+            self._note(index, since)
+            units = float(self.plan.parts == 1)  # else they are with the next part
+            run.context.after(
+                phase.flight,
+                lambda: run.on_all_ranks(
+                    self.channels, phase.work, lambda: self._arrive(index), units=units
+                ),
+            )
+        self._send(index)
+
+    def _arrive(self, index: int) -> None:
+        """A part has gone through a phase everywhere."""
+        run = self.run
+        run.phases[index]["end_s"] = run.context.env.now
+        if index + 1 < len(self.plan.phases):
+            self.ready[index + 1] += 1
+            self._send(index + 1)
+            return
+        per_chunk = self.plan.parts // run.chunks
+        self.complete += 1
+        if self.complete % per_chunk == 0:
+            run.arrived(self.channels, self.complete // per_chunk - 1)
+        if self.complete == self.plan.parts:
+            run.end(self.channels, self.held)
+
+    def _note(self, index: int, since: float) -> None:
+        """What a timeline shows of the part just sent, and how long the phase has sent in all, its
+        channels weighted.
+        """
+        run, noted = self.run, self.run.phases[index]
+        sending = (run.context.env.now - since) * self.channels / self.plan.channels
+        noted["sending_s"] = noted.get("sending_s", 0.0) + sending
+        label = f"{noted['name']}, part {self.sent[index]} of {self.plan.parts}"
+        for rank in run.channels.ranks:
+            run.context.span(
+                rank, f"phases of {run.name}", label, run.name, since, channels=self.channels
+            )
