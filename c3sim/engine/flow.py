@@ -5,7 +5,7 @@ no GPU word.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Protocol
 
 from c3sim.engine.sharing import Demand
@@ -20,7 +20,7 @@ class Flow:
 
     demand: Demand  # what the solver is told
     places: tuple[
-        int | str, ...
+        Hashable, ...
     ]  # what it shares with others: capacities by index, the domain by name
     settled: float
     serial: int  # place in the order of starts
@@ -53,8 +53,8 @@ class Flow:
         *,
         cap: float | Callable[[Any], float] = math.inf,
         weight: float = 1.0,
-        amounts: Iterable[tuple[str, float]] = (),
-        domain: str | None = None,
+        amounts: Iterable[tuple[Hashable, float]] = (),
+        domain: Hashable | None = None,
         tags: Any = None,
     ):
         self.name, self.work, self.remaining = name, work, work
@@ -66,7 +66,7 @@ class Flow:
 class Observer(Protocol):
     """Receives what happened; cannot alter it."""
 
-    def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None: ...
+    def rates(self, time: float, flows: Iterable[Flow], states: dict[Hashable, Any]) -> None: ...
 
     def ended(self, time: float, flow: Flow) -> None: ...
 

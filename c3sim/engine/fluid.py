@@ -16,7 +16,7 @@ with the same finish up to rounding (relative). This module knows no GPU word.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from simpy.events import Event
@@ -43,14 +43,14 @@ class Fluid:
         self._progress = Progress() if progress is None else progress
         env.attach(self)
 
-    def capacity(self, name: str, value: float, rule: CapacityRule | None = None) -> None:
+    def capacity(self, name: Hashable, value: float, rule: CapacityRule | None = None) -> None:
         """Declare a capacity; *rule(value, users)* gives what is available to that set of users."""
         self._progress.capacity(name, value, rule)
 
-    def has_capacity(self, name: str) -> bool:
+    def has_capacity(self, name: Hashable) -> bool:
         return name in self._progress.index
 
-    def domain(self, name: str, rule: DomainRule) -> None:
+    def domain(self, name: Hashable, rule: DomainRule) -> None:
         """Declare a domain; *rule(members)* gives its state."""
         self._progress.domain(name, rule)
 
@@ -78,7 +78,7 @@ class Fluid:
         self._progress.shorten(flow, work, self.env.now)
         self.changed = True
 
-    def refresh(self, domain: str, after: float) -> None:
+    def refresh(self, domain: Hashable, after: float) -> None:
         """Ask for the state of *domain* again in *after* s, though its members may be the same."""
 
         def ask(_event: Event) -> None:
@@ -98,7 +98,7 @@ class Fluid:
         return self._progress.solves
 
     @property
-    def states(self) -> dict[str, Any]:
+    def states(self) -> dict[Hashable, Any]:
         """State of every domain."""
         return self._progress.states
 

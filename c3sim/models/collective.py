@@ -33,7 +33,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, log2
 
-from c3sim.models.links import ring_ports, route, soft_minimum
+from c3sim.models.links import Hop, ring_ports, route, soft_minimum
 from c3sim.models.network import Peers
 from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import Channels
@@ -90,9 +90,7 @@ class CollectivePlan:
     flight: float  # s on the links in that time, whatever the clock
     reads: float  # memory bytes per payload byte sent
     writes: float
-    paths: tuple[
-        tuple[tuple[int, str], float], ...
-    ]  # ((GPU offset, port), wire bytes per payload byte sent)
+    paths: tuple[tuple[Hop, float], ...]  # ((GPU offset, port), wire bytes per payload byte sent)
     per_link: int  # channels on the fullest link
     lanes: int  # links (rings or peers) the channels are spread over
     channel_rate: (
@@ -138,12 +136,10 @@ class CollectivePlan:
         )
 
 
-def local_paths(
-    node: Node, algorithm: str, efficiency: float
-) -> tuple[dict[tuple[int, str], float], int]:
+def local_paths(node: Node, algorithm: str, efficiency: float) -> tuple[dict[Hop, float], int]:
     """Wire bytes on each port per payload byte sent, and the number of lanes."""
     topology, gpus = node.links.topology, node.gpus
-    draw: dict[tuple[int, str], float] = {}
+    draw: dict[Hop, float] = {}
     if algorithm != "direct":
         rings = ring_ports(topology, gpus)
         for ring in rings:

@@ -7,6 +7,7 @@ Optional: needs numba (``pip install c3sim[fast]``). Rates agree with the pure v
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from functools import lru_cache
 
 import numpy as np
@@ -47,14 +48,14 @@ class CompiledProgress(Progress):
         self._table = opened(*self._arrays)
         self._at: list[Flow | None] = [None] * SIZE  # row -> flow
         self._free = list(reversed(range(SIZE)))
-        self._domain_at: dict[int, str] = {}
+        self._domain_at: dict[int, Hashable] = {}
         self._earliest = math.inf
         self._width = WIDTH
         self._asks = False  # whether there are domains or rules
         self._drawn = lru_cache(REMEMBERED)(self._looked_up)
         self._moving = 0  # flows whose cap is a function
 
-    def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
+    def capacity(self, name: Hashable, value: float, rule: CapacityRule | None) -> None:
         super().capacity(name, value, rule)
         if not value >= 0.0:
             raise ValueError(f"capacity {name} is {value}; a capacity is >= 0")
@@ -63,7 +64,7 @@ class CompiledProgress(Progress):
         self._table.capacities[ROOM, self.index[name]] = value
         self._asks |= rule is not None
 
-    def domain(self, name: str, rule: DomainRule) -> None:
+    def domain(self, name: Hashable, rule: DomainRule) -> None:
         super().domain(name, rule)
         self.capacity(f"domain {name}", math.inf, None)
         self._asks = True
@@ -110,7 +111,7 @@ class CompiledProgress(Progress):
         flow.work = work
         loops.touch(*self._arrays, flow.slot)
 
-    def refresh(self, domain: str) -> None:
+    def refresh(self, domain: Hashable) -> None:
         for flow in self._sharing[domain]:
             loops.touch(*self._arrays, flow.slot)
             break  # who shares the domain is connected to it
@@ -163,7 +164,9 @@ class CompiledProgress(Progress):
     # -- private -----------------------------------------------------------------------------------
     # -------------
 
-    def _looked_up(self, amounts: tuple[tuple[str, float], ...], domain: str | None) -> Array:
+    def _looked_up(
+        self, amounts: tuple[tuple[Hashable, float], ...], domain: Hashable | None
+    ) -> Array:
         """What flows with these *amounts* in this *domain* use, shape (uses, 2): index of a
         capacity, amount.
         """
@@ -175,7 +178,7 @@ class CompiledProgress(Progress):
             uses.append((self.index[f"domain {domain}"], 1.0))
         return np.array(uses, float).reshape(len(uses), 2)
 
-    def _ruled_places(self, flow: Flow) -> tuple[int | str, ...]:
+    def _ruled_places(self, flow: Flow) -> tuple[Hashable, ...]:
         """Where rules ask who is there."""
         ruled = tuple([index for index, _ in self._uses(flow.amounts) if index in self._rules])
         return ruled if flow.domain is None else (*ruled, flow.domain)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from c3sim.engine.flow import Flow
-from c3sim.machine.machine import GpuState
+from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.collective import CollectivePlan
 from c3sim.models.network import mirrored
