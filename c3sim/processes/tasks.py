@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from c3sim.models.gemm import plan_gemm
-from c3sim.models.hierarchy import plan_task
 from c3sim.processes.collectives.channels import ChannelCollective
 from c3sim.processes.collectives.hierarchical import channel_collective
 from c3sim.processes.context import Context
@@ -19,14 +18,12 @@ from c3sim.processes.dma.copies import stream_queue, task_copies
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.dma.requests import transfer_step
-from c3sim.processes.kernels.gemm import gemm_kernel, gemm_workgroups
+from c3sim.processes.kernels.gemm import gemm_kernel
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import copy_kernel, hold_kernel, stream_kernel
-from c3sim.processes.kernels.residency import GridShape, usable_cluster
 from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Key, Signals
-from c3sim.specs.hardware import Node
-from c3sim.specs.references import parse_after, parse_cu_mask, task_order
+from c3sim.specs.references import parse_after, task_order
 from c3sim.specs.workload import (
     Collective,
     Commands,
@@ -36,36 +33,9 @@ from c3sim.specs.workload import (
     HostTask,
     StreamKernel,
     Task,
-    Workload,
 )
 
 Call = Callable[[], None]
-
-
-def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
-    """Grid of every task that needs compute units."""
-    shapes = {}
-    units = node.gpu.compute_unit_count
-    for name, task in workload.tasks.items():
-        allowed = (
-            workload.streams[task.stream].compute_units if task.stream in workload.streams else None
-        )
-        mask = None if allowed is None else parse_cu_mask(allowed, units)
-        if isinstance(task, Gemm):
-            plan = plan_gemm(node.gpu, task)
-            workgroups = gemm_workgroups(node.gpu, plan, task)
-            shapes[name] = GridShape(
-                workgroups, mask, usable_cluster(node.gpu, mask, workgroups, plan.cluster_size)
-            )
-        elif isinstance(task, StreamKernel | Hold) or (
-            isinstance(task, Copy) and task.executor == "kernel"
-        ):
-            shapes[name] = GridShape(task.workgroups or units, mask)
-        elif isinstance(task, Collective) and task.backend != "dma":
-            channels = plan_task(node, task).channels
-            size = node.collective_library(task.backend).channels.cluster
-            shapes[name] = GridShape(channels, mask, usable_cluster(node.gpu, mask, channels, size))
-    return shapes
 
 
 @dataclass

@@ -17,7 +17,8 @@ from c3sim.machine.machine import Machine
 from c3sim.processes.context import Context
 from c3sim.processes.dma.copies import same_sharing
 from c3sim.processes.dma.order import turns_differ
-from c3sim.processes.tasks import TaskRuns, Times, grid_shapes
+from c3sim.processes.kernels.grids import grid_shapes
+from c3sim.processes.tasks import TaskRuns, Times
 from c3sim.result import Span
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload

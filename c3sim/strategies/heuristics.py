@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
-from c3sim.processes.tasks import grid_shapes
+from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.simulation.runs import isolated
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload

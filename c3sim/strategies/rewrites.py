@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.processes.tasks import grid_shapes
+from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.specs.hardware import Node
 from c3sim.specs.references import task_order
 from c3sim.specs.workload import Collective, Gemm, Stream, StreamKernel, Workload

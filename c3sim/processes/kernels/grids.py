@@ -1,0 +1,37 @@
+"""The grid of every task that needs compute units: workgroups, CU mask and cluster."""
+
+from __future__ import annotations
+
+from c3sim.models.gemm import plan_gemm
+from c3sim.models.hierarchy import plan_task
+from c3sim.processes.kernels.gemm import gemm_workgroups
+from c3sim.processes.kernels.residency import GridShape, usable_cluster
+from c3sim.specs.hardware import Node
+from c3sim.specs.references import parse_cu_mask
+from c3sim.specs.workload import Collective, Copy, Gemm, Hold, StreamKernel, Workload
+
+
+def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
+    """Grid of every task that needs compute units."""
+    shapes = {}
+    units = node.gpu.compute_unit_count
+    for name, task in workload.tasks.items():
+        allowed = (
+            workload.streams[task.stream].compute_units if task.stream in workload.streams else None
+        )
+        mask = None if allowed is None else parse_cu_mask(allowed, units)
+        if isinstance(task, Gemm):
+            plan = plan_gemm(node.gpu, task)
+            workgroups = gemm_workgroups(node.gpu, plan, task)
+            shapes[name] = GridShape(
+                workgroups, mask, usable_cluster(node.gpu, mask, workgroups, plan.cluster_size)
+            )
+        elif isinstance(task, StreamKernel | Hold) or (
+            isinstance(task, Copy) and task.executor == "kernel"
+        ):
+            shapes[name] = GridShape(task.workgroups or units, mask)
+        elif isinstance(task, Collective) and task.backend != "dma":
+            channels = plan_task(node, task).channels
+            size = node.collective_library(task.backend).channels.cluster
+            shapes[name] = GridShape(channels, mask, usable_cluster(node.gpu, mask, channels, size))
+    return shapes
