@@ -21,9 +21,11 @@ from time import perf_counter
 
 from figures import Row, show
 
-from c3sim.api import evaluate_run, prepare
+from c3sim.api import prepare
+from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.loading import load_study
-from c3sim.simulation import runs, simulate
+from c3sim.simulation import runs
+from c3sim.simulation.simulate import simulate
 from c3sim.strategies.table import apply
 from c3sim.studies.cases import study_cases
 

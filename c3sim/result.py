@@ -8,21 +8,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from c3sim.models.capacity import Capacity
+
 __all__ = ["Counter", "Result", "Span", "TaskResult", "Timeline"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Something that occupied *track* from *start* to *end* [s]: a kernel on its queue, a command
+    """Something that occupied a row of *owner* from *start* to *end* [s]: a kernel on its queue, a command
     on its engine.
     """
 
-    track: str  # "gpu0.stream.compute", "gpu0.dma[3]", "gpu0.link[2].out", "host"
+    owner: str  # "gpu0", "host"
+    row: str  # of the owner: "stream.compute", "dma[3]", "nic"
     name: str
     task: str
     start: float
     end: float
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def track(self) -> str:
+        """The row's text: "gpu0.dma[3]"."""
+        return f"{self.owner}.{self.row}" if self.row else self.owner
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +39,8 @@ class Counter:
     the end of the run).
     """
 
-    name: str  # "gpu0.hbm", "gpu0.link[2].out", "gpu0.clock", "gpu0.compute_units", "gpu0.power"
+    # what was counted; also compute_units, power, clock of a GPU, and dma for all its engines
+    place: Capacity
     unit: str  # "B/s", "Hz", "1", "W"
     times: Sequence[float]
     values: Sequence[float]
@@ -40,6 +49,12 @@ class Counter:
     by_component: Mapping[str, Sequence[float]] = field(
         default_factory=dict
     )  # of power: the same, split by component
+    label: str = ""  # for display instead of the place, of a mean over several
+
+    @property
+    def name(self) -> str:
+        """The text of its place: "gpu0.hbm", "gpu0.link[2].out", "gpu0.power"."""
+        return self.label or str(self.place)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -54,9 +54,7 @@ PLAIN = {
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a flow costs, by the names of energies: J per unit of its progress, and W while it goes
-    on.
-    """
+    """What a flow costs, by the names of energies: J per unit of its progress, and W while it runs."""
 
     core: tuple[tuple[str, float], ...] = ()  # at the maximum clock, on the flow's own GPU
     uncore: tuple[tuple[int, str, float], ...] = ()  # (GPU, name, J)
@@ -69,8 +67,8 @@ class Bill:
 
     @property
     def uncore_energy(self) -> float:
-        """Of all GPUs: who starts a transfer is taken to pay for both its ends, as what he receives
-        costs as much.
+        """Of all GPUs: the GPU that starts a transfer is charged for both its ends, since what it
+        receives costs as much.
         """
         return sum(joules for _, _, joules in self.uncore)
 
@@ -83,11 +81,10 @@ def bill_of(
     compute_units: float,
     home: Callable[[int], int],
 ) -> Bill:
-    """The bill of a flow of *gpu* that moves *traffic* per unit of its *work*; *home*: the
-    simulated GPU for a GPU.
+    """The bill of a flow of *gpu* that moves *traffic* per unit of its *work*.
 
-    A flow on a DMA engine is one command, or as many as its packets are. What an engine moves it
-    reads and writes.
+    *home* gives the simulated GPU that stands for a GPU. A flow on a DMA engine is one command, or
+    as many as its packets are.
     """
     energy, here = node.gpu.energy, home(gpu)
     core = (
@@ -96,53 +93,76 @@ def bill_of(
         ("l2_byte", max(traffic.l2, traffic.vector) * energy.l2_byte),
     )
     spent: dict[tuple[int, str], float] = {}
-
-    def spend(where: int, name: str, joules: float) -> None:
-        if joules:
-            spent[where, name] = spent.get((where, name), 0.0) + joules
-
-    has_cache = node.gpu.memory_side_cache is not None
-    through_l2 = (
-        0.0 if has_cache else energy.l2_byte
-    )  # links, host and engines reach memory by its last cache
-    spend(here, "cache_byte", traffic.cache * energy.cache_byte * has_cache)
-    spend(here, "hbm_byte", (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte)
-    for peer, read, written in traffic.remote:
-        spend(home(peer), "cache_byte", (read + written) * energy.cache_byte * has_cache)
-        spend(home(peer), "hbm_byte", (read + written) * energy.hbm_byte)
-        spend(home(peer), "l2_byte", (read + written) * through_l2)
-    for (sender, port), amount in traffic.ports:
-        spend(home(sender), "link_byte", amount * energy.link_byte)
-        if port.startswith("link["):  # the other end is a GPU; of a port of a switch it is not
-            offset, first = int(port[len("link[") : port.index("]")]), sender - sender % node.gpus
-            receiver = first + (sender - first + offset) % node.gpus
-            spend(home(receiver), "link_byte", amount * energy.link_byte)
-    for _, amount in traffic.host:
-        spend(here, "host_link_byte", amount * energy.host_link_byte)
-    if (
-        node.scale_out is not None and node.scale_out.gpu_path == "host_link"
-    ):  # of a NIC only the way to it
-        for (where, port), amount in traffic.network:
-            spend(
-                home(where),
-                "host_link_byte",
-                amount * energy.host_link_byte * port.startswith("nic."),
-            )
-    if traffic.engine is not None:
-        moved = max(traffic.cache, traffic.hbm_read + traffic.hbm_write)
-        moved += sum(read + written for _, read, written in traffic.remote) + sum(
-            b for _, b in traffic.host
-        )
-        spend(here, "dma_byte", moved * energy.dma_byte)
-        spend(here, "l2_byte", (traffic.hbm_read + traffic.hbm_write) * through_l2)
-        commands = math.ceil(work / node.gpu.dma_engines.max_packet_payload)
-        spend(here, "dma_command", commands * energy.dma_command / work)
+    parts = (
+        _memory_energy(node, here, traffic, home),
+        _link_energy(node, here, traffic, home),
+        _engine_energy(node, here, traffic, work),
+    )
+    for part in parts:
+        for where, name, joules in part:
+            if joules:
+                spent[where, name] = spent.get((where, name), 0.0) + joules
     return Bill(
         core=tuple(entry for entry in core if entry[1]),
         uncore=tuple((where, name, joules) for (where, name), joules in spent.items()),
         held=compute_units * energy.compute_unit,
         busy=0.0 if traffic.engine is None else energy.dma_engine,
     )
+
+
+def _memory_energy(
+    node: Node, here: int, traffic: Traffic, home: Callable[[int], int]
+) -> Iterator[tuple[int, str, float]]:
+    """Of reads and writes of *here*, and of those it makes at peers."""
+    energy, has_cache = node.gpu.energy, node.gpu.memory_side_cache is not None
+    yield here, "cache_byte", traffic.cache * energy.cache_byte * has_cache
+    yield here, "hbm_byte", (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte
+    for peer, read, written in traffic.remote:
+        yield home(peer), "cache_byte", (read + written) * energy.cache_byte * has_cache
+        yield home(peer), "hbm_byte", (read + written) * energy.hbm_byte
+        yield home(peer), "l2_byte", (read + written) * _through_l2(node)
+
+
+def _link_energy(
+    node: Node, here: int, traffic: Traffic, home: Callable[[int], int]
+) -> Iterator[tuple[int, str, float]]:
+    """Of links at both ends, of a switch port at its GPU, of a NIC only the way to it."""
+    energy = node.gpu.energy
+    for (sender, port), amount in traffic.ports:
+        yield home(sender), "link_byte", amount * energy.link_byte
+        if port.kind == "link" and port.number is not None:
+            first = sender - sender % node.gpus
+            receiver = first + (sender - first + port.number) % node.gpus
+            yield home(receiver), "link_byte", amount * energy.link_byte
+    for _, amount in traffic.host:
+        yield here, "host_link_byte", amount * energy.host_link_byte
+    if node.scale_out is not None and node.scale_out.gpu_path == "host_link":
+        for (where, port), amount in traffic.network:
+            if port.kind == "nic":
+                yield home(where), "host_link_byte", amount * energy.host_link_byte
+
+
+def _engine_energy(
+    node: Node, here: int, traffic: Traffic, work: float
+) -> Iterator[tuple[int, str, float]]:
+    """Of what a DMA engine reads and writes, and of its commands."""
+    if traffic.engine is None:
+        return
+    energy = node.gpu.energy
+    moved = max(traffic.cache, traffic.hbm_read + traffic.hbm_write)
+    moved += sum(read + written for _, read, written in traffic.remote)
+    moved += sum(amount for _, amount in traffic.host)
+    yield here, "dma_byte", moved * energy.dma_byte
+    yield here, "l2_byte", (traffic.hbm_read + traffic.hbm_write) * _through_l2(node)
+    commands = math.ceil(work / node.gpu.dma_engines.max_packet_payload)
+    yield here, "dma_command", commands * energy.dma_command / work
+
+
+def _through_l2(node: Node) -> float:
+    """J per byte in the L2 of what links, host and engines read and write: they reach memory by its
+    last cache.
+    """
+    return 0.0 if node.gpu.memory_side_cache is not None else node.gpu.energy.l2_byte
 
 
 def flow_powers(gpu: Gpu, home: int, segment: Segment) -> Iterator[tuple[int, str, float]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from c3sim.models.links import Hop
 from c3sim.models.network import Draw
 
 
@@ -17,7 +18,7 @@ class Traffic:
     cache: float = 0.0  # through the memory-side cache
     hbm_read: float = 0.0
     hbm_write: float = 0.0
-    ports: tuple[tuple[tuple[int, str], float], ...] = ()  # ((GPU, port), bytes)
+    ports: tuple[tuple[Hop, float], ...] = ()  # ((GPU, port), bytes)
     network: tuple[Draw, ...] = ()  # between nodes
     together: bool = False  # all GPUs that share a part of the network draw on it alike
     remote: tuple[

@@ -32,7 +32,7 @@ from math import ceil, inf, log2
 from typing import Literal
 
 from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, receiving_share, rounds
-from c3sim.models.links import ring_ports, route, soft_minimum
+from c3sim.models.links import Hop, ring_ports, route, soft_minimum
 from c3sim.models.network import Peers, hop_latency, network, shared_rate
 from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import CollectiveLibrary, PeerChannels, Protocol
@@ -84,7 +84,7 @@ class PhasePlan:
     reads: float  # memory bytes per payload byte sent
     writes: float
     # ((GPU offset, port), wire bytes per payload byte sent)
-    paths: tuple[tuple[tuple[int, str], float], ...]
+    paths: tuple[tuple[Hop, float], ...]
     lanes: int  # links (rings or peers) the channels are spread over
     per_link: int  # channels on the fullest link
     channel_rate: float  # payload B/s of one channel at the maximum clock, if no link held it up
@@ -265,7 +265,7 @@ def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> tuple[in
 
 def _links(
     node: Node, library: CollectiveLibrary, wire: Protocol, ranks: Ranks, algorithm: str
-) -> tuple[tuple[tuple[tuple[int, str], float], ...], int, float]:
+) -> tuple[tuple[tuple[Hop, float], ...], int, float]:
     """Inside the node: wire bytes on each port per payload byte sent, lanes, and payload B/s of a
     lane.
     """
@@ -278,12 +278,10 @@ def _links(
     return tuple(draw.items()), lanes, bandwidth * wire.efficiency / hop_load
 
 
-def local_ports(
-    node: Node, algorithm: str, efficiency: float
-) -> tuple[dict[tuple[int, str], float], int]:
+def local_ports(node: Node, algorithm: str, efficiency: float) -> tuple[dict[Hop, float], int]:
     """Wire bytes on each port per payload byte sent in the node, and the number of lanes."""
     topology, gpus = node.links.topology, node.gpus
-    draw: dict[tuple[int, str], float] = {}
+    draw: dict[Hop, float] = {}
     if algorithm != "direct":
         rings = ring_ports(topology, gpus)
         for ring in rings:

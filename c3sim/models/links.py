@@ -1,20 +1,25 @@
 """Links between GPUs: topologies, routes, and how many senders fill a link.
 
-A route is a list of hops; a hop is (GPU, port), one capacity per direction. Ports are named by position, not by
-peer, so that renumbering GPUs cyclically maps every port onto itself (what folding relies on):
+A route is a sequence of hops; a hop is (GPU, port). Ports are numbered by position, not by peer: renumbering GPUs
+cyclically maps every port onto itself, which folding relies on.
 
-``full_mesh``  port "link[d].out": the link to GPU (g + d) mod n
-``ring``       ports "link[1].out" and "link[n-1].out": the two neighbours; other peers by the shorter way round
-``switch``     ports "port.out" of the sender and "port.in" of the receiver
+``full_mesh``  link[d].out, the link to GPU (g + d) mod n
+``ring``       link[1].out and link[n-1].out, to the two neighbours; other peers by the shorter way round
+``switch``     port.out of the sender and port.in of the receiver
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from c3sim.models.capacity import Port
+
+Hop = tuple[int, Port]  # (GPU, port)
+SWITCH_PORTS = (Port("port", "out"), Port("port", "in"))
+
 
 @lru_cache(maxsize=65536)
-def route(topology: str, gpus: int, source: int, destination: int) -> tuple[tuple[int, str], ...]:
+def route(topology: str, gpus: int, source: int, destination: int) -> tuple[Hop, ...]:
     """Hops (GPU, port) from *source* to *destination*, two GPUs of one node. With several nodes of
     *gpus* GPUs each, GPU g is number g mod gpus of node g // gpus. Raises ValueError for a GPU
     itself and for GPUs of two nodes.
@@ -28,24 +33,24 @@ def route(topology: str, gpus: int, source: int, destination: int) -> tuple[tupl
             f"no links from GPU {source} to GPU {destination}, which is in another node"
         )
     if topology == "full_mesh":
-        return ((source, f"link[{offset}].out"),)
+        return ((source, _link(offset)),)
     if topology == "switch":
-        return ((source, "port.out"), (destination, "port.in"))
+        return ((source, SWITCH_PORTS[0]), (destination, SWITCH_PORTS[1]))
     step = 1 if offset <= gpus - offset else gpus - 1  # ring: a tie goes the positive way
     hops = offset if step == 1 else gpus - offset
-    return tuple((first + (source + hop * step) % gpus, f"link[{step}].out") for hop in range(hops))
+    return tuple((first + (source + hop * step) % gpus, _link(step)) for hop in range(hops))
 
 
-def ports(topology: str, gpus: int) -> tuple[str, ...]:
-    """Names of the sending (and for a switch receiving) ports of one GPU."""
+def ports(topology: str, gpus: int) -> tuple[Port, ...]:
+    """Sending (and for a switch receiving) ports of one GPU."""
     if topology == "full_mesh":
-        return tuple(f"link[{offset}].out" for offset in range(1, gpus))
+        return tuple(_link(offset) for offset in range(1, gpus))
     if topology == "switch":
-        return ("port.out", "port.in")
-    return ("link[1].out", f"link[{gpus - 1}].out")
+        return SWITCH_PORTS
+    return (_link(1), _link(gpus - 1))
 
 
-def ring_ports(topology: str, gpus: int) -> tuple[tuple[str, ...], ...]:
+def ring_ports(topology: str, gpus: int) -> tuple[tuple[Port, ...], ...]:
     """Ports that each of the disjoint rings of a ring algorithm uses at every GPU.
 
     A full mesh of n GPUs holds n-1 rings (n = 8: seven directed Hamiltonian cycles that use every
@@ -53,8 +58,12 @@ def ring_ports(topology: str, gpus: int) -> tuple[tuple[str, ...], ...]:
     GPU. A ring has two, a switch one.
     """
     if topology == "switch":
-        return (("port.out", "port.in"),)
+        return (SWITCH_PORTS,)
     return tuple((port,) for port in ports(topology, gpus))
+
+
+def _link(offset: int) -> Port:
+    return Port("link", "out", offset)
 
 
 def soft_minimum(senders: float, link: float, exponent: float) -> float:

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from c3sim.models.capacity import Capacity, Port, of_gpu
 from c3sim.specs.hardware import Node
 from c3sim.specs.scale_out import ScaleOut
 
 Peers = Literal["next", "rail", "all"]
-Draw = tuple[
-    tuple[int, str], float
-]  # ((GPU, "nic.out" | "nic.in" | "leaf.up" | "leaf.down"), bytes)
+Draw = tuple[tuple[int, Port], float]  # ((GPU, port), bytes)
+NIC_OUT, NIC_IN = Port("nic", "out"), Port("nic", "in")
+LEAF_UP, LEAF_DOWN = Port("leaf", "up"), Port("leaf", "down")
 
 
 def network(node: Node) -> ScaleOut:
@@ -117,40 +118,34 @@ def mirrored(node: Node, gpu: int, peers: Peers, size: float) -> tuple[Draw, ...
     as is sent.
     """
     across = crossing_share(node, gpu, peers) * size
-    draws = [((gpu, "nic.out"), size), ((gpu, "nic.in"), size)]
-    return tuple(
-        draws + ([((gpu, "leaf.up"), across), ((gpu, "leaf.down"), across)] if across else [])
-    )
+    draws = [((gpu, NIC_OUT), size), ((gpu, NIC_IN), size)]
+    return tuple(draws + ([((gpu, LEAF_UP), across), ((gpu, LEAF_DOWN), across)] if across else []))
 
 
 def point_to_point(node: Node, source: int, destination: int, size: float) -> tuple[Draw, ...]:
     """Draws of *size* bytes from one GPU to one in another node."""
-    draws: list[Draw] = [((source, "nic.out"), size), ((destination, "nic.in"), size)]
+    draws: list[Draw] = [((source, NIC_OUT), size), ((destination, NIC_IN), size)]
     if not same_leaf(node, source, destination):
-        draws += [((source, "leaf.up"), size), ((destination, "leaf.down"), size)]
+        draws += [((source, LEAF_UP), size), ((destination, LEAF_DOWN), size)]
     return tuple(draws)
 
 
-def network_parts(node: Node, gpu: int, port: str) -> tuple[tuple[str, str, int], ...]:
-    """What *gpu* draws on with *port*: (owner, part, GPUs that share it). Its way to its NIC may be
-    its host link.
+def network_capacities(node: Node, gpu: int, port: Port) -> tuple[tuple[Capacity, int], ...]:
+    """What *gpu* draws on with *port*, and how many GPUs share it. The way to its NIC may be its
+    host link.
     """
-    owner, _, direction = port.partition(".")
-    if owner == "leaf":
-        return ((f"leaf{leaf_of(node, gpu)}", direction, gpus_per_leaf(node, gpu)),)
-    nic = (f"gpu{nic_of(node, gpu)}", port, gpus_per_nic(node))
-    way = (f"gpu{gpu}", f"host.{direction}", 1)
-    return (nic, way) if network(node).gpu_path == "host_link" else (nic,)
+    if port.kind == "leaf":
+        leaf = Capacity("leaf", leaf_of(node, gpu), port.direction)
+        return ((leaf, gpus_per_leaf(node, gpu)),)
+    nic = (of_gpu(nic_of(node, gpu), port), gpus_per_nic(node))
+    if network(node).gpu_path != "host_link":
+        return (nic,)
+    return (nic, (Capacity("gpu", gpu, "host", direction=port.direction), 1))
 
 
-def network_rate(node: Node, name: str) -> float:
-    """Payload [B/s] of the capacity *name*: a NIC's (``gpu3.nic.out``) or the uplinks of a leaf
-    (``leaf2.up``).
-    """
-    owner = name.partition(".")[0]
-    if not owner.startswith("leaf"):
-        return nic_rate(node)
+def leaf_switch_rate(node: Node, leaf: int) -> float:
+    """Payload [B/s] between leaf switch number *leaf* and the spine, each direction."""
     per_nic, wide = gpus_per_nic(node), network(node)
     rails = 1 if wide.topology == "racks" else node.gpus // per_nic
-    block, rail = divmod(int(owner[len("leaf") :]), rails)
+    block, rail = divmod(leaf, rails)
     return leaf_rate(node, block * wide.nodes_per_leaf * node.gpus + rail * per_nic)

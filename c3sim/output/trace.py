@@ -42,8 +42,11 @@ def perfetto_trace(timeline: Timeline) -> bytes:
         by_track.setdefault(span.track, []).append(span)
     events: list[Event] = []
     for track in sorted(by_track, key=natural):
+        owner, row = by_track[track][0].owner, by_track[track][0].row
         for number, lane in enumerate(lanes(by_track[track]), start=1):
-            events += _slices(tracks.add(track if number == 1 else f"{track} #{number}"), lane)
+            suffix = "" if number == 1 else f" #{number}"
+            uuid = tracks.add(owner, (row or owner) + suffix, track + suffix)
+            events += _slices(uuid, lane)
     for counter in sorted(timeline.counters, key=lambda c: natural(c.name)):
         events += _points(tracks, counter, timeline.component_names)
     events.sort(key=lambda event: event[0])  # stable: on a track an end stays before a begin
@@ -94,9 +97,10 @@ class _Tracks:
         self._groups: dict[str, int] = {}
         self._count = 0
 
-    def add(self, name: str, counter: dict[str, Any] | None = None, description: str = "") -> int:
-        """The id of a new track *name*: its group is what precedes the first dot ("gpu0", "host")."""
-        group, _, rest = name.partition(".")
+    def add(
+        self, group: str, name: str, description: str, counter: dict[str, Any] | None = None
+    ) -> int:
+        """The id of a new track *name* of *group* ("gpu0", "host")."""
         if group not in self._groups:
             pid = len(self._groups) + 1
             order = {"child_ordering": "EXPLICIT", "description": f"c3sim {group}"}
@@ -105,7 +109,7 @@ class _Tracks:
             )
         extra = {"counter": counter} if counter is not None else {"child_ordering": "CHRONOLOGICAL"}
         where = {"parent_uuid": self._groups[group], "sibling_order_rank": self._count}
-        return self._describe(name=rest or group, description=description or name, **where, **extra)
+        return self._describe(name=name, description=description, **where, **extra)
 
     def _describe(self, **fields: Any) -> int:
         self._count += 1
@@ -145,7 +149,9 @@ def _points(tracks: _Tracks, counter: Counter, names: Mapping[str, str]) -> Iter
     parts = {f" ({task})": values for task, values in counter.by_task.items()}
     parts |= {f": {names.get(key, key)}": values for key, values in counter.by_component.items()}
     for part, values in {"": counter.values, **parts}.items():
-        track = tracks.add(counter.name + part, {"unit_name": unit}, f"{counter.name}{part}{limit}")
+        description = f"{counter.name}{part}{limit}"
+        name = counter.place.name + part
+        track = tracks.add(counter.place.owner_name, name, description, {"unit_name": unit})
         for time, value in zip(counter.times, values, strict=True):
             point = {"type": "TYPE_COUNTER", "double_counter_value": float(value) / scale}
             yield _ns(time), {**point, "track_uuid": track}

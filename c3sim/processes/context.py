@@ -123,7 +123,8 @@ class Context:
         if self.spans is not None:
             self.spans.append(
                 Span(
-                    track=f"gpu{gpu}.{track}",
+                    owner=f"gpu{gpu}",
+                    row=track,
                     name=name,
                     task=task,
                     start=start,

@@ -17,81 +17,87 @@ from collections.abc import Iterable, Mapping, Sequence
 from c3sim.engine.recorder import Recorder, Segment
 from c3sim.machine.energy import COMPONENT_OF, IDLE, components_of, flow_powers
 from c3sim.machine.machine import Machine
+from c3sim.machine.rates import rate_of
+from c3sim.models.capacity import Capacity
 from c3sim.result import Counter
+from c3sim.specs.hardware import Node
 
-Part = tuple[float, float, tuple[str, str], float]  # start, end, (task, component), value
+Key = tuple[str, str]  # task, component
+Part = tuple[float, float, Key, float]  # start, end, key, value
 
 
 def counters(recorder: Recorder, machine: Machine) -> tuple[Counter, ...]:
     """Every counter of the run that *recorder* saw on *machine*, by name."""
-    gpu = machine.node.gpu
     parts = _parts(machine, recorder.segments())
-    found = []
-    for name, pieces in parts.items():
-        _, _, part = name.partition(".")
-        base, unit, maximum = 0.0, "B/s", None
-        if part == "compute_units":
-            unit, maximum = "1", float(gpu.compute_unit_count)
-        elif part == "power":
-            base, unit, maximum = gpu.clock.idle_power, "W", gpu.clock.power_limit
-        elif part == "dma":
-            maximum = gpu.dma_engines.count * gpu.dma_engines.bandwidth
-        else:
-            maximum = machine._value(name)
-        times, rows = _steps(pieces)
-        by_task, by_component = _sums(rows, 0), {}
-        if part == "power":
-            spent = _sums(rows, 1) | {COMPONENT_OF[IDLE]: [base] * len(times)}
-            by_component = {key: spent[key] for key in components_of(machine.node) if key in spent}
-        values = [base + sum(row.values()) for row in rows]
-        found.append(
+    rows = [_counter(machine.node, place, pieces) for place, pieces in parts.items()]
+    clock = machine.node.gpu.clock
+    for place, steps in recorder.clocks.items():
+        assert isinstance(place, Capacity)
+        rows.append(
             Counter(
-                name=name,
-                unit=unit,
-                times=times,
-                values=values,
-                maximum=maximum,
-                by_task=by_task,
-                by_component=by_component,
+                place=place,
+                unit="Hz",
+                times=[time for time, _ in steps],
+                values=[factor * clock.maximum for _, factor in steps],
+                maximum=clock.maximum,
             )
         )
-    for domain, steps in recorder.clocks.items():
-        where, _, task = domain.partition("~")  # a domain may be one task's own
-        name = f"{where.partition('.')[0]}.clock" + (f"~{task}" if task else "")
-        times, values = (
-            [time for time, _ in steps],
-            [factor * gpu.clock.maximum for _, factor in steps],
-        )
-        found.append(
-            Counter(name=name, unit="Hz", times=times, values=values, maximum=gpu.clock.maximum)
-        )
-    return tuple(sorted(found, key=lambda counter: counter.name))
+    return tuple(sorted(rows, key=lambda counter: counter.name))
 
 
-def _parts(machine: Machine, segments: Iterable[Segment]) -> dict[str, list[Part]]:
+def _counter(node: Node, place: Capacity, parts: Sequence[Part]) -> Counter:
+    """The sum of *parts*, in total, by task, and of power by component."""
+    base, unit, maximum = 0.0, "B/s", None
+    if place.kind == "compute_units":
+        unit, maximum = "1", float(node.gpu.compute_unit_count)
+    elif place.kind == "power":
+        clock = node.gpu.clock
+        base, unit, maximum = clock.idle_power, "W", clock.power_limit
+    elif place.kind == "dma" and place.number is None:
+        maximum = node.gpu.dma_engines.count * rate_of(node, place)
+    else:
+        maximum = rate_of(node, place)
+    times, rows = _steps(parts)
+    by_component = {}
+    if place.kind == "power":
+        spent = _sums(rows, 1) | {COMPONENT_OF[IDLE]: [base] * len(times)}
+        by_component = {key: spent[key] for key in components_of(node) if key in spent}
+    return Counter(
+        place=place,
+        unit=unit,
+        times=times,
+        values=[base + sum(row.values()) for row in rows],
+        maximum=maximum,
+        by_task=_sums(rows, 0),
+        by_component=by_component,
+    )
+
+
+def _parts(machine: Machine, segments: Iterable[Segment]) -> dict[Capacity, list[Part]]:
     """What each flow adds to each counter, and when."""
-    parts: dict[str, list[Part]] = {f"gpu{gpu}.power": [] for gpu in machine.gpus}
+    parts: dict[Capacity, list[Part]] = {Capacity("gpu", gpu, "power"): [] for gpu in machine.gpus}
 
-    def add(name: str, segment: Segment, value: float, component: str = "") -> None:
+    def add(place: Capacity, segment: Segment, value: float, component: str = "") -> None:
         if value > 0:
             part = (segment.start, segment.end, (segment.flow.tags.task, component), value)
-            parts.setdefault(name, []).append(part)
+            parts.setdefault(place, []).append(part)
 
     for segment in segments:
         tags = segment.flow.tags
         home = machine.home(tags.gpu)
-        for name, amount in segment.flow.amounts:
-            add(name, segment, amount * segment.rate)
-            gpu, _, part = name.partition(".")
-            if part.startswith("dma["):
-                add(f"{gpu}.dma", segment, amount * segment.rate)
-        add(f"gpu{home}.compute_units", segment, tags.compute_units)
+        for capacity, amount in segment.flow.amounts:
+            assert isinstance(capacity, Capacity)
+            add(capacity, segment, amount * segment.rate)
+            if capacity.kind == "dma":
+                engines = Capacity(capacity.owner, capacity.owner_number, "dma")
+                add(engines, segment, amount * segment.rate)
+        add(Capacity("gpu", home, "compute_units"), segment, tags.compute_units)
         for where, name, watts in flow_powers(machine.node.gpu, home, segment):
-            add(f"gpu{where}.power", segment, watts, COMPONENT_OF[name])
+            add(Capacity("gpu", where, "power"), segment, watts, COMPONENT_OF[name])
     return parts
 
 
-def _steps(parts: Sequence[Part]) -> tuple[list[float], list[dict[tuple[str, str], float]]]:
+def _steps(parts: Sequence[Part]) -> tuple[list[float], list[dict[Key, float]]]:
     """The sum of *parts* over time as a step function from 0 on, by task and component."""
     keys = list(dict.fromkeys(key for _, _, key, _ in parts))
     instants = sorted({0.0, *(start for start, *_ in parts), *(end for _, end, *_ in parts)})
@@ -102,7 +108,7 @@ def _steps(parts: Sequence[Part]) -> tuple[list[float], list[dict[tuple[str, str
         closing.setdefault(end, []).append(number)
     active: dict[int, None] = {}
     times: list[float] = []
-    rows: list[dict[tuple[str, str], float]] = []
+    rows: list[dict[Key, float]] = []
     for instant in instants:
         for number in closing.get(instant, ()):
             del active[number]
@@ -116,12 +122,10 @@ def _steps(parts: Sequence[Part]) -> tuple[list[float], list[dict[tuple[str, str
     return times, rows
 
 
-def _sums(rows: Sequence[Mapping[tuple[str, str], float]], place: int) -> dict[str, list[float]]:
-    """*rows* summed over all but that *place* of their keys: a column per task (0) or component
-    (1).
-    """
-    columns = {key[place]: [0.0] * len(rows) for key in (rows[0] if rows else ())}
+def _sums(rows: Sequence[Mapping[Key, float]], position: int) -> dict[str, list[float]]:
+    """*rows* summed over one part of their keys: a column per task (*position* 0) or component (1)."""
+    columns = {key[position]: [0.0] * len(rows) for key in (rows[0] if rows else ())}
     for number, row in enumerate(rows):
         for key, value in row.items():
-            columns[key[place]][number] += value
+            columns[key[position]][number] += value
     return columns

@@ -12,17 +12,18 @@ from law_observer import limit, observed
 from c3sim.engine.clock import Clock
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
+from c3sim.models.capacity import Capacity
 from c3sim.models.gemm import plan_gemm
-from c3sim.models.links import route
+from c3sim.models.links import SWITCH_PORTS, route
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm, StreamKernel
 
 
-def _drawn(rates: list[tuple[Flow, float]]) -> dict[str, tuple[float, list[Flow]]]:
+def _drawn(rates: list[tuple[Flow, float]]) -> dict[Capacity, tuple[float, list[Flow]]]:
     """Capacity -> (bytes per second drawn on it, its users)."""
-    found: dict[str, tuple[float, list[Flow]]] = {}
+    found: dict[Capacity, tuple[float, list[Flow]]] = {}
     for flow, rate in rates:
         for capacity, amount in flow.amounts:
             drawn, users = found.get(capacity, (0.0, []))
@@ -89,7 +90,7 @@ def test_integral_of_rate_equals_work(case: Case) -> None:
                 for flow, integral in seen.ended_flows
                 if flow.tags.task == name and flow.tags.gpu == 0
                 for capacity, amount in flow.amounts
-                if capacity == "gpu0.l2"
+                if capacity == Capacity("gpu", 0, "l2")
             )
             assert requested == pytest.approx(task.repeat * _requested(case, task), rel=REL), name
 
@@ -197,23 +198,21 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
     moved = seen.moved()
     sent, received, hops = [0.0] * gpus, [0.0] * gpus, 0.0
     for g in range(gpus):
-        for name, amount in moved.items():
-            owner, _, port = name.partition(".")
-            if owner != f"gpu{g}":
+        for capacity, amount in moved.items():
+            if capacity.owner_name != f"gpu{g}":
                 continue
-            if port.startswith("port."):  # into a switch, and out of it
-                sent[g] += amount * (port == "port.out")
-                received[g] += amount * (port == "port.in")
-            if port.startswith("link["):
-                offset = int(port[len("link[") : port.index("]")])
+            if capacity.kind == "port":  # into a switch, and out of it
+                sent[g] += amount * (capacity.direction == "out")
+                received[g] += amount * (capacity.direction == "in")
+            if capacity.kind == "link":
                 sent[g] += amount
-                received[node.peer(g, offset)] += amount
+                received[node.peer(g, capacity.number)] += amount
     net = [0.0] * gpus
     for name, task in case.workload.tasks.items():
         wire = _wire(task, node)
         for source, destination, payload in _transfers(task, node):
             size, ways = payload / wire, route(node.links.topology, node.gpus, source, destination)
-            hops += size * task.repeat * sum(port != "port.in" for _, port in ways)
+            hops += size * task.repeat * sum(port != SWITCH_PORTS[1] for _, port in ways)
             net[source] += size * task.repeat
             net[destination] -= size * task.repeat
         if isinstance(task, Collective) and task.backend != "dma":
@@ -222,7 +221,7 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
     assert sum(sent) == pytest.approx(hops, rel=REL)
     if node.nodes > 1:
         carried = [
-            sum(amount for name, amount in moved.items() if name.endswith(end))
+            sum(amount for name, amount in moved.items() if str(name).endswith(end))
             for end in ("nic.out", "nic.in", ".up", ".down")
         ]
         wanted, crossing = between_nodes(case, outcome)

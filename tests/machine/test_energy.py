@@ -11,6 +11,7 @@ from c3sim.evaluation.payload import payload_bytes
 from c3sim.input.loading import load_hardware
 from c3sim.machine.energy import COMPONENTS, bill_of, by_component, components_of
 from c3sim.machine.traffic import Traffic
+from c3sim.models.capacity import Port
 from c3sim.specs.workload import Workload
 
 PJ = 1e-12
@@ -46,7 +47,9 @@ def test_a_channel_pays_for_what_its_waves_load_and_store_and_for_its_unit():
     at either end.
     """
     found = bill(
-        Traffic(vector=2.0, hbm_read=1.0, hbm_write=1.0, ports=(((0, "link[1].out"), 1.0),)),
+        Traffic(
+            vector=2.0, hbm_read=1.0, hbm_write=1.0, ports=(((0, Port("link", "out", 1)), 1.0),)
+        ),
         units=3.0,
     )
     assert dict(found.core) == {
@@ -108,7 +111,7 @@ def test_the_host_link_is_paid_at_the_gpus_end():
 
 def test_a_byte_through_a_switch_is_paid_by_its_two_gpus():
     """Each its own; what the switch takes is not the GPUs'."""
-    ports = (((0, "port.out"), 1.0), ((1, "port.in"), 1.0))
+    ports = (((0, Port("port", "out")), 1.0), ((1, Port("port", "in")), 1.0))
     each = SWITCH.gpu.energy.link_byte / PJ
     assert uncore(bill(Traffic(ports=ports), SWITCH)) == {
         (0, "link_byte"): each,
@@ -117,7 +120,7 @@ def test_a_byte_through_a_switch_is_paid_by_its_two_gpus():
 
 
 def test_in_a_folded_run_both_ends_are_the_one_gpu():
-    ports = (((0, "link[1].out"), 1.0), ((0, "link[3].out"), 1.0))
+    ports = (((0, Port("link", "out", 1)), 1.0), ((0, Port("link", "out", 3)), 1.0))
     assert uncore(bill(Traffic(ports=ports), home=lambda _gpu: 0)) == {(0, "link_byte"): 200.0}
 
 

@@ -10,6 +10,7 @@ from c3sim.errors import InputErrors
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.models.capacity import Port
 from c3sim.models.collective import PhasePlan, plan_in_node
 from c3sim.specs.workload import Collective
 
@@ -94,15 +95,21 @@ def test_every_ring_link_carries_its_part() -> None:
     4: half each.
     """
     assert dict(plan("all_gather").paths) == pytest.approx(
-        {(0, f"link[{d}].out"): 1 / 7 for d in range(1, 8)}
+        {(0, Port("link", "out", d)): 1 / 7 for d in range(1, 8)}
     )
     ring = plan("all_gather", node=TEACHING).paths
-    assert dict(ring) == pytest.approx({(0, "link[1].out"): 1 / 2, (0, "link[3].out"): 1 / 2})
+    assert dict(ring) == pytest.approx(
+        {(0, Port("link", "out", 1)): 1 / 2, (0, Port("link", "out", 3)): 1 / 2}
+    )
 
 
 def test_direct_on_a_ring_takes_two_hops_to_the_far_side() -> None:
     """From 0: a third of the bytes to each of 1 (one hop), 3 (one hop back) and 2 (on from 1)."""
-    hops = {(0, "link[1].out"): 2 / 3, (1, "link[1].out"): 1 / 3, (0, "link[3].out"): 1 / 3}
+    hops = {
+        (0, Port("link", "out", 1)): 2 / 3,
+        (1, Port("link", "out", 1)): 1 / 3,
+        (0, Port("link", "out", 3)): 1 / 3,
+    }
     assert dict(plan("all_to_all", node=TEACHING).paths) == pytest.approx(hops)
 
 

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.models.links import ports, ring_ports, route, soft_minimum
+from c3sim.models.capacity import Port
+from c3sim.models.links import Hop, ports, ring_ports, route, soft_minimum
 
 
 @pytest.mark.parametrize(
     ("topology", "gpus", "source", "destination", "hops"),
     [
         # a mesh has one link per pair; links are numbered by how far on the peer is, modulo n
-        ("full_mesh", 8, 0, 3, [(0, "link[3].out")]),
-        ("full_mesh", 8, 5, 2, [(5, "link[5].out")]),  # 2 = 5 + 5 mod 8
+        ("full_mesh", 8, 0, 3, [(0, Port("link", "out", 3))]),
+        ("full_mesh", 8, 5, 2, [(5, Port("link", "out", 5))]),  # 2 = 5 + 5 mod 8
         # a ring of 4: 3 is the neighbour of 0 the other way round, n - 1 = 3 places on
-        ("ring", 4, 0, 1, [(0, "link[1].out")]),
-        ("ring", 4, 0, 3, [(0, "link[3].out")]),
+        ("ring", 4, 0, 1, [(0, Port("link", "out", 1))]),
+        ("ring", 4, 0, 3, [(0, Port("link", "out", 3))]),
         (
             "ring",
             4,
             0,
             2,
-            [(0, "link[1].out"), (1, "link[1].out")],
+            [(0, Port("link", "out", 1)), (1, Port("link", "out", 1))],
         ),  # as far either way: the positive one
-        ("ring", 6, 1, 5, [(1, "link[5].out"), (0, "link[5].out")]),  # 1, 0, 5: two hops, not four
-        ("switch", 8, 6, 1, [(6, "port.out"), (1, "port.in")]),
+        (
+            "ring",
+            6,
+            1,
+            5,
+            [(1, Port("link", "out", 5)), (0, Port("link", "out", 5))],
+        ),  # 1, 0, 5: two hops, not four
+        ("switch", 8, 6, 1, [(6, Port("port", "out")), (1, Port("port", "in"))]),
     ],
 )
-def test_route(
-    topology: str, gpus: int, source: int, destination: int, hops: list[tuple[int, str]]
-) -> None:
+def test_route(topology: str, gpus: int, source: int, destination: int, hops: list[Hop]) -> None:
     assert list(route(topology, gpus, source, destination)) == hops
 
 
@@ -41,7 +46,7 @@ def test_following_the_links_leads_to_the_destination(topology: str, gpus: int) 
             here = source
             for owner, port in route(topology, gpus, source, destination):
                 assert owner == here
-                here = (here + int(port[5 : port.index("]")])) % gpus
+                here = (here + port.number) % gpus
             assert here == destination
 
 

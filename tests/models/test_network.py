@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
+from c3sim.models.capacity import Capacity
 from c3sim.models.network import (
+    LEAF_UP,
+    NIC_IN,
     crossing_share,
     gpus_per_leaf,
     hop_latency,
     leaf_of,
     leaf_rate,
-    network_parts,
+    network_capacities,
     nic_of,
     nic_rate,
     same_leaf,
@@ -89,9 +92,14 @@ def test_rates() -> None:
 
 def test_a_nic_is_reached_over_the_host_link_or_not() -> None:
     over_host = of(gpu_path="host_link", nics=2)
-    assert network_parts(over_host, 3, "nic.in") == (("gpu2", "nic.in", 2), ("gpu3", "host.in", 1))
-    assert network_parts(of(gpu_path="own"), 3, "nic.in") == (("gpu3", "nic.in", 1),)
-    assert network_parts(of(topology="racks"), 9, "leaf.up") == (("leaf1", "up", 8),)
+    assert [(str(c), sharers) for c, sharers in network_capacities(over_host, 3, NIC_IN)] == [
+        ("gpu2.nic.in", 2),
+        ("gpu3.host.in", 1),
+    ]
+    own = network_capacities(of(gpu_path="own"), 3, NIC_IN)
+    assert own == ((Capacity("gpu", 3, "nic", direction="in"), 1),)
+    up = network_capacities(of(topology="racks"), 9, LEAF_UP)
+    assert up == ((Capacity("leaf", 1, "up"), 8),)
 
 
 def test_latency_of_a_hop() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from c3sim.models.capacity import Capacity
 from c3sim.result import Counter, Result, Span, TaskResult, Timeline
 
 MS = 1e-3
@@ -17,22 +18,25 @@ MS = 1e-3
 TIMES = [0.0, 0.5 * MS, 2.0 * MS, 3.0 * MS]
 
 
-def counter(name: str, unit: str, maximum: float | None, **by_task: list[float]) -> Counter:
+def counter(
+    kind: str, unit: str, maximum: float | None, index: int | None = None, **by_task: list[float]
+) -> Counter:
     values = [sum(column) for column in zip(*by_task.values(), strict=True)]
+    place = Capacity("gpu", 0, kind, index, None if index is None else "out")
     return Counter(
-        name=name, unit=unit, times=TIMES, values=values, maximum=maximum, by_task=by_task
+        place=place, unit=unit, times=TIMES, values=values, maximum=maximum, by_task=by_task
     )
 
 
 def make_timeline() -> Timeline:
     links = [
-        counter(f"gpu0.link[{i}].out", "B/s", 48e9, gather=[0.0, 40e9 + i * 1e9, 0.0, 0.0])
-        for i in range(3)
+        counter("link", "B/s", 48e9, i, gather=[0.0, 40e9 + i * 1e9, 0.0, 0.0]) for i in range(3)
     ]
     return Timeline(
         spans=[
             Span(
-                track="gpu0.stream.compute",
+                owner="gpu0",
+                row="stream.compute",
                 name="gemm",
                 task="gemm",
                 start=0.0,
@@ -40,14 +44,16 @@ def make_timeline() -> Timeline:
                 detail={"tiles": 1184},
             ),
             Span(
-                track="gpu0.stream.comm",
+                owner="gpu0",
+                row="stream.comm",
                 name="all_gather",
                 task="gather",
                 start=0.5 * MS,
                 end=2 * MS,
             ),
             Span(
-                track="gpu0.dma[0]",
+                owner="gpu0",
+                row="dma[0]",
                 name="copy",
                 task="gather",
                 start=0.5 * MS,
@@ -55,30 +61,29 @@ def make_timeline() -> Timeline:
                 detail={"peer": 1},
             ),
             Span(
-                track="gpu0.dma[0]",
+                owner="gpu0",
+                row="dma[0]",
                 name="copy",
                 task="other",
                 start=1.0 * MS,
                 end=2.0 * MS,
                 detail={"peer": 2},
             ),
-            Span(track="host", name="launch", task="gemm", start=0.0, end=5e-6),
+            Span(owner="host", row="", name="launch", task="gemm", start=0.0, end=5e-6),
         ],
         counters=[
-            counter("gpu0.compute_units", "1", 304, gemm=[304, 272, 304, 0], gather=[0, 32, 0, 0]),
-            counter(
-                "gpu0.hbm", "B/s", 5.3e12, gemm=[1.5e12, 1e12, 1.5e12, 0], gather=[0, 0.9e12, 0, 0]
-            ),
+            counter("compute_units", "1", 304, gemm=[304, 272, 304, 0], gather=[0, 32, 0, 0]),
+            counter("hbm", "B/s", 5.3e12, gemm=[1.5e12, 1e12, 1.5e12, 0], gather=[0, 0.9e12, 0, 0]),
             *links,
             Counter(
-                name="gpu0.clock",
+                place=Capacity("gpu", 0, "clock"),
                 unit="Hz",
                 times=TIMES,
                 values=[2.1e9, 1.8e9, 2.0e9, 2.1e9],
                 maximum=2.1e9,
             ),
             Counter(
-                name="gpu0.power",
+                place=Capacity("gpu", 0, "power"),
                 unit="W",
                 times=TIMES,
                 values=[650.0, 750.0, 700.0, 140.0],

@@ -4,6 +4,7 @@ import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 from c3sim.errors import InputError
+from c3sim.models.capacity import Capacity
 from c3sim.output.trace import lanes, perfetto_trace, write_perfetto
 from c3sim.result import Counter, Span, Timeline
 
@@ -37,10 +38,9 @@ def read(data):
     return slices, points
 
 
-def span(start, end, task="a", name="x", track="gpu0.dma[0]", **detail):
-    return Span(
-        track=track, name=name, task=task, start=start * 1e-9, end=end * 1e-9, detail=detail
-    )
+def span(start, end, task="a", name="x", owner="gpu0", row="dma[0]", **detail):
+    times = {"start": start * 1e-9, "end": end * 1e-9}
+    return Span(owner=owner, row=row, name=name, task=task, detail=detail, **times)
 
 
 def test_slices_equal_spans(timeline):
@@ -108,7 +108,7 @@ def test_counters_have_units_a_person_reads(timeline):
 
 
 def test_an_unknown_unit_is_shown_as_it_is():
-    counter = Counter(name="gpu0.heat", unit="K", times=[0.0], values=[300.0])
+    counter = Counter(place=Capacity("gpu", 0, "heat"), unit="K", times=[0.0], values=[300.0])
     _, points = read(perfetto_trace(Timeline(spans=[], counters=[counter], end=1.0)))
     assert points == {"gpu0/heat": [(0, 300.0)]}
 
@@ -136,7 +136,7 @@ def test_detail_of_every_kind_becomes_annotations():
 
 
 def test_tracks_stand_in_the_order_of_their_numbers():
-    spans = [span(0, 1, track=f"gpu{gpu}.dma[{n}]") for gpu in (1, 0) for n in (10, 2)]
+    spans = [span(0, 1, owner=f"gpu{gpu}", row=f"dma[{n}]") for gpu in (1, 0) for n in (10, 2)]
     packets = Trace.FromString(perfetto_trace(Timeline(spans=spans, counters=[], end=1e-9))).packet
     tracks = [packet.track_descriptor for packet in packets if packet.HasField("track_descriptor")]
     names = [track.name or track.process.process_name for track in tracks]
@@ -162,7 +162,7 @@ def test_an_unwritable_place(timeline, tmp_path):
 
 def test_power_by_component_has_a_track_per_component_in_the_files_words():
     power = Counter(
-        name="gpu0.power",
+        place=Capacity("gpu", 0, "power"),
         unit="W",
         times=[0.0, 1e-9],
         values=[30.0, 20.0],

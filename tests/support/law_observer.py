@@ -9,6 +9,7 @@ from typing import Any
 from law_cases import Case
 
 from c3sim.engine.flow import Flow
+from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
 from c3sim.simulation.simulate import Outcome, simulate
 from c3sim.specs.hardware import Node
@@ -51,9 +52,9 @@ class Recorder:
         self.ended_flows.append((flow, self._integral(flow, time)))
         self._now.pop(flow, None)
 
-    def moved(self) -> dict[str, float]:
+    def moved(self) -> dict[Capacity, float]:
         """Bytes drawn on each capacity, integrated from the rates."""
-        total: dict[str, float] = {}
+        total: dict[Capacity, float] = {}
         for flow, work in self.ended_flows:
             for capacity, amount in flow.amounts:
                 total[capacity] = total.get(capacity, 0.0) + work * amount
@@ -65,31 +66,30 @@ def observed(case: Case, *, fold: bool | None = None) -> tuple[Outcome, Recorder
     return simulate(case.node, case.workload, observers=[recorder], fold=fold), recorder
 
 
-def limit(node: Node, capacity: str, users: list[Flow]) -> float:
+def limit(node: Node, capacity: Capacity, users: list[Flow]) -> float:
     """What *capacity* gives [B/s], reckoned from the node's file, not read from the engine."""
-    part = capacity.partition(".")[2]
     gpu = node.gpu
-    if part == "hbm":
+    if capacity.kind == "hbm":
         reads, writes = sum(f.tags.reads for f in users), sum(f.tags.writes for f in users)
         return memory_given(gpu, writes / (reads + writes) if reads + writes else 0.0)
-    if part == "memory_side_cache":
+    if capacity.kind == "memory_side_cache":
         assert gpu.memory_side_cache is not None
         return gpu.memory_side_cache.bandwidth
-    if part == "l2":
+    if capacity.kind == "l2":
         return gpu.l2.bandwidth * gpu.dies.count * gpu.clock.maximum
-    if part.startswith("dma["):
+    if capacity.kind == "dma":
         return gpu.dma_engines.bandwidth
-    if capacity.startswith("host"):
+    if capacity.owner == "host":
         return 1.0  # of what host memory can do; a byte takes its share of it
-    if part.startswith("host."):
+    if capacity.kind == "host":
         return node.host.link_bandwidth
-    if part.startswith("nic.") or capacity.startswith("leaf"):
+    if capacity.kind == "nic" or capacity.owner == "leaf":
         return network_limit(node, capacity)
-    assert part.startswith(("link[", "port.")), f"a capacity the laws do not know: {capacity}"
+    assert capacity.kind in ("link", "port"), f"a capacity the laws do not know: {capacity}"
     return node.links.bandwidth * node.links.per_peer
 
 
-def network_limit(node: Node, capacity: str) -> float:
+def network_limit(node: Node, capacity: Capacity) -> float:
     """A GPU's NICs, or one shared by several; the uplinks of a leaf, as many as the NICs below it,
     less what they are oversubscribed by. Leaves are all full in what is tried here, but for one
     that holds all nodes.
@@ -97,7 +97,7 @@ def network_limit(node: Node, capacity: str) -> float:
     wide = node.scale_out
     assert wide is not None
     nic = wide.bandwidth * wide.efficiency
-    if not capacity.startswith("leaf"):
+    if capacity.owner != "leaf":
         return nic * max(1, wide.nics // node.gpus)
     below = min(wide.nodes, wide.nodes_per_leaf) * (wide.nics if wide.topology == "racks" else 1)
     return nic * below / wide.oversubscription

@@ -105,10 +105,11 @@ def _use(timeline: Timeline) -> Iterator[tuple[str, float]]:
     """
     links = []
     for counter in timeline.counters:
-        name = counter.name.removeprefix("gpu0.")
-        if name in RESOURCES:
-            yield RESOURCES[name], _mean(counter, timeline.end)
-        elif name.startswith("link[") and name.endswith(".out"):
+        if counter.place.owner_name != "gpu0":
+            continue
+        if counter.place.name in RESOURCES:
+            yield RESOURCES[counter.place.name], _mean(counter, timeline.end)
+        elif counter.place.kind == "link":
             links.append(_mean(counter, timeline.end))
     if links:
         yield "links", sum(links) / len(links)

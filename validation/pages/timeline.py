@@ -95,16 +95,9 @@ def _panel(
 
 def _panels(what: Timeline) -> Iterator[tuple[str, Steps]]:
     """Use of each resource of the first GPU; of its links, the busiest."""
-    named = {
-        counter.name.removeprefix("gpu0."): counter
-        for counter in what.counters
-        if counter.name.startswith("gpu0.")
-    }
-    links = [
-        counter
-        for name, counter in named.items()
-        if name.startswith("link[") and name.endswith(".out")
-    ]
+    own = [counter for counter in what.counters if counter.place.owner_name == "gpu0"]
+    named = {counter.place.name: counter for counter in own}
+    links = [counter for counter in own if counter.place.kind == "link"]
     if links:
         named["link"] = max(links, key=lambda counter: sum(counter.values))
     for name, words in PANELS.items():

@@ -34,7 +34,7 @@ def mean(counters: Sequence[Counter], name: str) -> Counter:
     limits = [counter.maximum for counter in counters if counter.maximum is not None]
     return replace(
         counters[0],
-        name=name,
+        label=name,
         times=times,
         values=average(None),
         by_task={task: average(task) for task in tasks},

@@ -53,7 +53,7 @@ def _spans(timeline: Timeline, tasks: Sequence[str]) -> tuple[list[list[Any]], i
     kept = sorted(timeline.spans, key=lambda span: span.start - span.end)[:LONGEST]
     names = {span.track for span in kept}
     if len(names) > TRACKS:
-        names = {name for name in names if name.startswith(("gpu0.", "host"))}
+        names = {span.track for span in kept if span.owner in ("gpu0", "host")}
     by_track: dict[str, list[Span]] = {}
     for span in sorted(kept, key=lambda span: (span.start, -span.end)):
         if span.track in names:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,12 +55,10 @@ SHADES = dict(zip(COMPONENTS, TONES, strict=True))
 
 def counter_of(timeline: Timeline, gpu: str, name: str) -> Counter | None:
     """The counter *name* of *gpu*; for "link" the mean over its outgoing links."""
+    own = [counter for counter in timeline.counters if counter.place.owner_name == gpu]
     if name != "link":
-        return next(
-            (counter for counter in timeline.counters if counter.name == f"{gpu}.{name}"), None
-        )
-    pattern = re.compile(re.escape(gpu) + r"\.link\[\d+\]\.out")
-    links = [counter for counter in timeline.counters if pattern.fullmatch(counter.name)]
+        return next((counter for counter in own if counter.place.name == name), None)
+    links = [counter for counter in own if counter.place.kind == "link"]
     return (
         mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link")
         if links

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from c3sim.engine.flow import Flow
-from c3sim.machine.machine import GpuState
+from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.collective import PhasePlan
 from c3sim.models.hierarchy import plan_collective

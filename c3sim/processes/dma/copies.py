@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from c3sim.machine.traffic import Traffic
-from c3sim.models.links import route
+from c3sim.models.links import Hop, route
 from c3sim.processes.context import Context
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.hardware import Node
@@ -150,14 +150,14 @@ def port_sharers(node: Node, copies: Sequence[DmaCopy]) -> Callable[[DmaCopy], i
     """How many engines of *copies*, which one GPU asks for together, share the fullest port of one
     of them.
     """
-    engines: dict[tuple[int, str], set[tuple[int, int]]] = {}
+    engines: dict[Hop, set[tuple[int, int]]] = {}
     for copy in copies:
         for hop in _hops(node, copy):
             engines.setdefault(hop, set()).add((copy.gpu, copy.engine))
     return lambda copy: max((len(engines[hop]) for hop in _hops(node, copy)), default=1)
 
 
-def _hops(node: Node, copy: DmaCopy) -> list[tuple[int, str]]:
+def _hops(node: Node, copy: DmaCopy) -> list[Hop]:
     """The ports and links that *copy* goes through."""
     return [
         hop

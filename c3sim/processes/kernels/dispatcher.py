@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from c3sim.models.dispatch import RULES
-from c3sim.processes.kernels.residency import Claim, GridShape, EngineGroup, Residency
+from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
 from c3sim.processes.kernels.shader_engine_groups import Turn, engine_groups
 from c3sim.specs.hardware import Gpu
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import hypot
 
-from c3sim.machine.machine import GpuState
+from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.caches import GemmTraffic, cache_share, gemm_traffic, resident_fraction
 from c3sim.models.gemm import GemmPlan, plan_gemm

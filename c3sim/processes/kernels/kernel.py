@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from c3sim.engine.flow import Flow
-from c3sim.machine.machine import GpuState
+from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.dispatcher import Batch, Grid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from c3sim.machine.machine import GpuState
+from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.caches import cache_share, serving_level
 from c3sim.models.links import route

@@ -2,6 +2,7 @@
 
 import pytest
 
+from c3sim.models.capacity import Capacity
 from c3sim.output.kit import steps
 from c3sim.output.kit.text import figures, natural, percent, size, time_unit, times
 from c3sim.result import Counter
@@ -36,10 +37,20 @@ def test_a_step_holds_until_the_next():
 
 def test_the_mean_of_counters_with_steps_at_different_times():
     one = Counter(
-        name="a", unit="B/s", times=[0.0], values=[4.0], maximum=10.0, by_task={"x": [4.0]}
+        place=Capacity("gpu", 0, "a"),
+        unit="B/s",
+        times=[0.0],
+        values=[4.0],
+        maximum=10.0,
+        by_task={"x": [4.0]},
     )
     two = Counter(
-        name="b", unit="B/s", times=[1.0], values=[8.0], maximum=20.0, by_task={"y": [8.0]}
+        place=Capacity("gpu", 0, "b"),
+        unit="B/s",
+        times=[1.0],
+        values=[8.0],
+        maximum=20.0,
+        by_task={"y": [8.0]},
     )
     both = steps.mean([one, two], "mean")
     assert (both.times, both.values, both.maximum) == ([0.0, 1.0], [2.0, 6.0], 15.0)

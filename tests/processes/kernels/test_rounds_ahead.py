@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from shapes import TEACHING, gpu_of
 
 from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.models.capacity import Capacity
 from c3sim.models.dispatch import RULES
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.simulate import simulate
@@ -24,7 +25,7 @@ class Tiles:
     def rates(self, *_: object) -> None: ...
 
     def ended(self, _time: float, flow: object) -> None:
-        amount = dict(flow.amounts)["gpu0.l2"] * flow.work
+        amount = dict(flow.amounts)[Capacity("gpu", 0, "l2")] * flow.work
         self.requested[flow.tags.task] = self.requested.get(flow.tags.task, 0.0) + amount
 
 

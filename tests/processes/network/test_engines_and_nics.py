@@ -48,7 +48,7 @@ def test_it_writes_to_the_memory_of_the_other_gpu() -> None:
     class Seen:
         def rates(self, time, flows, states):
             for flow in flows:
-                self.amounts = dict(flow.amounts)
+                self.amounts = {str(capacity): amount for capacity, amount in flow.amounts}
 
         def ended(self, time, flow): ...
 

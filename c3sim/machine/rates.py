@@ -1,0 +1,46 @@
+"""What each capacity of a node gives, when nothing reduces it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from c3sim.models.capacity import Capacity
+from c3sim.models.memory import memory_given
+from c3sim.models.network import leaf_switch_rate, nic_rate
+from c3sim.specs.hardware import Node
+
+
+def rate_of(node: Node, capacity: Capacity) -> float:
+    """Rate [B/s] of *capacity* of *node*; of host memory 1, the whole of what it can do."""
+    if capacity.owner == "leaf":
+        return leaf_switch_rate(node, capacity.owner_number)
+    return RATES[capacity.kind](node)
+
+
+def l2_rate(node: Node) -> float:
+    """All L2s of a GPU together [B/s], at the maximum clock."""
+    gpu = node.gpu
+    return gpu.l2.bandwidth * gpu.dies.count * gpu.clock.maximum
+
+
+def link_rate(node: Node) -> float:
+    """All links to one peer, or to the switch, each direction [B/s]."""
+    return node.links.bandwidth * node.links.per_peer
+
+
+def _cache_rate(node: Node) -> float:
+    assert node.gpu.memory_side_cache is not None
+    return node.gpu.memory_side_cache.bandwidth
+
+
+RATES: dict[str, Callable[[Node], float]] = {
+    "hbm": lambda node: memory_given(node.gpu, 0.0),
+    "memory_side_cache": _cache_rate,
+    "l2": l2_rate,
+    "link": link_rate,
+    "port": link_rate,
+    "dma": lambda node: node.gpu.dma_engines.bandwidth,
+    "host": lambda node: node.host.link_bandwidth,
+    "memory": lambda _node: 1.0,
+    "nic": nic_rate,
+}

@@ -1,0 +1,77 @@
+"""State of a GPU: its clock, and how much of what compute units demand its memory gives.
+
+Clock and memory follow from what all flows of the GPU declare, never from solved rates. Where
+``clock`` or ``hbm`` is private, each task has a state of its own, as if it were alone there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from c3sim.engine.flow import Flow
+from c3sim.machine.governor import Governor
+from c3sim.models.memory import served_share
+from c3sim.models.power import pace, together
+from c3sim.specs.hardware import Gpu
+
+
+class GpuState(NamedTuple):
+    """What every flow of a GPU feels.
+
+    *clock*: share of the maximum. *memory*: share of what a compute unit demands that it gets, from
+    memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
+    """
+
+    clock: float
+    memory: float
+    load: float = 0.0
+
+
+FULL_SPEED = GpuState(1.0, 1.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuStates:
+    """The state of one GPU, *shared* by all tasks but those in *by_task*."""
+
+    shared: GpuState
+    by_task: Mapping[str, GpuState]
+
+    def of(self, task: str) -> GpuState:
+        return self.by_task.get(task, self.shared)
+
+    @property
+    def clock(self) -> float:
+        return self.shared.clock
+
+
+class StateRule:
+    """The state of one GPU as a function of its flows; *governor* makes a governor of its clock."""
+
+    def __init__(self, gpu: Gpu, private: frozenset[str], governor: Callable[[], Governor]):
+        self.gpu, self.private, self.governor = gpu, private, governor
+        self._governors: dict[str, Governor] = {}  # by task; "": of all tasks
+
+    def __call__(self, flows: Sequence[Flow]) -> GpuStates:
+        by_task: dict[str, GpuState] = {}
+        if self.private & {"clock", "hbm"}:
+            for task in dict.fromkeys(flow.tags.task for flow in flows):
+                own = [flow for flow in flows if flow.tags.task == task]
+                clock = self._clock(own, task) if "clock" in self.private else self._clock(flows)
+                by_task[task] = self._state(own if "hbm" in self.private else flows, clock)
+        return GpuStates(self._state(flows, self._clock(flows)), by_task)
+
+    def _clock(self, flows: Sequence[Flow], task: str = "") -> float:
+        if task not in self._governors:
+            self._governors[task] = self.governor()
+        return self._governors[task].factor(together(flow.tags.load for flow in flows))
+
+    def _state(self, flows: Sequence[Flow], clock: float) -> GpuState:
+        load, l2 = 0.0, 0.0
+        for flow in flows:
+            speed = pace(flow.tags.load.clocked, clock)
+            load += flow.tags.memory_demand * speed
+            l2 += flow.tags.l2_demand * speed / clock  # the L2s run at the engine clock
+        return GpuState(clock, served_share(load + l2, self.gpu.hbm.saturation_exponent), load)

@@ -1,0 +1,60 @@
+"""Identity of what flows share: who owns it, what it is, which of several, in which direction.
+
+The text of a capacity is its path, for output. Nothing parses it:
+
+    gpu0.hbm   gpu0.memory_side_cache   gpu0.l2   gpu0.dma[2]    inside a GPU
+    gpu0.link[3].out   gpu0.port.in   gpu0.host.out              links, switch ports, the link to the host
+    gpu0.nic.out   leaf0.up                                      between nodes
+    host0.memory                                                 memory of the host of node 0
+    gpu0.hbm~gather                                              the same, private to the task ``gather``
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Port(NamedTuple):
+    """One direction of a connection of a GPU, whichever GPU that is.
+
+    ``link`` number d leads to the GPU d places further on; ``port`` leads to the switch of the
+    node, ``nic`` to other nodes, and ``leaf`` on from there through the spine.
+    """
+
+    kind: str
+    direction: str
+    number: int | None = None
+
+
+class Capacity(NamedTuple):
+    """*kind*, and *number* of several, of GPU, host or leaf switch *owner_number*; *task*: whose it is
+    alone, else empty.
+    """
+
+    owner: str
+    owner_number: int
+    kind: str
+    number: int | None = None
+    direction: str | None = None
+    task: str = ""
+
+    @property
+    def owner_name(self) -> str:
+        """The owner's part of the path: ``gpu0``."""
+        return f"{self.owner}{self.owner_number}"
+
+    @property
+    def name(self) -> str:
+        """The path without its owner: ``link[3].out``."""
+        index = "" if self.number is None else f"[{self.number}]"
+        direction = "" if self.direction is None else f".{self.direction}"
+        private = f"~{self.task}" if self.task else ""
+        return f"{self.kind}{index}{direction}{private}"
+
+    def __str__(self) -> str:
+        return f"{self.owner_name}.{self.name}"
+
+
+def of_gpu(gpu: int, port: Port) -> Capacity:
+    """*port* of *gpu* as a capacity."""
+    return Capacity("gpu", gpu, port.kind, port.number, port.direction)
