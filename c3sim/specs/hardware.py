@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from c3sim.specs.base import Spec
 from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
 from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
 from c3sim.specs.scale_out import ScaleOut
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Dies(Spec):
@@ -33,7 +30,8 @@ class Dies(Spec):
     )
     dispatch: Literal["weighted_rotation", "strict_rotation", "work_conserving", "rotation"] = (
         Field(
-            description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
+            description="how workgroups are spread over the shader engines of a die "
+            "(models/dispatch.py)"
         )
     )
 
@@ -82,7 +80,8 @@ class Hbm(Spec):
     bandwidth: Bandwidth = Field(description="data sheet peak")
     latency: Time = Field(description="load that misses every cache")
     saturation_exponent: Positive = Field(
-        description="exponent p of the soft minimum of what compute units ask for and what the stacks give"
+        description="exponent p of the soft minimum of what compute units ask for and what the "
+        "stacks give"
     )
     read_efficiency: Fraction = Field(
         description="share of the peak that a pure read stream reaches"
@@ -129,7 +128,8 @@ class Gpu(Spec):
         for name, library in self.gemm_libraries.items():
             if library.cluster > largest:
                 raise ValueError(
-                    f"{name}: a cluster of {library.cluster}; must fit in a shader engine, {largest}"
+                    f"{name}: a cluster of {library.cluster}; must fit in a shader engine, "
+                    f"{largest}"
                 )
         return self
 
@@ -159,7 +159,9 @@ class Links(Spec):
     )
     engine_map: tuple[tuple[int, ...], ...] | None = Field(
         None,
-        description="DMA engine that serves each peer: a row per source, a column per destination; left out, or naming engines or GPUs that are not there: dealt in turn",
+        description="DMA engine that serves each peer: a row per source, a column per "
+        "destination; left out, or naming engines or GPUs that are not there: dealt "
+        "in turn",
     )
 
 
@@ -169,10 +171,12 @@ class Host(Spec):
     launch_time: Time = Field(description="host thread busy per kernel launch")
     copy_time: Time = Field(description="host thread busy per DMA command submitted one by one")
     first_copy_time: Time = Field(
-        description="host thread busy longer in its first call of the runtime for DMA commands, one or a batch: nothing of it is in its caches"
+        description="host thread busy longer in its first call of the runtime for DMA commands, "
+        "one or a batch: nothing of it is in its caches"
     )
     pull_time: Time = Field(
-        description="host thread busy longer in a call of the runtime, for one copy or a batch, that reads from a peer"
+        description="host thread busy longer in a call of the runtime, for one copy or a batch, "
+        "that reads from a peer"
     )
     batch_time: Time = Field(
         description="host thread busy per batch of DMA commands, beside its commands"
@@ -187,22 +191,26 @@ class Host(Spec):
     )
     link_bandwidth: Bandwidth = Field(description="usable host link rate, one direction, one GPU")
     read_latency: Time = Field(
-        description="how long a DMA engine that copies from host memory waits for the first byte; it begins a copy from"
+        description="how long a DMA engine that copies from host memory waits for the first "
+        "byte; it begins a copy from"
         " there when the reads of the one before have come back"
     )
     kernel_read_bandwidth: Bandwidth = Field(
-        description="what the compute units of one GPU read over the host link at most, all together"
+        description="what the compute units of one GPU read over the host link at most, all "
+        "together"
     )
     memory_read_bandwidth: Bandwidth | None = Field(
         None,
-        description="what all GPUs of a node read from host memory at most, together; null: no limit",
+        description="what all GPUs of a node read from host memory at most, together; null: no "
+        "limit",
     )
     memory_write_bandwidth: Bandwidth | None = Field(
         None, description="the same for writing to it; both take from the same memory"
     )
     inline_bytes: Bytes | None = Field(
         None,
-        description="copies from host memory of no more than this, called for while their queue is idle, are written into"
+        description="copies from host memory of no more than this, called for while their queue "
+        "is idle, are written into"
         " the ring by the host thread; null: none",
     )
     inline_bandwidth: Bandwidth | None = Field(
