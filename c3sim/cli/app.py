@@ -21,6 +21,7 @@ from c3sim.cli import (
     show,
     study,
     sweep,
+    upgrade,
     validate,
 )
 from c3sim.cli.guard import Guarded
@@ -73,5 +74,6 @@ app.command("compare", short_help="The strategies side by side.")(compare.compar
 app.command("explain", short_help="Where the time went.")(explain.explain)
 app.command("study", short_help="A study beside published figures.")(study.study)
 app.command("schema", short_help="JSON Schema of a kind of file.")(schema.schema)
+app.command("upgrade", short_help="Old hardware files, rewritten.")(upgrade.upgrade)
 for command in (sweep, sensitivity, optimise, plot, validate, calibrate, import_logs, probe):
     command.register(app)

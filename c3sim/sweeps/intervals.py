@@ -1,28 +1,24 @@
 """Parameters of a node that are known within an interval, and samples of them.
 
-A number of a node file may have an interval. Of a fitted one that is where the fit may look; what the fit left open is the
-narrower ``95 % interval [a, b]`` that calibration writes into its source, and that one is used, unless the value has been
-moved out of it since. Within its interval a parameter is uniform; log-uniform where the ends are more than a decade apart.
+A number of a node file may have an interval. Of a free parameter that is where a fit may look; what
+the fit left open is the narrower 95 % interval under ``calibrated``, and that one is used. Within
+its interval a parameter is uniform; log-uniform where the ends are more than a decade apart.
 Parameters are taken as independent: where a fit ties two together, the band is wider than it need be.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from c3sim.errors import InputError
-from c3sim.input.conform import Leaf
+from c3sim.input.leaves import Leaf
 from c3sim.input.loading import LoadedNode
-from c3sim.input.units import parse_quantity
 
 if TYPE_CHECKING:
     import numpy as np
 
 _DECADE = 10.0
-_LEFT_OPEN = re.compile(r"95 % interval\s+\[([^,\]]+),\s*([^,\]]+)\]")
 Settings = tuple[tuple[str, Any], ...]
 
 
@@ -84,20 +80,11 @@ def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Paramet
 
 
 def _left_open(leaf: Leaf) -> tuple[float, float] | None:
-    """The 95 % interval of a fit, within that of the file; None where there is none that holds the
-    value.
-    """
-    match = _LEFT_OPEN.search(leaf.source)
-    if not match or leaf.interval is None:
+    """The 95 % interval of a fit, within that of the file; None where there is no fit."""
+    if leaf.calibrated is None or leaf.interval is None:
         return None
-    try:
-        low, high = (
-            parse_quantity(end, leaf.unit) if leaf.unit else float(end) for end in match.groups()
-        )
-    except (InputError, ValueError):
-        return None  # words of a person that look alike
-    low, high = max(low, leaf.interval[0]), min(high, leaf.interval[1])
-    return (low, high) if low <= leaf.value <= high else None
+    low, high = leaf.calibrated.interval
+    return max(low, leaf.interval[0]), min(high, leaf.interval[1])
 
 
 def latin_hypercube(parameters: Sequence[Parameter], samples: int, seed: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from c3sim.errors import InputError
 from c3sim.input.conform import Conform
 from c3sim.input.constraints import nearest_place, raise_all, validate
 from c3sim.input.hints import unknown
-from c3sim.input.loading import display, read_text
+from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import read_yaml
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Factor
