@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from c3sim.cli.emit import emit_json
+from c3sim.cli.options import Json
+
 
 def upgrade(
     files: Annotated[
@@ -14,6 +17,7 @@ def upgrade(
     check: Annotated[
         bool, typer.Option("--check", help="Only tell what would change; exit code 1 if anything.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Rewrite hardware files of schema 1 to schema 2, in place; comments and layout stay.
 
@@ -33,13 +37,15 @@ def upgrade(
 
     results = [upgraded(file) for file in hardware_files(map(Path, files))]
     changed = [result for result in results if result.changes]
-    for result in changed:
-        if not check:
-            check_writable(result.file)
-    for result in results:
-        for change in result.changes or ("is of schema 2 already",):
-            typer.echo(f"{result.file}: {change}")
-        if result.changes and not check:
-            write_text(result.file, result.text)
+    for result in changed if not check else ():
+        check_writable(result.file)
+    for result in changed if not check else ():
+        write_text(result.file, result.text)
+    if as_json:
+        emit_json({"files": {str(result.file): result.changes for result in results}})
+    else:
+        for result in results:
+            for change in result.changes or ("is of schema 2 already",):
+                typer.echo(f"{result.file}: {change}")
     if check and changed:
         raise typer.Exit(1)
