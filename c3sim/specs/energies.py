@@ -35,7 +35,9 @@ class Energies(Spec):
         " is part of flop"
     )
     l2_byte: EnergyPerByte = Field(description="at the maximum clock")
-    cache_byte: EnergyPerByte
+    cache_byte: EnergyPerByte = Field(
+        0.0, description="of the memory-side cache; left out where there is none"
+    )
     hbm_byte: EnergyPerByte
     link_byte: EnergyPerByte = Field(description="per byte and GPU that sends or receives it")
     host_link_byte: EnergyPerByte = Field(description="the GPU's end of the host link")

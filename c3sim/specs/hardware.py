@@ -1,8 +1,8 @@
-"""What a GPU and a node of GPUs are made of: the schema of the files under ``hwmodels/``.
+"""What a GPU and a node of GPUs are made of: schema 2 of the files under ``hwmodels/``.
 
-Keys are neutral; a vendor's words are display names (``names``). All numbers are SI floats. In the files each number
-is a mapping ``{value, source, interval?, fitted?, note?}``; the loader keeps those beside the model as provenance.
-Free parameters of a calibration are those whose entry says ``fitted:``.
+Keys are neutral; a vendor's words are display names (``names``). All numbers are SI floats. In the
+files each number has a source, and what else ``input/leaves.py`` lists; that is kept beside the
+model, not in it.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ class Gpu(Spec):
     dies: Dies
     compute_units: ComputeUnits
     l2: L2
-    memory_side_cache: MemorySideCache | None
+    memory_side_cache: MemorySideCache | None = Field(
+        None, description="left out, or null: L2 is the last cache"
+    )
     hbm: Hbm
     dma_engines: DmaEngines
     clock: Clock
@@ -151,7 +153,9 @@ class Links(Spec):
     """Links between GPUs. Each direction is a capacity of its own."""
 
     topology: Literal["full_mesh", "ring", "switch"]
-    raw_bandwidth: Bandwidth = Field(description="signalling rate of one link, one direction")
+    raw_bandwidth: Bandwidth | None = Field(
+        None, description="signalling rate of one link, one direction; for readers, nothing uses it"
+    )
     bandwidth: Bandwidth = Field(description="usable payload rate of one link, one direction")
     latency: Time
     per_peer: Count = Field(
@@ -171,12 +175,14 @@ class Host(Spec):
     launch_time: Time = Field(description="host thread busy per kernel launch")
     copy_time: Time = Field(description="host thread busy per DMA command submitted one by one")
     first_copy_time: Time = Field(
+        0.0,
         description="host thread busy longer in its first call of the runtime for DMA commands, "
-        "one or a batch: nothing of it is in its caches"
+        "one or a batch: nothing of it is in its caches",
     )
     pull_time: Time = Field(
+        0.0,
         description="host thread busy longer in a call of the runtime, for one copy or a batch, "
-        "that reads from a peer"
+        "that reads from a peer",
     )
     batch_time: Time = Field(
         description="host thread busy per batch of DMA commands, beside its commands"

@@ -23,7 +23,7 @@ FIT = (
 CHANGES = {
     "schema: 2\n": "",
     "saturation_exponent: ": "softness: ",
-    "memory_side_cache: null": "memory_cache: null",
+    "hbm:\n": "memory_cache: null\n\nhbm:\n",
     "max_packet_payload: ": "packet_bytes: ",
     "  bandwidth: {value: 250 GB/s, source: invented for teaching}\n": (
         "  bandwidth:  # of the stacks\n"
