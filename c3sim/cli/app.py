@@ -22,6 +22,7 @@ from c3sim.cli import (
     show,
     study,
     sweep,
+    upgrade,
     validate,
 )
 from c3sim.cli.guard import Guarded
@@ -89,3 +90,4 @@ probe.probe.command("run", short_help="Run a plan, or some of its steps.")(probe
 app.add_typer(
     probe.probe, name="probe", short_help="Measure a machine: build and run the native harness."
 )
+app.command("upgrade", short_help="Old hardware files, rewritten.")(upgrade.upgrade)

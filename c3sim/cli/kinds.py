@@ -61,7 +61,7 @@ def check_study(name: str) -> None:
 
 def _kind_of_file(path: Path) -> str:
     from c3sim.errors import InputError, InputErrors
-    from c3sim.input.loading import display, read_text
+    from c3sim.input.reading import display, read_text
     from c3sim.input.yaml_nodes import read_yaml
 
     errors: list[InputError] = []

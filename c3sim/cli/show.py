@@ -176,8 +176,10 @@ def _table(rows: list[Row], *, sourced: bool) -> Any:
         ["path", "value", "interval", "source"] if sourced else ["path", "value", "from"], []
     )
     for row in rows:
-        remarks = (row.source, f"fitted on {row.fitted}" if row.fitted else "", row.note)
-        kind = "estimate: " if row.estimate and not row.source.startswith("estimate") else ""
-        words = kind + "; ".join(remark for remark in remarks if remark)
-        add_row(table, row.path, row.text, *((row.interval_text, words) if sourced else (words,)))
+        add_row(
+            table,
+            row.path,
+            row.text,
+            *((row.interval_text, row.words) if sourced else (row.source,)),
+        )
     return table

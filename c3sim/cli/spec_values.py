@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from c3sim.input.conform import Leaf
+from c3sim.input.leaves import Calibrated, Leaf, provenance
 from c3sim.input.loading import LoadedNode, LoadedWorkload
 from c3sim.input.paths import get_value, paths_of, unit_of
 from c3sim.input.yaml_nodes import join
@@ -31,12 +31,16 @@ class Row:
     interval: tuple[float, float] | None = None
     interval_text: str = ""
     fitted: str = ""
+    calibrated: Calibrated | None = None
+    words: str = ""
     estimate: bool = False
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""
-        return asdict(self)
+        data = asdict(self)
+        del data["words"]
+        return data
 
 
 def node_rows(loaded: LoadedNode) -> list[Row]:
@@ -64,8 +68,10 @@ def _node_row(path: str, value: Any, leaf: Leaf | None) -> Row:
         unit=leaf.unit,
         source=leaf.source,
         interval=ends,
-        interval_text=" to ".join(_like(end, leaf) for end in ends) if ends else "",
+        interval_text=_ends(ends, leaf) if ends else "",
         fitted=leaf.fitted,
+        calibrated=leaf.calibrated,
+        words=_words(leaf),
         estimate=leaf.estimate,
         note=leaf.note,
     )
@@ -110,6 +116,17 @@ def _written(value: Any, unit: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g} {unit}".strip() if isinstance(value, float) else str(value)
+
+
+def _words(leaf: Leaf) -> str:
+    """Everything that the file says of the value, in one line."""
+    kind = "estimate: " if leaf.estimate and not leaf.source.startswith("estimate") else ""
+    fitted = f"fitted on {leaf.fitted}" if leaf.fitted else ""
+    return kind + "; ".join(part for part in (provenance(leaf), fitted, leaf.note) if part)
+
+
+def _ends(interval: tuple[float, float], leaf: Leaf) -> str:
+    return " to ".join(_like(end, leaf) for end in interval)
 
 
 def _like(end: float, leaf: Leaf) -> str:

@@ -15,39 +15,13 @@ from pydantic import BaseModel
 
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
+from c3sim.input.leaves import BAD, Leaf, read_leaf
+from c3sim.input.renamed import new_name
 from c3sim.input.scalars import convert
 from c3sim.input.shapes import Shape, fields_of, is_numeric
 from c3sim.input.yaml_nodes import Item, join
 
 Style = Literal["leaf", "text", "si"]
-LEAF_FIELDS = ("value", "source", "interval", "fitted", "note", "estimate")
-
-
-class _Bad:
-    def __repr__(self) -> str:
-        return "BAD"
-
-
-#: Stands for a value whose mistake has been noted.
-BAD: Any = _Bad()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Leaf:
-    """One number of a hardware file and where it comes from. *value* and *interval* are in SI
-    *unit*.
-    """
-
-    text: str
-    value: Any
-    unit: str
-    source: str
-    interval: tuple[float, float] | None = None
-    fitted: str = ""
-    note: str = ""
-    estimate: bool = False
-    file: str = ""
-    line: int = 0
 
 
 @dataclass
@@ -62,6 +36,7 @@ class Conform:
     places: dict[str, int] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     leaves: dict[str, Leaf] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     bad: set[str] = field(default_factory=set)
 
     def note(self, message: str, path: str, line: int) -> None:
@@ -94,7 +69,7 @@ class Conform:
             if key in fields:
                 data[key] = self.value(entry, fields[key].shape, join(path, key))
             elif key not in elsewhere:
-                self.note(unknown("field", key, [*fields, *sorted(elsewhere)]), path, entry.line)
+                self.note(self._unknown(key, path, [*fields, *sorted(elsewhere)]), path, entry.line)
         for key, wanted in fields.items():
             if wanted.required and key not in data:
                 about = f" ({wanted.description})" if wanted.description else ""
@@ -104,15 +79,23 @@ class Conform:
                 data[key] = BAD
         return data
 
+    def _unknown(self, key: str, path: str, known: list[str]) -> str:
+        new = new_name(join(path, key)) if self.style == "leaf" else None
+        if new is None:
+            return unknown("field", key, known)
+        return (
+            f"field {key!r} is called {new!r} now; c3sim upgrade {self.file or 'FILE'} renames it"
+        )
+
     def value(self, item: Item, shape: Shape, path: str) -> Any:
         """*item* as *shape* wants it, or BAD. In leaf style numbers are leaves; words may be."""
         if self.style == "leaf" and not (item.value is None and shape.optional):
             is_leaf = isinstance(item.value, Mapping) and "value" in item.value
             if is_numeric(shape) or (is_leaf and shape.kind in ("text", "choice", "boolean")):
-                return self._leaf(item, shape, path)
-        return self._plain(item, shape, path)
+                return read_leaf(self, item, shape, path)
+        return self.plain(item, shape, path)
 
-    def _plain(self, item: Item, shape: Shape, path: str) -> Any:
+    def plain(self, item: Item, shape: Shape, path: str) -> Any:
         self.places[path], self.texts[path] = item.line, item.text()
         if item.refused:
             self.bad.add(path)
@@ -126,75 +109,6 @@ class Conform:
             return convert(item, shape, plain_si=self.style == "si")
         except InputError as error:
             return self.fail(error.message, path, item.line)
-
-    def _leaf(self, item: Item, shape: Shape, path: str) -> Any:
-        self.places[path] = item.line
-        entries = item.value
-        if not isinstance(entries, Mapping) or "value" not in entries:
-            message = f"{item.text()} has no source; write {{value: ..., source: ...}}"
-            return self.fail(message, path, item.line)
-        for key, entry in entries.items():
-            if key not in LEAF_FIELDS:
-                self.note(unknown("field", key, LEAF_FIELDS), path, entry.line)
-        given = ("source", "fitted", "note")
-        words = {key: self._words(entries[key], join(path, key)) for key in given if key in entries}
-        if "source" not in entries:
-            self.note(
-                "the value has no source; say where it comes from, as source: ...", path, item.line
-            )
-        is_estimate = "estimate" in entries and self._is_true(
-            entries["estimate"], join(path, "estimate")
-        )
-        if is_estimate and "interval" not in entries:
-            self.note("an estimate needs an interval; write interval: [low, high]", path, item.line)
-        value = self._plain(entries["value"], shape, path)
-        self.places[path] = item.line
-        interval = (
-            self._interval(entries["interval"], shape, path, value)
-            if "interval" in entries
-            else None
-        )
-        self.leaves[path] = Leaf(
-            text=entries["value"].bare(),
-            value=value,
-            unit=_unit(shape),
-            interval=interval,
-            estimate=is_estimate,
-            file=self.file,
-            line=item.line,
-            **{"source": "", **words},
-        )
-        return value
-
-    def _words(self, item: Item, path: str) -> str:
-        if isinstance(item.value, str) and item.value.strip():
-            return item.value
-        self.note(f"{item.text()} is not text; must be words", path, item.line)
-        return ""
-
-    def _is_true(self, item: Item, path: str) -> bool:
-        value = self._plain(item, Shape(kind="boolean"), path)
-        return value is True
-
-    def _interval(
-        self, item: Item, shape: Shape, path: str, value: Any
-    ) -> tuple[float, float] | None:
-        where = join(path, "interval")
-        if shape.kind not in ("number", "integer"):
-            self.note("a list has no interval; only single numbers have", where, item.line)
-            return None
-        number = Shape(kind="number", unit=shape.unit)
-        ends = self._plain(item, Shape(kind="fixed", items=(number, number)), where)
-        if ends is BAD or BAD in ends or value is BAD:
-            return None
-        low, high = ends
-        if not low <= value <= high:
-            written = self.texts[path]
-            message = (
-                f"{item.text()} does not hold the value {written}; must be [low, high] around it"
-            )
-            self.note(message, where, item.line)
-        return low, high
 
     def _list(self, item: Item, shape: Shape, path: str) -> Any:
         if not isinstance(item.value, tuple):
@@ -210,7 +124,7 @@ class Conform:
     def _entries(
         self, items: tuple[Item, ...], shapes: tuple[Shape, ...], path: str, whole: Shape
     ) -> Any:
-        one = self._plain if is_numeric(whole) else self.value  # a list of numbers is one leaf
+        one = self.plain if is_numeric(whole) else self.value  # a list of numbers is one leaf
         pairs = zip(items, shapes, strict=True)
         return tuple(one(entry, shape, join(path, i)) for i, (entry, shape) in enumerate(pairs))
 
@@ -257,7 +171,7 @@ class Conform:
         others = [
             option for option in shape.items if _WRITTEN.get(option.kind) != "text"
         ]  # text has its own
-        return self._plain(item, (fitting or others or shape.items)[0], path)
+        return self.plain(item, (fitting or others or shape.items)[0], path)
 
 
 def _written_as(value: Any) -> str:
@@ -276,9 +190,3 @@ _WRITTEN = {
     "model": "mapping",
     "tagged": "mapping",
 }
-
-
-def _unit(shape: Shape) -> str:
-    while shape.kind in ("list", "fixed"):
-        shape = shape.items[0]
-    return shape.unit.si if shape.unit else ""

@@ -22,8 +22,10 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
-from c3sim.input.conform import BAD, Conform, Leaf
+from c3sim.input.conform import Conform
 from c3sim.input.constraints import nearest_place, raise_all, validate, with_places
+from c3sim.input.leaves import BAD, Leaf
+from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import Item, from_plain, read_yaml
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.study import Study
@@ -77,34 +79,41 @@ def load_hardware(path_or_name: str | Path) -> LoadedNode:
 
 def _hardware(path: Path, before: tuple[Path, ...]) -> LoadedNode:
     """The node in the file *path*; *before*: the files that were read because they are like it."""
-    errors: list[InputError] = []
-    root = _read(path, errors)
-    if root is None:
-        raise InputErrors(errors)
-    document = Conform(style="leaf", file=display(path), errors=errors)
+    root = _hardware_root(path)
+    document = Conform(style="leaf", file=display(path))
     own = root.value if isinstance(root.value, Mapping) else {}
     base = _base(own.get("like"), path, (*before, path), document)
-    raise_all(errors)
+    raise_all(document.errors)
     inherited = {
         key: getattr(base.node, key) for key in Node.model_fields if base and key not in own
     }
-    elsewhere = frozenset({"like", *inherited})
+    elsewhere = frozenset({"schema", "like", *inherited})
     entry = own.get("gpu")
     if entry is not None and isinstance(entry.value, str):
-        gpu = _referenced_gpu(entry.value, path, entry.line, document)
+        gpu = _referenced_gpu(entry, path, document)
         data = document.model(root, Node, elsewhere=elsewhere | {"gpu"})
         inherited["gpu"] = BAD if gpu is None else gpu
     else:
         data = document.model(root, Node, elsewhere=elsewhere)
-    node = validate(document, Node, {**data, **inherited} if inherited else data)
-    raise_all(errors)
-    assert node is not None  # no error was noted
-    leaves = (
-        {key: leaf for key, leaf in base.provenance.items() if key.split(".")[0] in inherited}
-        if base
-        else {}
-    )
-    return LoadedNode(node=node, provenance={**leaves, **document.leaves})
+    node = _valid(document, Node, {**data, **inherited} if inherited else data)
+    leaves = base.provenance if base else {}
+    kept = {key: leaf for key, leaf in leaves.items() if key.split(".")[0] in inherited}
+    return LoadedNode(node=node, provenance={**kept, **document.leaves})
+
+
+def _hardware_root(path: Path) -> Item:
+    """The mapping in a hardware file of schema 2. Raises InputErrors for another schema."""
+    root = _read(path)
+    entries = root.value if isinstance(root.value, Mapping) else {}
+    schema = entries.get("schema")
+    if entries and (schema is None or schema.value != 2):
+        what = "no schema" if schema is None else f"schema {schema.text()}"
+        message = (
+            f"{what}; hardware files have schema: 2, and c3sim upgrade {path} rewrites old ones"
+        )
+        line = root.line if schema is None else schema.line
+        raise InputErrors([InputError(message, "", display(path), line)])
+    return root
 
 
 def _base(
@@ -116,45 +125,48 @@ def _base(
     if not isinstance(like.value, str):
         document.fail("must be the name or the path of a node file", "like", like.line)
         return None
+    file = _beside("node", like, path, "like", document)
+    if file in before:
+        message = f"{file.name} is like itself; needs a node with values of its own"
+        document.fail(message, "like", like.line)
+    elif file is not None:
+        return _hardware(file, before)
+    return None
+
+
+def _beside(
+    kind: library.Kind, name: Item, file: Path, field: str, document: Conform
+) -> Path | None:
+    """The file that *field* of *file* names: beside it, or any that can be named."""
+    text = str(name.value)
+    beside = file.parent / text
+    if text.endswith((".yaml", ".yml")) and beside.exists():
+        return beside
     try:
-        beside = path.parent / like.value
-        found = (
-            beside
-            if like.value.endswith((".yaml", ".yml")) and beside.exists()
-            else library.find("node", like.value)
-        )
+        return library.find(kind, text)
     except InputError as error:
-        document.fail(error.message, "like", like.line)
+        document.fail(error.message, field, name.line)
         return None
-    if found in before:
-        document.fail(
-            f"{found.name} is like itself; needs a node with values of its own", "like", like.line
-        )
-        return None
-    return _hardware(found, before)
 
 
-def _referenced_gpu(name: str, node_file: Path, line: int, document: Conform) -> Gpu | None:
+def _referenced_gpu(name: Item, node_file: Path, document: Conform) -> Gpu | None:
     """The GPU that a node file names, its leaves added under ``gpu.``; its errors carry its own
     file.
     """
-    document.places["gpu"] = line
-    document.bad.add("gpu")  # whatever is wrong with it is said in its own file
-    try:
-        beside = node_file.parent / name
-        path = (
-            beside
-            if name.endswith((".yaml", ".yml")) and beside.exists()
-            else library.find("gpu", name)
-        )
-    except InputError as error:
-        document.fail(error.message, "gpu", line)
+    document.places["gpu"] = name.line
+    path = _beside("gpu", name, node_file, "gpu", document)
+    # whatever is wrong with it is said in its own file
+    document.bad.add("gpu")
+    if path is None:
         return None
-    errors: list[InputError] = []
-    root = _read(path, errors)
-    inner = Conform(style="leaf", file=display(path), errors=errors)
-    gpu = validate(inner, Gpu, inner.model(root, Gpu)) if root is not None else None
-    document.errors += errors
+    inner = Conform(style="leaf", file=display(path))
+    try:
+        data = inner.model(_hardware_root(path), Gpu, elsewhere=frozenset({"schema"}))
+        gpu = validate(inner, Gpu, data)
+    except InputErrors as wrong:
+        document.errors += wrong.errors
+        return None
+    document.errors += inner.errors
     document.leaves.update({f"gpu.{key}": leaf for key, leaf in inner.leaves.items()})
     return gpu
 
@@ -194,9 +206,7 @@ def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> 
     InputErrors.
     """
     document = Conform(style="si" if plain_si else "text")
-    workload = validate(document, Workload, document.model(from_plain(mapping), Workload))
-    raise_all(document.errors)
-    assert workload is not None  # no error was noted
+    workload = _valid(document, Workload, document.model(from_plain(mapping), Workload))
     with with_places("", document.places):
         check_workload(workload)
     return workload
@@ -208,42 +218,23 @@ def load_file(path: Path, model: type[Model]) -> Model:
 
 
 def _load(path: Path, model: type[Model]) -> tuple[Model, Conform]:
-    errors: list[InputError] = []
-    root = _read(path, errors)
-    if root is None:
-        raise InputErrors(errors)
-    document = Conform(style="text", file=display(path), errors=errors)
-    result = validate(document, model, document.model(root, model))
-    raise_all(errors)
+    root = _read(path)
+    document = Conform(style="text", file=display(path))
+    return _valid(document, model, document.model(root, model)), document
+
+
+def _valid(document: Conform, model: type[Model], data: object) -> Model:
+    """*data* as *model*. Raises every mistake that was noted in *document*."""
+    result = validate(document, model, data)
+    raise_all(document.errors)
     assert result is not None  # no error was noted
-    return result, document
+    return result
 
 
-def _read(path: Path, errors: list[InputError]) -> Item | None:
-    text = read_text(path)
-    return read_yaml(text, display(path), errors)
-
-
-def read_text(path: Path) -> str:
-    """The file as text. Raises InputError when it cannot be read or is not UTF-8."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputErrors(
-            [InputError(f"cannot be read ({reason}); must be a readable file", "", display(path))]
-        ) from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
-        raise InputErrors([InputError(message, "", display(path), line)]) from None
-
-
-def display(path: Path) -> str:
-    """The path as errors print it: relative where it lies under the working directory."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return str(path)
+def _read(path: Path) -> Item:
+    """The YAML in *path*. Raises InputErrors."""
+    errors: list[InputError] = []
+    root = read_yaml(read_text(path), display(path), errors)
+    raise_all(errors)
+    assert root is not None  # no error was noted
+    return root

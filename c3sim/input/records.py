@@ -15,7 +15,7 @@ from c3sim.input.checks.records import check_record
 from c3sim.input.checks.workload import check_workload
 from c3sim.input.conform import Conform
 from c3sim.input.constraints import raise_all, validate
-from c3sim.input.loading import display, read_text
+from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import from_plain
 from c3sim.specs.record import Record, record_id
 

@@ -20,3 +20,17 @@ RENAMED = {
     "channels.link_softness": "link_saturation_exponent",
     "channels.direct_link_softness": "direct_link_saturation_exponent",
 }
+
+
+def new_name(path: str) -> str | None:
+    """The name that the field at *path* has now, if it had another; a GPU file may leave out
+    ``gpu.``.
+    """
+    steps = f"gpu.{path}".split(".")
+    for pattern, name in RENAMED.items():
+        wanted = pattern.split(".")
+        if len(steps) >= len(wanted) and all(
+            want in ("*", step) for want, step in zip(wanted, steps[-len(wanted) :], strict=True)
+        ):
+            return name
+    return None

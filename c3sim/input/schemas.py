@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from c3sim.errors import InputError
 from c3sim.input.conform import Style
 from c3sim.input.hints import unknown
+from c3sim.input.leaves import CALIBRATED_FIELDS
 from c3sim.input.shapes import FieldShape, Shape, fields_of, is_numeric
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.quantities import Unit
@@ -63,6 +64,9 @@ def json_schema(kind: str) -> Schema:
         }
         root["properties"] = {"like": like, **root["properties"]}
         root["anyOf"] = [{"required": ["like"]}, {"required": root.pop("required")}]
+    if style == "leaf":
+        root["properties"] = {"schema": {"const": 2}, **root["properties"]}
+        root["required"] = ["schema", *root.get("required", [])]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"c3sim {kind}"}
     return {**head, **root, "$defs": dict(sorted(writer.definitions.items()))}
 
@@ -122,12 +126,8 @@ class _Writer:
         properties = {"value": self._plain(shape), "source": words, "fitted": words, "note": words}
         if is_numeric(shape) and shape.kind not in ("list", "fixed"):
             end = self._plain(Shape(kind="number", unit=shape.unit))
-            properties["interval"] = {
-                "type": "array",
-                "prefixItems": [end, end],
-                "minItems": 2,
-                "maxItems": 2,
-            }
+            ends = {"type": "array", "prefixItems": [end, end], "minItems": 2, "maxItems": 2}
+            properties |= {"interval": ends, "calibrated": self._calibrated(ends)}
         properties["estimate"] = {"type": "boolean"}
         return {
             "type": "object",
@@ -136,6 +136,20 @@ class _Writer:
             "additionalProperties": False,
             "if": {"properties": {"estimate": {"const": True}}, "required": ["estimate"]},
             "then": {"required": ["interval"]},
+        }
+
+    def _calibrated(self, interval: Schema) -> Schema:
+        properties = {
+            name: {**self._plain(shape), "description": description}
+            for name, (shape, description) in CALIBRATED_FIELDS.items()
+        }
+        properties["interval"] = {**interval, "description": "95 % confidence interval"}
+        return {
+            "type": "object",
+            "description": "what a fit says of the value",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
         }
 
     def _number(self, shape: Shape) -> Schema:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from c3sim.specs.base import Spec
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.quantities import Bytes, Count
 
 
-class Command(BaseModel):
+class Command(Spec):
     """One DMA command.
 
     ``copy``, ``broadcast``, ``swap`` and ``reduce`` move *bytes* to (push) or from (pull) their
@@ -18,8 +19,6 @@ class Command(BaseModel):
     before them in their queue has landed; ``poll`` holds its queue until a word of its GPU is at
     least *value*; ``timestamp`` notes the time under a name.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     op: Operation
     bytes: Bytes | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Bandwidth, Bytes, Count, Fraction, Time
 
 #: What a packet can ask for.
@@ -14,10 +15,6 @@ Operation = Literal["copy", "broadcast", "swap", "reduce", "poll", "atomic", "fe
 ReleasedQueueStart = Literal["first", "half_gpu_number"]
 #: When the engines of the GPUs of a node poll.
 PollStagger = Literal["none", "even"]
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class DmaEngines(Spec):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from c3sim.specs.base import Spec
 from c3sim.specs.quantities import (
     Energy,
     EnergyPerByte,
@@ -15,10 +16,6 @@ from c3sim.specs.quantities import (
     Power,
     Time,
 )
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Energies(Spec):
@@ -33,11 +30,14 @@ class Energies(Spec):
         description="a CU that holds waves, at the maximum clock, beside its FLOPs"
     )
     vector_byte: EnergyPerByte = Field(
-        description="per byte that waves load or store (first-level cache, registers), at the maximum clock; in a GEMM it"
+        description="per byte that waves load or store (first-level cache, registers), at the "
+        "maximum clock; in a GEMM it"
         " is part of flop"
     )
     l2_byte: EnergyPerByte = Field(description="at the maximum clock")
-    cache_byte: EnergyPerByte
+    cache_byte: EnergyPerByte = Field(
+        0.0, description="of the memory-side cache; left out where there is none"
+    )
     hbm_byte: EnergyPerByte
     link_byte: EnergyPerByte = Field(description="per byte and GPU that sends or receives it")
     host_link_byte: EnergyPerByte = Field(description="the GPU's end of the host link")
@@ -67,5 +67,6 @@ class Clock(Spec):
     voltage_exponent: Factor = Field(description="x in power ~ f^(1+x) at a fixed activity")
     power_window: Time = Field(
         0.0,
-        description="time constant of the average that the limit holds (machine/governor.py); left out, or 0: the limit acts at once",
+        description="time constant of the average that the limit holds (machine/governor.py); "
+        "left out, or 0: the limit acts at once",
     )

@@ -1,25 +1,22 @@
-"""What a GPU and a node of GPUs are made of: the schema of the files under ``hwmodels/``.
+"""What a GPU and a node of GPUs are made of: schema 2 of the files under ``hwmodels/``.
 
-Keys are neutral; a vendor's words are display names (``names``). All numbers are SI floats. In the files each number
-is a mapping ``{value, source, interval?, fitted?, note?}``; the loader keeps those beside the model as provenance.
-Free parameters of a calibration are those whose entry says ``fitted:``.
+Keys are neutral; a vendor's words are display names (``names``). All numbers are SI floats. In the
+files each number has a source, and what else ``input/leaves.py`` lists; that is kept beside the
+model, not in it.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from c3sim.specs.base import Spec
 from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
 from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
 from c3sim.specs.scale_out import ScaleOut
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Dies(Spec):
@@ -86,7 +83,8 @@ class Hbm(Spec):
     bandwidth: Bandwidth = Field(description="data sheet peak")
     latency: Time = Field(description="load that misses every cache")
     saturation_exponent: Positive = Field(
-        description="exponent p of the soft minimum of what compute units ask for and what the stacks give"
+        description="exponent p of the soft minimum of what compute units ask for and what the "
+        "stacks give"
     )
     read_efficiency: Fraction = Field(
         description="share of the peak that a pure read stream reaches"
@@ -115,7 +113,9 @@ class Gpu(Spec):
     dies: Dies
     compute_units: ComputeUnits
     l2: L2
-    memory_side_cache: MemorySideCache | None
+    memory_side_cache: MemorySideCache | None = Field(
+        None, description="left out, or null: L2 is the last cache"
+    )
     hbm: Hbm
     dma_engines: DmaEngines
     clock: Clock
@@ -133,7 +133,8 @@ class Gpu(Spec):
         for name, library in self.gemm_libraries.items():
             if library.cluster > largest:
                 raise ValueError(
-                    f"{name}: a cluster of {library.cluster}; must fit in a shader engine, {largest}"
+                    f"{name}: a cluster of {library.cluster}; must fit in a shader engine, "
+                    f"{largest}"
                 )
         return self
 
@@ -155,7 +156,9 @@ class Links(Spec):
     """Links between GPUs. Each direction is a capacity of its own."""
 
     topology: Literal["full_mesh", "ring", "switch"]
-    raw_bandwidth: Bandwidth = Field(description="signalling rate of one link, one direction")
+    raw_bandwidth: Bandwidth | None = Field(
+        None, description="signalling rate of one link, one direction; for readers, nothing uses it"
+    )
     bandwidth: Bandwidth = Field(description="usable payload rate of one link, one direction")
     latency: Time
     per_peer: Count = Field(
@@ -163,7 +166,9 @@ class Links(Spec):
     )
     engine_map: tuple[tuple[int, ...], ...] | None = Field(
         None,
-        description="DMA engine that serves each peer: a row per source, a column per destination; left out, or naming engines or GPUs that are not there: dealt in turn",
+        description="DMA engine that serves each peer: a row per source, a column per "
+        "destination; left out, or naming engines or GPUs that are not there: dealt "
+        "in turn",
     )
 
 
@@ -173,10 +178,14 @@ class Host(Spec):
     launch_time: Time = Field(description="host thread busy per kernel launch")
     copy_time: Time = Field(description="host thread busy per DMA command submitted one by one")
     first_copy_time: Time = Field(
-        description="host thread busy longer in its first call of the runtime for DMA commands, one or a batch: nothing of it is in its caches"
+        0.0,
+        description="host thread busy longer in its first call of the runtime for DMA commands, "
+        "one or a batch: nothing of it is in its caches",
     )
     pull_time: Time = Field(
-        description="host thread busy longer in a call of the runtime, for one copy or a batch, that reads from a peer"
+        0.0,
+        description="host thread busy longer in a call of the runtime, for one copy or a batch, "
+        "that reads from a peer",
     )
     batch_time: Time = Field(
         description="host thread busy per batch of DMA commands, beside its commands"
@@ -191,22 +200,26 @@ class Host(Spec):
     )
     link_bandwidth: Bandwidth = Field(description="usable host link rate, one direction, one GPU")
     read_latency: Time = Field(
-        description="how long a DMA engine that copies from host memory waits for the first byte; it begins a copy from"
+        description="how long a DMA engine that copies from host memory waits for the first "
+        "byte; it begins a copy from"
         " there when the reads of the one before have come back"
     )
     kernel_read_bandwidth: Bandwidth = Field(
-        description="what the compute units of one GPU read over the host link at most, all together"
+        description="what the compute units of one GPU read over the host link at most, all "
+        "together"
     )
     memory_read_bandwidth: Bandwidth | None = Field(
         None,
-        description="what all GPUs of a node read from host memory at most, together; null: no limit",
+        description="what all GPUs of a node read from host memory at most, together; null: no "
+        "limit",
     )
     memory_write_bandwidth: Bandwidth | None = Field(
         None, description="the same for writing to it; both take from the same memory"
     )
     inline_bytes: Bytes | None = Field(
         None,
-        description="copies from host memory of no more than this, called for while their queue is idle, are written into"
+        description="copies from host memory of no more than this, called for while their queue "
+        "is idle, are written into"
         " the ring by the host thread; null: none",
     )
     inline_bandwidth: Bandwidth | None = Field(

@@ -33,7 +33,8 @@ def _finite(value: float) -> float:
         raise ValueError(f"must be a finite number, got {value}")
     if value and not SMALLEST <= abs(value) <= LARGEST:
         raise ValueError(
-            f"got {value:g} in SI units; must be 0, or of a size between {SMALLEST:g} and {LARGEST:g}"
+            f"got {value:g} in SI units; must be 0, or of a size between {SMALLEST:g} and "
+            f"{LARGEST:g}"
         )
     return value
 

@@ -12,8 +12,9 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
+from c3sim.specs.base import Spec
 from c3sim.specs.workload import Workload
 
 
@@ -31,10 +32,6 @@ Microseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 IsoDate = Annotated[str, AfterValidator(_iso_date)]
 
 
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class TaskTime(Spec):
     """From the common release of all streams (see design: task time), and the start where known."""
 
@@ -44,7 +41,7 @@ class TaskTime(Spec):
 
 class Measured(Spec):
     wall_us: Microseconds | None = None
-    tasks: dict[str, TaskTime] = {}
+    tasks: dict[str, TaskTime] = Field({})
     isolated: dict[str, Microseconds] = Field(
         {}, description="each task alone, as the same source measured it"
     )
@@ -84,7 +81,7 @@ class Machine(Spec):
     driver: str = ""
     runtime: str = ""
     compiler: str = ""
-    libraries: dict[str, str] = {}
+    libraries: dict[str, str] = Field({})
     before: tuple[Reading, ...] = ()
     after: tuple[Reading, ...] = ()
 
@@ -124,7 +121,6 @@ class Record(Spec):
     observed: dict[str, Any] = Field(
         {}, description="what the workload cannot say: latencies, where each workgroup ran"
     )
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 def record_id(node: str, workload: dict[str, object], strategy: str, software: str) -> str:

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Count, Fraction, Positive
 
 
-class Serving(BaseModel):
+class Serving(Spec):
     """Requests with a prompt whose beginning is, in part, in host memory as keys and values (KV) of
     an earlier one.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field("llama-3-8b", description="name or file of a model (workloads/models)")
     tensor_parallel: Count = Field(
@@ -25,16 +24,20 @@ class Serving(BaseModel):
     block_tokens: Count = Field(16, description="tokens of one KV block; vLLM's default is 16")
     layout: Literal["per_layer", "contiguous"] = Field(
         "per_layer",
-        description="what lies together in memory, so what one copy moves: a block of one layer, or of all layers",
+        description="what lies together in memory, so what one copy moves: a block of one layer, "
+        "or of all layers",
     )
     load: Literal["async", "blocking", "layerwise"] = Field(
         "async",
-        description="async: a request waits for its whole prefix while others' steps go on; blocking: everybody waits;"
-        " layerwise: its first step begins when the first layer's blocks are there, the others arrive beside it",
+        description="async: a request waits for its whole prefix while others' steps go on; "
+        "blocking: everybody waits;"
+        " layerwise: its first step begins when the first layer's blocks are there, the others "
+        "arrive beside it",
     )
     submitter: Literal["worker", "own"] = Field(
         "worker",
-        description="who submits copies: the thread that launches the steps, or a thread of its own",
+        description="who submits copies: the thread that launches the steps, or a thread of its "
+        "own",
     )
     prompt_tokens: Count = 4096
     output_tokens: Count = Field(
@@ -57,11 +60,13 @@ class Serving(BaseModel):
     )
     gather_workgroups: Count = Field(
         8,
-        description="workgroups of a gather kernel; 4 fill the host link of MI300X, 8 put one on each die",
+        description="workgroups of a gather kernel; 4 fill the host link of MI300X, 8 put one on "
+        "each die",
     )
     attention_efficiency: Fraction = Field(
         0.5,
         gt=0,
-        description="share of the matrix peak that attention over a prompt reaches; an estimate, 0.3 to 0.7:"
+        description="share of the matrix peak that attention over a prompt reaches; an estimate, "
+        "0.3 to 0.7:"
         " FlashAttention-2 (arXiv 2307.08691) reaches 0.5 to 0.73 on A100",
     )

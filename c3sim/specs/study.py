@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Count
 from c3sim.specs.serving import Serving
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Scenario(Spec):
@@ -24,7 +21,7 @@ class Scenario(Spec):
     name: str
     label: str = ""
     workload: str | None = Field(None, description="left out: the study's")
-    set: dict[str, Any] = {}
+    set: dict[str, Any] = Field({})
 
 
 class Range(Spec):
@@ -39,7 +36,6 @@ class Range(Spec):
         None, gt=1, description="from one value to the next, instead of steps"
     )
     log: bool = Field(False, description="with steps: equal ratios instead of equal differences")
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 Values = tuple[Any, ...] | Range
@@ -72,7 +68,8 @@ class Study(Spec):
     workload: str | None = Field(None, description="default workload of the scenarios")
     serving: Serving | None = Field(
         None,
-        description="instead of a workload: requests to an inference engine; paths serving.hit_rate and so on",
+        description="instead of a workload: requests to an inference engine; paths "
+        "serving.hit_rate and so on",
     )
     scenarios: tuple[Scenario, ...] = ()
     axes: dict[str, Values] = Field(
@@ -83,7 +80,8 @@ class Study(Spec):
     )
     constraints: tuple[str, ...] = Field(
         (),
-        description="expressions over paths, scenario and strategy; points where one is false are left out",
+        description="expressions over paths, scenario and strategy; points where one is false "
+        "are left out",
     )
     costs: dict[str, str] = Field(
         {}, description="name -> expression over paths, such as an area proxy; outputs may name it"
@@ -94,7 +92,6 @@ class Study(Spec):
     published: dict[str, Any] = Field(
         {}, description="figures to show beside, with their source; never inputs"
     )
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     @model_validator(mode="after")
     def _has_something_to_run(self) -> Study:

@@ -6,18 +6,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Count
 from c3sim.specs.workload import DTYPE_BYTES, Dtype
 
 
-class Transformer(BaseModel):
+class Transformer(Spec):
     """A decoder-only transformer: *layers* equal ones of attention and a gated feed-forward
     network, or experts.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_version: Literal[1] = Field(alias="schema")
     name: str
@@ -44,7 +43,8 @@ class Transformer(BaseModel):
             )
         if self.experts_per_token > self.experts:
             raise ValueError(
-                f"a token takes {self.experts_per_token} experts of {self.experts}; must be at most all"
+                f"a token takes {self.experts_per_token} experts of {self.experts}; must be at "
+                "most all"
             )
         return self
 

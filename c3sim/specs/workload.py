@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from c3sim.specs.base import Spec
 from c3sim.specs.commands import Command
 from c3sim.specs.quantities import Bytes, Count, Time
 
 Dtype = Literal["bf16", "fp16", "fp8", "fp32"]
 DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4}
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Buffer(Spec):
@@ -32,7 +29,8 @@ class Buffer(Spec):
     home: Literal["gpu", "host", "sharded"] = "gpu"
     state: Literal["cold", "warm", "rotating"] = Field(
         "cold",
-        description="in the memory-side cache at the start: not (cold), as left by the last turn of a loop (warm); rotating = cold",
+        description="in the memory-side cache at the start: not (cold), as left by the last turn "
+        "of a loop (warm); rotating = cold",
     )
 
     @model_validator(mode="after")
@@ -106,7 +104,8 @@ class StreamKernel(_Task):
     bytes: Bytes = Field(description="bytes of one array; copy touches two arrays, triad three")
     passes: Count = Field(
         1,
-        description="times it goes over its arrays; inputs says where the first pass finds them, later ones hit what fits",
+        description="times it goes over its arrays; inputs says where the first pass finds them, "
+        "later ones hit what fits",
     )
     workgroups: Count | None = Field(None, description="left out: enough to fill every CU")
     inputs: Literal["cold", "warm", "rotating"] = "cold"
@@ -136,7 +135,8 @@ class Collective(_Task):
     dtype: Dtype = "bf16"
     backend: str | None = Field(
         None,
-        description="a collective library of the node, or dma; left out: the first library of the node's file",
+        description="a collective library of the node, or dma; left out: the first library of "
+        "the node's file",
     )
     channels: Count | None = Field(
         None, description="limit on workgroups; left out: the library's choice"
@@ -147,17 +147,20 @@ class Collective(_Task):
     )
     pipeline: Count | None = Field(
         None,
-        description="hierarchical: parts that follow each other through the phases, 1: one phase after the other;"
+        description="hierarchical: parts that follow each other through the phases, 1: one phase "
+        "after the other;"
         " left out: the choice of the library",
     )
     protocol: str | None = None
     direction: Literal["push", "pull"] | None = Field(
         None,
-        description="backend dma: engines of the sender (push, the default) or of the receiver (pull)",
+        description="backend dma: engines of the sender (push, the default) or of the receiver "
+        "(pull)",
     )
     engines: Count | None = Field(
         None,
-        description="backend dma: engines that share what goes to one peer, or (b2b) all peers; left out: 1",
+        description="backend dma: engines that share what goes to one peer, or (b2b) all peers; "
+        "left out: 1",
     )
     ways: Count | None = Field(
         None,
@@ -165,8 +168,10 @@ class Collective(_Task):
     )
     variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = Field(
         None,
-        description="backend dma: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two peers each"
-        " (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one engine (b2b)",
+        description="backend dma: a copy per peer, on parallel engines (pcpy, the default); "
+        "broadcasts to two peers each"
+        " (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one "
+        "engine (b2b)",
     )
     chunks: Count = Field(1, description="released one by one: names for others' after")
 
@@ -188,7 +193,8 @@ class Copy(_Task):
     executor: Literal["dma", "kernel", "nic"] = "dma"
     direction: Literal["push", "pull"] | None = Field(
         None,
-        description="whose engine moves it: the source's (push) or the destination's (pull); left out: this GPU's",
+        description="whose engine moves it: the source's (push) or the destination's (pull); "
+        "left out: this GPU's",
     )
     engines: Count | None = Field(
         None, description="dma executor only: engines that share it; left out: 1"
@@ -232,7 +238,8 @@ class Stream(Spec):
     priority: int = 0
     compute_units: str | Count | None = Field(
         None,
-        description="CU mask: a count (the first n bits) or ranges of bits such as '0-271,280'; bit i is on die i mod dies",
+        description="CU mask: a count (the first n bits) or ranges of bits such as '0-271,280'; "
+        "bit i is on die i mod dies",
     )
 
 
@@ -263,8 +270,7 @@ class Workload(Spec):
     description: str = ""
     source: str = ""
     node: str = "mi300x-8"
-    buffers: dict[str, Buffer] = {}
+    buffers: dict[str, Buffer] = Field({})
     tasks: dict[str, Task] = Field(min_length=1)
-    streams: dict[str, Stream] = {}
+    streams: dict[str, Stream] = Field({})
     host: HostThreads = HostThreads()
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

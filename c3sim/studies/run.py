@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.conform import Leaf
 from c3sim.input.expressions import parse_expression
 from c3sim.input.hints import unknown
+from c3sim.input.leaves import Leaf
 from c3sim.input.loading import load_hardware, load_study
 from c3sim.input.paths import get_value
 from c3sim.specs.hardware import Node

@@ -14,7 +14,7 @@ from statistics import mean
 from typing import Any
 
 from c3sim.evaluation.payload import payload_bytes
-from c3sim.input.conform import Leaf
+from c3sim.input.leaves import Leaf
 from c3sim.machine.energy import IDLE, Account, by_component
 from c3sim.simulation.runs import alone, run_once
 from c3sim.specs.hardware import Node

@@ -1,29 +1,25 @@
 """Parameters of a node that are known within an interval, and samples of them.
 
-- The interval of a number is that of the node file. Of a fitted one it is the narrower ``95 %
-  interval [a, b]`` that calibration writes into its source, unless the value lies outside it.
+- The interval of a number is that of the node file. Of a calibrated one it is the narrower 95 %
+  interval under ``calibrated``.
 - Within its interval a parameter is uniform; log-uniform where the ends are over a decade apart.
 - Parameters are independent. Where a fit ties two together, the band is too wide.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from c3sim.errors import InputError
-from c3sim.input.conform import Leaf
+from c3sim.input.leaves import Leaf
 from c3sim.input.loading import LoadedNode
-from c3sim.input.units import parse_quantity
 from c3sim.sweeps.points import Settings
 
 if TYPE_CHECKING:
     import numpy as np
 
 _DECADE = 10.0
-_FITTED_INTERVAL = re.compile(r"95 % interval\s+\[([^,\]]+),\s*([^,\]]+)\]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +59,7 @@ def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Paramet
     for path, leaf in loaded.provenance.items():
         if leaf.interval is None or path in but:
             continue
-        ends = _fitted_interval(leaf)
+        ends = _calibrated_interval(leaf)
         low, high = ends or leaf.interval
         if low < high:
             parameters.append(
@@ -80,19 +76,12 @@ def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Paramet
     return tuple(parameters)
 
 
-def _fitted_interval(leaf: Leaf) -> tuple[float, float] | None:
-    """The 95 % interval of a fit, cut to that of the file; None where none holds the value."""
-    match = _FITTED_INTERVAL.search(leaf.source)
-    if not match or leaf.interval is None:
+def _calibrated_interval(leaf: Leaf) -> tuple[float, float] | None:
+    """The 95 % interval of a fit, within that of the file; None where there is no fit."""
+    if leaf.calibrated is None or leaf.interval is None:
         return None
-    try:
-        low, high = (
-            parse_quantity(end, leaf.unit) if leaf.unit else float(end) for end in match.groups()
-        )
-    except (InputError, ValueError):
-        return None  # prose that looks like an interval
-    low, high = max(low, leaf.interval[0]), min(high, leaf.interval[1])
-    return (low, high) if low <= leaf.value <= high else None
+    low, high = leaf.calibrated.interval
+    return max(low, leaf.interval[0]), min(high, leaf.interval[1])
 
 
 def latin_hypercube(parameters: Sequence[Parameter], samples: int, seed: int) -> np.ndarray:

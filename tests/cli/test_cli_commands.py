@@ -22,7 +22,7 @@ RUN = {
     "tasks",
 }
 TASK = {"isolated_s", "start_s", "end_s", "time_s", "slowdown"}
-COMMANDS = ("list", "show", "run", "compare", "explain", "study", "schema")
+COMMANDS = ("list", "show", "run", "compare", "explain", "study", "schema", "upgrade")
 
 
 def data_of(result):

@@ -148,7 +148,9 @@ def test_a_mistake_in_a_gpu_file_is_named_on_its_line(old, new, at, message):
 
 def test_a_node_can_hold_its_gpu_inline():
     inline = "gpu:\n" + "".join(
-        f"  {line}\n" for line in (HWMODELS / "teaching.yaml").read_text().splitlines()
+        f"  {line}\n"
+        for line in (HWMODELS / "teaching.yaml").read_text().splitlines()
+        if line != "schema: 2"
     )
     Path("node.yaml").write_text(_node(inline))
     inlined, referenced = load_hardware("node.yaml"), load_hardware("teaching-4")
@@ -182,7 +184,9 @@ def _like(text):
 
 def test_what_a_node_leaves_out_it_has_from_the_one_it_is_like():
     loaded = load_hardware(
-        _like("like: teaching-4\nname: six\ndescription: d\ngpus: {value: 6, source: me}\n")
+        _like(
+            "schema: 2\nlike: teaching-4\nname: six\ndescription: d\ngpus: {value: 6, source: me}\n"
+        )
     )
     base = load_hardware("teaching-4")
     assert (loaded.node.name, loaded.node.gpus) == ("six", 6)
@@ -194,10 +198,10 @@ def test_what_a_node_leaves_out_it_has_from_the_one_it_is_like():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("like: nothing\nname: x\n", "like: unknown node 'nothing'"),
-        ("like: mine.yaml\nname: x\n", "like: mine.yaml is like itself"),
-        ("like: [1]\nname: x\n", "like: must be the name or the path of a node file"),
-        ("like: teaching-4\nname: x\nlimks: 1\n", "unknown field 'limks'"),
+        ("schema: 2\nlike: nothing\nname: x\n", "like: unknown node 'nothing'"),
+        ("schema: 2\nlike: mine.yaml\nname: x\n", "like: mine.yaml is like itself"),
+        ("schema: 2\nlike: [1]\nname: x\n", "like: must be the name or the path of a node file"),
+        ("schema: 2\nlike: teaching-4\nname: x\nlimks: 1\n", "unknown field 'limks'"),
     ],
 )
 def test_mistakes_in_a_node_that_is_like_another(text, said):

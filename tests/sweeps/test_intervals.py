@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from c3sim.input.conform import Leaf
+from c3sim.input.leaves import Calibrated, Leaf
 from c3sim.input.library import names
 from c3sim.input.loading import LoadedNode, load_hardware
 from c3sim.sweeps.intervals import Parameter, latin_hypercube, parameters_of, settings_of, spread
@@ -29,49 +29,48 @@ def test_whole_numbers_have_equal_shares():
     assert parameter(10.0, 20.0, unit="B").at(0.123) == 11.0  # bytes are whole
 
 
-def of(source, interval=(1.0, 9.0), value=4.0, unit=""):
-    leaf = Leaf(text=str(value), value=value, unit=unit, source=source, interval=interval)
+def of(fit=None, interval=(1.0, 9.0), value=4.0):
+    """The parameters of a node with one number, whose fit left *fit* open."""
+    about = {"suite": "s", "date": "2026-11-21", "records": 3, "data": "0a", "residual": 0.01}
+    calibrated = Calibrated(interval=fit, **about) if fit else None
+    leaf = Leaf(
+        text=str(value),
+        value=value,
+        unit="",
+        source="a data sheet",
+        interval=interval,
+        calibrated=calibrated,
+    )
     return parameters_of(
         LoadedNode(node=NODE.node, provenance={"gpu.hbm.saturation_exponent": leaf})
     )
 
 
 @pytest.mark.parametrize(
-    ("source", "low", "high", "fitted"),
+    ("fit", "low", "high"),
     [
-        ("a data sheet", 1.0, 9.0, False),
-        ("calibrated 2026-11-21 on 3 records, 95 % interval [3, 5]; start: x", 3.0, 5.0, True),
-        ("calibrated, 95 % interval [3, 50]", 3.0, 9.0, True),  # no further than the fit may look
-        ("calibrated, 95 % interval [5, 6]", 1.0, 9.0, False),  # the value was moved since
-        ("copies keep 95 % of their rate", 1.0, 9.0, False),
+        (None, 1.0, 9.0),
+        ((3.0, 5.0), 3.0, 5.0),
+        # no further than the fit may look
+        ((3.0, 50.0), 3.0, 9.0),
     ],
 )
-def test_of_a_fitted_number_what_the_fit_left_open(source, low, high, fitted):
-    (found,) = of(source)
-    assert (found.low, found.high, found.fitted) == (low, high, fitted)
-
-
-def test_units_of_a_fit():
-    (found,) = of("95 % interval [1 us, 3 us]", interval=(0.0, 9e-6), value=2e-6, unit="s")
-    assert (found.low, found.high) == (1e-6, pytest.approx(3e-6))
+def test_of_a_fitted_number_what_the_fit_left_open(fit, low, high):
+    (found,) = of(fit)
+    assert (found.low, found.high, found.fitted) == (low, high, fit is not None)
 
 
 def test_a_number_without_width_is_none():
-    assert of("x", interval=(4.0, 4.0)) == ()
+    assert of(interval=(4.0, 4.0)) == ()
 
 
 @pytest.mark.parametrize("name", names("node"))
-def test_what_calibration_writes_is_understood(name):
-    """Every fitted number of the packaged nodes has the interval of its fit, unless that excludes
-    the value in the file.
-    """
+def test_every_calibrated_number_is_drawn_from_the_interval_of_its_fit(name):
     loaded = load_hardware(name)
-    found = {each.path: each for each in parameters_of(loaded)}
+    found = {each.path: each.fitted for each in parameters_of(loaded)}
     for path, leaf in loaded.provenance.items():
-        if "95 % interval" in leaf.source and path in found and not found[path].fitted:
-            assert (
-                path == "gpu.gemm_libraries.ck_blockscale.operand_feed"
-            )  # 24.5 GB/s, beside a fit of 20.1 to 21.1
+        if path in found:
+            assert found[path] == (leaf.calibrated is not None), path
 
 
 def test_what_is_set_by_hand_is_not_drawn():

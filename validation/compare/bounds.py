@@ -12,22 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from c3sim.errors import InputError
 from c3sim.input.conform import Conform
 from c3sim.input.constraints import nearest_place, raise_all, validate
 from c3sim.input.hints import unknown
-from c3sim.input.loading import display, read_text
+from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import read_yaml
+from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Factor
 
 FILE = Path(__file__).parent.parent / "bounds.yaml"
 HELD_OUT_AND_NOT = ("", "_calibration")
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Target(Spec):

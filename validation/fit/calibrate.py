@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from c3sim.errors import InputError
-from c3sim.input.conform import Leaf
 from c3sim.input.hints import unknown
+from c3sim.input.leaves import Leaf
 from c3sim.input.library import names
 from c3sim.input.loading import LoadedNode, load_hardware
 from c3sim.specs.hardware import Node
@@ -86,8 +86,7 @@ def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
     found: dict[str, Group] = {}
     for path, leaf in sorted(loaded.provenance.items(), key=lambda pair: _rank(pair[0])):
         if leaf.fitted:
-            suites = tuple(part.strip() for part in leaf.fitted.split("+"))
-            found.setdefault(leaf.fitted, Group(suites, {})).leaves[path] = leaf
+            found.setdefault(leaf.fitted, Group(leaf.suites, {})).leaves[path] = leaf
             if leaf.interval is None:
                 raise InputError(
                     "it is fitted, so it needs an interval to move in", path, leaf.file, leaf.line

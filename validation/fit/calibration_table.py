@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from c3sim.input.leaves import in_file_units
 from c3sim.output.kit.layout import WIDE, add_row, make_table, show, stack
 from c3sim.output.kit.text import percent
 
 from .calibrate import Calibration, GroupFit
-from .calibration_text import in_file_units
+from .calibration_text import value_in_file_units
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -30,7 +31,7 @@ def _group(group: GroupFit) -> list[object]:
     notes = []
     for fitted in group.fit.parameters:
         leaf = group.group.leaves[fitted.path]
-        value = in_file_units(leaf, fitted.value) if fitted.identified else "kept"
+        value = value_in_file_units(leaf, fitted) if fitted.identified else "kept"
         ends = f"{in_file_units(leaf, fitted.low)} to {in_file_units(leaf, fitted.high)}"
         add_row(
             table, fitted.path, leaf.text, value, ends if fitted.identified else f"allowed: {ends}"

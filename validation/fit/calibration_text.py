@@ -4,50 +4,38 @@ hardware file writes them.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import yaml
 
-from c3sim.input.conform import Leaf
-from c3sim.input.units import parse_quantity
-from c3sim.output.kit.text import figures
+from c3sim.input.leaves import Leaf, in_file_units
+from c3sim.input.yaml_edit import word
 
 from .calibrate import Calibration, GroupFit
 from .parameters import Fitted
 
-_BEFORE = re.compile(r"^calibrated .*?; start: ", re.DOTALL)
 
-
-def in_file_units(leaf: Leaf, value: float) -> str:
-    """SI *value* with three digits, in the unit in which the file gives the parameter."""
-    if leaf.unit == "B":
-        return f"{float(f'{value:.3g}'):.0f} B"
-    number, _, unit = leaf.text.strip().partition(" ")
-    if not leaf.unit:
-        return _plain(value)
-    unit = unit or re.sub(r"^[-+.\d]+(e[-+]?\d+)?", "", number)
-    return f"{_plain(value / parse_quantity(f'1 {unit}', leaf.unit))} {unit}"
-
-
-def _plain(value: float) -> str:
-    """Three digits, no exponent, no idle zeros."""
-    rounded = float(f"{value:.3g}")
-    text = figures(rounded) if rounded else "0"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def source_text(group: GroupFit, fitted: Fitted, date: str) -> str:
-    """What ``source:`` says of a fitted value; the source of the very first starting value is kept
-    at the end.
+def value_in_file_units(leaf: Leaf, fitted: Fitted) -> str:
+    """The fitted value, as :func:`in_file_units`; zero where it is next to nothing beside its own
+    uncertainty: a search that ends at a limit of 0 stops a little above it.
     """
+    is_zero = abs(fitted.value) < 1e-3 * (fitted.high - fitted.low)
+    return in_file_units(leaf, 0.0 if is_zero else fitted.value)
+
+
+def calibrated_entry(group: GroupFit, fitted: Fitted, date: str) -> dict[str, str]:
+    """What a hardware file says of a fitted value under ``calibrated``."""
     leaf = group.group.leaves[fitted.path]
-    span = f"[{in_file_units(leaf, fitted.low)}, {in_file_units(leaf, fitted.high)}]"
-    fit = f"{len(group.records)} records (data {group.hash}), median residual {100 * group.median_residual:.1f} %"
-    return (
-        f"calibrated {date} on {fit}, 95 % interval {span}; start: {_BEFORE.sub('', leaf.source)}"
-    )
+    low, high = in_file_units(leaf, fitted.low), in_file_units(leaf, fitted.high)
+    return {
+        "suite": "+".join(group.group.suites),
+        "date": date,
+        "records": str(len(group.records)),
+        "data": word(group.hash),
+        "residual": f"{group.median_residual:.2g}",
+        "interval": f"[{low}, {high}]",
+    }
 
 
 def to_dict(calibration: Calibration, date: str) -> dict[str, Any]:
@@ -84,7 +72,7 @@ def _parameter(group: GroupFit, fitted: Fitted) -> dict[str, Any]:
             **_near(fitted),
         }
     return {
-        "value": in_file_units(leaf, fitted.value),
+        "value": value_in_file_units(leaf, fitted),
         "was": leaf.text,
         "interval_95": ends,
         "identified": True,

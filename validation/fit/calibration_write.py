@@ -1,63 +1,70 @@
-"""Puts calibrated values into the files they come from: value and source, nothing else, all files
-or none.
+"""Puts calibrated values into the files they come from: all files or none.
+
+A value that the fit has determined gets ``value`` and ``calibrated``; one that the fit left open gets
+``fitted`` instead of ``calibrated`` and keeps its value. Everything else stays as it was.
 """
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 from c3sim.errors import InputError
-from c3sim.input.conform import Leaf
 from c3sim.input.constraints import raise_all
-from c3sim.input.loading import load_hardware, read_text
+from c3sim.input.leaves import Leaf
+from c3sim.input.loading import load_hardware
+from c3sim.input.reading import read_text
+from c3sim.input.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow
 from c3sim.input.yaml_nodes import read_yaml
 from c3sim.output.kit.files import check_writable, write_text
 
-from .calibrate import Calibration
-from .calibration_text import in_file_units, source_text
-from .yaml_edit import replace_values
-
-WIDTH = 110
+from .calibrate import Calibration, GroupFit
+from .calibration_text import calibrated_entry, value_in_file_units
+from .parameters import Fitted
 
 
 def write_calibration(calibration: Calibration, name_or_path: str | Path, date: str) -> list[str]:
-    """Write identified values into the node file and the GPU file it names; the files changed.
-    Raises InputError.
+    """Write what was fitted into the node file and the files it names; the files changed. Raises
+    InputErrors.
     """
     node_file = load_hardware(name_or_path).provenance["gpus"].file
-    changes: dict[str, dict[tuple[str, ...], str]] = {}
+    files = {
+        leaf.file: read_text(Path(leaf.file))
+        for group in calibration.groups
+        for leaf in group.group.leaves.values()
+    }
+    entries = {file: entries_of(text) for file, text in files.items()}
+    edits: dict[str, list[Edit]] = {file: [] for file in files}
     for group in calibration.groups:
         for fitted in group.fit.parameters:
-            if fitted.identified:
-                leaf = group.group.leaves[fitted.path]
-                keys = _keys(leaf, fitted.path, node_file)
-                inside = changes.setdefault(leaf.file, {})
-                inside[(*keys, "value")] = in_file_units(leaf, fitted.value)
-                inside[(*keys, "source")] = _quoted(
-                    source_text(group, fitted, date), 2 * len(keys) + 2
-                )
-    texts = {
-        file: replace_values(read_text(Path(file)), inside, file)
-        for file, inside in changes.items()
-    }
+            leaf = group.group.leaves[fitted.path]
+            keys = _keys(leaf, fitted.path, node_file)
+            edits[leaf.file] += _edits(group, fitted, date, keys, entries[leaf.file])
+    texts = {file: apply(text, edits[file]) for file, text in files.items() if edits[file]}
+    errors: list[InputError] = []
     for file, text in texts.items():
-        errors: list[InputError] = []
         read_yaml(text, file, errors)
-        raise_all(errors)
         check_writable(file)
+    raise_all(errors)
     for file, text in texts.items():
         write_text(file, text)
     return list(texts)
 
 
-def _keys(leaf: Leaf, path: str, node_file: str) -> tuple[str, ...]:
+def _keys(leaf: Leaf, path: str, node_file: str) -> Keys:
+    """Where the entry stands in its file; a GPU file begins below ``gpu``."""
     keys = tuple(path.split("."))
-    return keys if leaf.file == node_file else keys[1:]  # a GPU file begins below ``gpu``
+    return keys if leaf.file == node_file or keys[0] != "gpu" else keys[1:]
 
 
-def _quoted(text: str, indent: int) -> str:
-    """*text* in double quotes, folded; a line break within them is a blank to YAML."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    lines = textwrap.wrap(escaped, WIDTH - indent, break_long_words=False, break_on_hyphens=False)
-    return '"' + ("\n" + " " * indent).join(lines) + '"'
+def _edits(
+    group: GroupFit, fitted: Fitted, date: str, keys: Keys, entries: dict[Keys, Entry]
+) -> list[Edit]:
+    leaf = group.group.leaves[fitted.path]
+    mark = entries[(*keys, "calibrated" if leaf.calibrated else "fitted")]
+    if not fitted.identified:
+        return [mark.replace(f"fitted: {leaf.fitted}")] if leaf.calibrated else []
+    words = flow(calibrated_entry(group, fitted, date), 2 * len(keys) + 2)
+    return [
+        entries[(*keys, "value")].replace_value(value_in_file_units(leaf, fitted)),
+        mark.replace(f"calibrated: {words}"),
+    ]

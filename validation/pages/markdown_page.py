@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from c3sim.input.conform import Leaf
+from c3sim.input.leaves import Leaf, provenance
 from c3sim.input.units import format_si
 
 from ..compare.explain import how_far
@@ -160,4 +160,4 @@ def _fitted(name: str, provenance: Mapping[str, Leaf]) -> Iterator[str]:
 def _parameter(path: str, leaf: Leaf) -> list[str]:
     assert leaf.interval is not None  # a fitted parameter has one
     allowed = " to ".join(format_si(end, leaf.unit) for end in leaf.interval)
-    return [f"`{path}`", leaf.text, allowed, leaf.source]
+    return [f"`{path}`", leaf.text, allowed, provenance(leaf)]

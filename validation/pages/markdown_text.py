@@ -16,7 +16,7 @@ A measurement that was repeated counts once, by the mean of its repeats; *repeat
 """
 CALIBRATION = """## Calibration
 
-Parameters whose entry says `fitted:` come from one command, which reads only records with role `calibration`, all of isolated runs:
+Parameters whose entry says `calibrated:` come from one command, which reads only records with role `calibration`, all of isolated runs:
 
     c3sim calibrate mi300x-8            # prints values with 95 % intervals; --write puts them into the files
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from c3sim.input.conform import Leaf
+from c3sim.input.leaves import Leaf, provenance
 from c3sim.input.units import format_si
 
 from .kit.markup import cell, link, table, text
@@ -28,7 +28,7 @@ def _row(path: str, leaf: Leaf) -> list[str]:
         if leaf.interval
         else ""
     )
-    source = link(leaf.source + (f" ({leaf.note})" if leaf.note else ""))
+    source = link(provenance(leaf) + (f" ({leaf.note})" if leaf.note else ""))
     kind = (
         '<span class="gap">estimate</span> '
         if leaf.estimate and not leaf.source.startswith("estimate")

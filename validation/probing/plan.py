@@ -11,18 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.loading import load_file
+from c3sim.specs.base import Spec
 
 PLANS = Path(__file__).parent.parent / "probe" / "plans"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Step(Spec):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import yaml
 
+from c3sim.input.leaves import in_file_units
 from c3sim.input.loading import load_hardware
-from c3sim.validation.compare.record_files import data_hash, load
-from c3sim.validation.fit.calibrate import _shared, calibrate, groups
-from c3sim.validation.fit.calibration_text import in_file_units, to_dict, to_yaml
+from c3sim.validation.compare.record_files import load
+from c3sim.validation.fit.calibrate import calibrate
+from c3sim.validation.fit.calibration_text import to_dict, to_yaml
 from c3sim.validation.fit.calibration_write import write_calibration
 
 
@@ -26,35 +28,52 @@ def copy_of_the_node(folder: Path) -> Path:
     return node
 
 
-def test_writing_changes_value_and_source_and_nothing_else(tmp_path):
+FEED = "gpu.gemm_libraries.ck_blockscale.operand_feed"
+
+
+def test_writing_changes_value_and_calibrated_and_nothing_else(tmp_path):
     node = copy_of_the_node(tmp_path)
     before = {
         name: (tmp_path / name).read_text(encoding="utf-8") for name in ("gpu.yaml", "node.yaml")
     }
+    old = load_hardware(node).provenance
     found = calibrate(node, [each for each in load() if each.suite == "gemm_fp8"][::5], "gemm_fp8")
-    assert {
-        name: (tmp_path / name).read_text(encoding="utf-8") for name in before
-    } == before  # only when told
+    # a fit alone writes nothing
+    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in before} == before
     write_calibration(found, node, "2030-01-02")
-    path = "gpu.gemm_libraries.ck_blockscale.operand_feed"
-    loaded, old = load_hardware(node), load_hardware("mi300x-8")
-    fitted = found.groups[0].fit.parameters[0]
-    assert loaded.provenance[path].value == pytest.approx(fitted.value, rel=5e-3)
-    assert loaded.provenance[path].source.startswith("calibrated 2030-01-02 on ")
-    assert loaded.provenance[path].interval == old.provenance[path].interval
-    changed = [
-        key
-        for key, leaf in loaded.provenance.items()
-        if (leaf.value, leaf.note) != (old.provenance[key].value, old.provenance[key].note)
-    ]
-    assert changed in ([], [path])
-    assert (tmp_path / "node.yaml").read_text(encoding="utf-8") == before["node.yaml"]
-    write_calibration(
-        calibrate(node, list(found.groups[0].records), "gemm_fp8"), node, "2030-01-03"
+    (group,), new = found.groups, load_hardware(node).provenance
+    (fitted,), leaf = group.fit.parameters, new[FEED]
+    assert leaf.value == pytest.approx(fitted.value, rel=5e-3)
+    assert (leaf.source, leaf.note, leaf.interval, leaf.fitted) == (
+        old[FEED].source,
+        old[FEED].note,
+        old[FEED].interval,
+        "gemm_fp8",
     )
-    assert load_hardware(node).provenance[path].source.count("calibrated") <= 1 + old.provenance[
-        path
-    ].source.count("calibrated 20", 1)
+    fit = leaf.calibrated
+    assert (fit.date, fit.records, fit.data) == ("2030-01-02", len(group.records), group.hash)
+    assert fit.residual == pytest.approx(group.median_residual, rel=0.05)
+    assert fit.interval == pytest.approx((fitted.low, fitted.high), rel=5e-3)
+    assert new.keys() == old.keys()
+    assert [key for key in new if new[key].calibrated != old[key].calibrated] == [FEED]
+    assert (tmp_path / "node.yaml").read_text(encoding="utf-8") == before["node.yaml"]
+
+
+def test_what_a_fit_leaves_open_loses_the_claim_and_keeps_its_value(tmp_path):
+    """``calibrated`` goes and ``fitted`` comes back; a fit that can tell it turns them round."""
+    node = copy_of_the_node(tmp_path)
+    records = [each for each in load() if each.suite == "gemm_fp8"][::5]
+    found = calibrate(node, records, "gemm_fp8")
+    (group,) = found.groups
+    (fitted,) = group.fit.parameters
+    left_open = replace(group.fit, parameters=(replace(fitted, identified=False),))
+    nothing = replace(found, groups=(replace(group, fit=left_open),))
+    before = load_hardware(node).provenance[FEED]
+    write_calibration(nothing, node, "2030-01-02")
+    leaf = load_hardware(node).provenance[FEED]
+    assert leaf.calibrated is None and leaf.fitted == "gemm_fp8" and leaf.value == before.value
+    assert write_calibration(calibrate(node, records, "gemm_fp8"), node, "2030-01-03")
+    assert load_hardware(node).provenance[FEED].calibrated.date == "2030-01-03"
 
 
 def test_the_yaml_has_provenance():
@@ -82,26 +101,6 @@ def test_the_yaml_has_provenance():
 def test_values_are_written_with_three_digits_in_the_unit_of_the_file(path, value, text):
     leaf = load_hardware("mi300x-8").provenance[path]
     assert in_file_units(leaf, value) == text
-
-
-def test_the_values_of_the_h200_were_fitted_to_the_records_that_are_packaged():
-    """Each fitted value names a hash of its data; values that the data left open keep the note of
-    their start.
-    """
-    records = [record for record in load() if record.role == "calibration"]
-    named, four = 0, load_hardware("h200-4")
-    for group in groups(load_hardware("h200-2")):
-        nodes = (
-            {"h200-2", "h200-4"} if _shared(group, four) else {"h200-2"}
-        )  # libraries: any number of ranks
-        data = data_hash(
-            [record for record in records if record.suite in group.suites and record.node in nodes]
-        )
-        for path, leaf in group.leaves.items():
-            if leaf.source.startswith("calibrated"):
-                named += 1
-                assert f"(data {data})" in leaf.source, path
-    assert named > 15
 
 
 def test_no_record_of_a_gemm_beside_a_collective_may_be_fitted_to():

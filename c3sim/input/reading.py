@@ -1,0 +1,32 @@
+"""Text of files, and the paths of files as errors print them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from c3sim.errors import InputError, InputErrors
+
+
+def read_text(path: Path) -> str:
+    """The file as text. Raises InputError when it cannot be read or is not UTF-8."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputErrors(
+            [InputError(f"cannot be read ({reason}); must be a readable file", "", display(path))]
+        ) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
+        raise InputErrors([InputError(message, "", display(path), line)]) from None
+
+
+def display(path: Path) -> str:
+    """The path as errors print it: relative where it lies under the working directory."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)

@@ -1,0 +1,133 @@
+"""Rewrites hardware files of schema 1 to schema 2: ``c3sim upgrade FILE...``.
+
+What changes; comments and layout stay:
+
+- ``schema: 2`` at the top;
+- fields that had another name (:mod:`c3sim.input.renamed`);
+- fits told in words of a ``source`` become ``calibrated``, and ``fitted`` goes: its suite is in there.
+
+A file of schema 2 in which nothing is left of schema 1 stays as it is. From a checkout, without the
+command line: ``python -m c3sim.input.upgrade hwmodels``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from c3sim.errors import InputError, InputErrors
+from c3sim.input.constraints import raise_all
+from c3sim.input.leaves import FIT_IN_WORDS
+from c3sim.input.reading import display, read_text
+from c3sim.input.renamed import new_name
+from c3sim.input.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow, quoted, word
+from c3sim.input.yaml_nodes import read_yaml
+
+#: Fields of which a hardware file has at least one at the top, under a name of either schema.
+_TOP = {"gpus", "gpu", "like", "dies", "compute_units", "dma_engines"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upgrade:
+    """A file, its *text* in schema 2, and a line for each of its *changes*; none: left alone."""
+
+    file: Path
+    text: str
+    changes: tuple[str, ...]
+
+
+def upgrade(path: Path) -> Upgrade:
+    """What becomes of the hardware file *path*; nothing is written. Raises InputErrors."""
+    text, errors = read_text(path), list[InputError]()
+    read_yaml(text, display(path), errors)
+    raise_all(errors)
+    entries = entries_of(text)
+    top = {keys[0] for keys in entries}
+    schema = entries.get(("schema",))
+    if not top & _TOP or (schema is not None and schema.scalar not in ("1", "2")):
+        message = "is not a hardware file of schema 1; workloads and records stay in schema 1"
+        raise InputErrors([InputError(message, "", display(path))])
+    found = [*_schema(text, entries), *_renamed(entries), *_fits(text, entries)]
+    return Upgrade(
+        file=path,
+        text=apply(text, [edit for edit, _ in found]),
+        changes=tuple(change for _, change in found),
+    )
+
+
+def hardware_files(paths: Iterable[Path]) -> list[Path]:
+    """*paths*, each folder replaced by the YAML files below it."""
+    return [
+        file
+        for path in paths
+        for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])
+    ]
+
+
+Found = Iterator[tuple[Edit, str]]
+
+
+def _schema(text: str, entries: dict[Keys, Entry]) -> Found:
+    schema = entries.get(("schema",))
+    if schema is None:
+        first = next(iter(entries.values())).key[0]
+        yield (first, first, "schema: 2\n"), "schema: 2"
+    elif schema.scalar == "1":
+        yield schema.replace_value("2"), "schema: 1 becomes 2"
+
+
+def _renamed(entries: dict[Keys, Entry]) -> Found:
+    for keys, entry in entries.items():
+        name = new_name(".".join(keys))
+        if name is not None:
+            yield entry.replace_key(name), f"{'.'.join(keys)} becomes {name}"
+
+
+def _fits(text: str, entries: dict[Keys, Entry]) -> Found:
+    """Sources that tell a fit: its words become ``calibrated``, in the place of ``fitted``."""
+    for keys, source in entries.items():
+        match = FIT_IN_WORDS.match(source.scalar or "")
+        above = keys[:-1]
+        if keys[-1] != "source" or match is None or (*above, "value") not in entries:
+            continue
+        indent = 2 * len(keys)
+        fitted = entries.get((*above, "fitted"))
+        calibrated = {
+            "suite": "unknown" if fitted is None else str(fitted.scalar),
+            "date": match["date"],
+            "records": match["records"],
+            "data": word(match["data"]),
+            "residual": f"{float(match['residual']) / 100:.4g}",
+            "interval": f"[{match['low']}, {match['high']}]",
+        }
+        start = match["start"] or "the start of the fit is not recorded"
+        words = f"calibrated: {flow(calibrated, indent)}"
+        new_source = quoted(start, indent)
+        if fitted is None:
+            words = f"{new_source}{_between(text, source)}{words}"
+            yield source.replace_value(words), f"{'.'.join(keys)} becomes calibrated"
+        else:
+            yield source.replace_value(new_source), f"{'.'.join(keys)} becomes calibrated"
+            yield fitted.replace(words), f"{'.'.join(above)}.fitted becomes calibrated.suite"
+
+
+def _between(text: str, entry: Entry) -> str:
+    """What separates *entry* from the next one: a comma, or a new line as far to the right."""
+    line = text.rfind("\n", 0, entry.key[0]) + 1
+    before = text[line : entry.key[0]]
+    return ", " if before.strip() else f"\n{before}"
+
+
+def main(arguments: list[str]) -> None:
+    """Rewrite the files and folders named, in place."""
+    for file in hardware_files(map(Path, arguments)):
+        result = upgrade(file)
+        if result.changes:
+            file.write_text(result.text, encoding="utf-8")
+        print(f"{file}: {len(result.changes)} changes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
