@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from c3sim.input.yaml_edit import replace_values
+from c3sim.input.yaml_edit import apply, entries_of
 from c3sim.output.kit.files import write_text
 
 from .bounds import FILE, Bounds, load_bounds
@@ -78,7 +78,10 @@ def main() -> None:
     for name in advice.idle:
         print(f"meets the target, take the entry out: {name}")
     if write:
-        write_text(FILE, replace_values(FILE.read_text(encoding="utf-8"), changes, str(FILE)))
+        text = FILE.read_text(encoding="utf-8")
+        entries = entries_of(text)
+        edits = [entries[keys].replace_value(new) for keys, new in changes.items()]
+        write_text(FILE, apply(text, edits))
 
 
 if __name__ == "__main__":
