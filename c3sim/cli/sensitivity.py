@@ -186,7 +186,7 @@ def _setup(loaded: LoadedStudy, on: LoadedNode, output: str) -> Any:
 
     study = loaded.study
     outputs = ("wall_s", "speedup", "fraction_of_ideal")
-    plain = study.model_copy(update={"outputs": outputs})
+    plain = study.model_copy(update={"outputs": outputs, "kind": "sweep"})
     setup = make_setup(LoadedStudy(study=plain, file=loaded.file, places=loaded.places), on.node)
     workloads = list(setup.workloads.values())
     try:

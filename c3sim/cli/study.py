@@ -14,7 +14,7 @@ from c3sim.cli.options import Json, NodeName, Plot, settings
 if TYPE_CHECKING:
     from c3sim.specs.study import Study
 
-DRAWN = {"c3", "c3_variants", "dma_variants", "kv_fetch"}  # outputs that have a picture
+DRAWN = {"c3", "c3_variants", "dma_variants", "kv_fetch"}  # kinds that have a picture
 
 
 def study(
@@ -103,9 +103,9 @@ def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
 
     if plot:
         check_picture(plot)
-        if not DRAWN & set(loaded.outputs):
+        if not {loaded.kind} & DRAWN:
             drawn = " or ".join(repr(name) for name in sorted(DRAWN))
-            message = f"study {loaded.name!r} has nothing to draw; pictures need the output {drawn}"
+            message = f"study {loaded.name!r} has nothing to draw; pictures need kind {drawn}"
             raise InputError(message, "--plot")
     if out:
         folder = Path(out)

@@ -62,10 +62,10 @@ def run_study(
         return _serving(study, node, progress)
     cases = study_cases(study, node)
     outputs = output_names(study.outputs, study.costs, [case.workload for case in cases])
-    if "dma_variants" in study.outputs:
+    if study.kind == "dma_variants":
         known = provenance if node is not None else load_hardware(study.node).provenance
         return _dma_variants(study, cases, known, progress)
-    if "c3_variants" in study.outputs:
+    if study.kind == "c3_variants":
         found = c3_variant_study(cases, names, n_jobs, progress)
         return {**_about(study, cases[0].node), **found, "published": study.published}
     rows = evaluate(cases, names, what="scenarios", n_jobs=n_jobs, progress=progress)
@@ -78,18 +78,18 @@ def run_study(
         ],
         "published": study.published,
     }
-    if "c3" in study.outputs:
+    if study.kind == "c3":
         result |= _pairs(cases, rows)
-        if band and "band" in study.outputs:
+        if band and study.pool is not None:
             pool = study_cases(
-                with_settings(load_study(f"{study.name}-pool"), settings or {}), node
+                with_settings(load_study(study.pool), settings or {}), node
             )
             drawn = bands(cases, pool, names, n_jobs=n_jobs, progress=progress)
             for name, edges in drawn.items():
                 result["strategies"][name]["band"] = edges
-    if "auto" in study.outputs and "auto" in names:
+    if study.kind == "c3" and "auto" in names:
         result["auto"] = auto_summary(by_strategy(rows)["auto"])
-    if "characterisation" in study.outputs:
+    if study.characterisation:
         result["characterisation"] = characterise(
             cases, study.published.get("characterisation", {})
         )
@@ -159,10 +159,6 @@ def _shown(study: Study, case: Case, row: Row, outputs: Sequence[str]) -> Row:
 
 
 def _check(study: Study, strategies: Sequence[str]) -> None:
-    if (study.serving is not None) != ("kv_fetch" in study.outputs):
-        raise InputError(
-            "output 'kv_fetch' and serving belong together; give both or neither", "outputs"
-        )
     for index, name in enumerate(strategies):
         if name.partition(":")[0] not in STRATEGIES:
             raise InputError(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")

@@ -31,15 +31,12 @@ TASK_FIELDS = {
     "slowdown": ("x", "slowdown"),
     "energy_j": ("J", "energy"),
 }
-#: Outputs of a whole study: tables of ``c3sim study``, no column of a sweep.
-WHOLE = ("c3", "auto", "characterisation", "band", "dma_variants", "c3_variants", "kv_fetch")
 
 
 def output_names(
     wanted: Iterable[str], costs: Iterable[str], workloads: Sequence[Workload]
 ) -> tuple[str, ...]:
-    """Columns of the outputs *wanted*; ``tasks.*.slowdown`` is one for every task, those of whole
-    studies are left out.
+    """Columns of the outputs *wanted*; ``tasks.*.slowdown`` is one for every task.
 
     Raises InputError, its path ``outputs[i]``, for a name that is no output, cost or task.
     """
@@ -51,10 +48,8 @@ def output_names(
     known = [*FIELDS, *costs, *several, *singles]
     found: dict[str, None] = {}
     for index, name in enumerate(wanted):
-        if name in WHOLE:
-            continue
         if name not in known:
-            raise InputError(unknown("output", name, [*known, *WHOLE]), f"outputs[{index}]")
+            raise InputError(unknown("output", name, known), f"outputs[{index}]")
         found |= dict.fromkeys(several.get(name, [name]))
     return tuple(found)
 

@@ -17,10 +17,10 @@ from c3sim.input.loading import LoadedStudy, load_hardware, load_workload
 from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.input.yaml_nodes import join
 from c3sim.specs.hardware import Node
-from c3sim.specs.study import Scenario
+from c3sim.specs.study import WITH_POINTS, Scenario
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import STRATEGIES
-from c3sim.sweeps.outputs import FIELDS, WHOLE, output_names
+from c3sim.sweeps.outputs import FIELDS, output_names
 from c3sim.sweeps.points import Setup
 
 Found = TypeVar("Found")
@@ -30,10 +30,9 @@ _COLUMNS = ("point", "scenario", "strategy", "error")
 def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
     """Node, workloads and outputs of a study. Raises InputError or InputErrors, with file and line."""
     study = loaded.study
-    if study.serving is not None:
-        raise loaded.error(
-            "a study of serving has no points of a workload; 'c3sim study' runs it", "serving"
-        )
+    if study.kind not in WITH_POINTS:
+        message = f"a study of kind {study.kind!r} has no points of its own; 'c3sim study' runs it"
+        raise loaded.error(message, "kind")
     _check_names(loaded)
     base = node or located(loaded, "node", partial(_node, study.node))
     files: dict[str, Workload] = {}
@@ -60,11 +59,7 @@ def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
     every = list(workloads.values())
     outputs = located(loaded, "", partial(output_names, study.outputs, study.costs, every))
     if not outputs:
-        raise loaded.error(
-            f"no output of a single point, but tables of a whole study, which 'c3sim study {study.name}' runs; "
-            "for a sweep name an output, such as wall_s or fraction_of_ideal",
-            "outputs",
-        )
+        raise loaded.error("no output; name one, such as wall_s or fraction_of_ideal", "outputs")
     setup = Setup(
         node=base, workloads=workloads, settings=settings, outputs=outputs, costs=study.costs
     )
@@ -84,7 +79,7 @@ def _check_names(loaded: LoadedStudy) -> None:
 
 def _check_costs(loaded: LoadedStudy) -> None:
     for name in loaded.study.costs:
-        if name in FIELDS or name in _COLUMNS or name in WHOLE or "." in name:
+        if name in FIELDS or name in _COLUMNS or "." in name:
             message = f"{name!r} is taken, or has a dot; choose another name"
             raise loaded.error(message, join("costs", name))
 

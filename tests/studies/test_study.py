@@ -19,7 +19,8 @@ schema: 1
 name: small
 workload: c3-pair
 strategies: [base, sp]
-outputs: [wall_s, speedup, c3]
+kind: c3
+outputs: [wall_s, speedup]
 scenarios:
   - {name: one, label: a, set: {task.gemm.m: 1024}}
   - {name: two, set: {task.gemm.m: 2048}}

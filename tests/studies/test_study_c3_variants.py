@@ -28,7 +28,7 @@ schema: 1
 name: small
 workload: c3-pair
 strategies: [base, conccl, conccl_latte]
-outputs: [c3_variants]
+kind: c3_variants
 axes:
   task.gather.op: [all_gather, all_to_all]
   task.gather.size: [64 KiB, 4 MiB, 256 MiB]

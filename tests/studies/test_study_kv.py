@@ -153,8 +153,8 @@ def test_wrong_settings(settings: dict[str, object], message: str) -> None:
 def test_serving_and_its_output_belong_together(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("schema: 1\nname: mine\nserving: {requests: 1}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="'kv_fetch' and serving belong together"):
+    with pytest.raises(InputErrors, match="serving and kind: kv_fetch belong together"):
         c3sim.study(path)
-    path.write_text("schema: 1\nname: mine\nserving: {}\nworkload: c3-pair\n", encoding="utf-8")
+    path.write_text("schema: 1\nname: mine\nkind: kv_fetch\nserving: {}\nworkload: c3-pair\n", encoding="utf-8")
     with pytest.raises(InputErrors, match="a study of serving has no workload"):
         c3sim.study(path)
