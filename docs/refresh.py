@@ -20,8 +20,8 @@ import c3sim
 from c3sim.input.loading import load_hardware
 from c3sim.input.records import load_records
 from c3sim.output.plot import plot_timeline
-from c3sim.output.plot_study import plot_study
-from c3sim.output.study_tables import published_fractions
+from c3sim.studies.c3.picture import plot_study
+from c3sim.studies.c3.table import published_fractions
 from c3sim.validation.compare.compare import Case, compare
 from c3sim.validation.compare.repeats import merge
 

@@ -139,10 +139,10 @@ def _write_all(result: dict[str, Any], folder: Path) -> None:
 
 
 def _draw(result: dict[str, Any], path: str) -> None:
-    from c3sim.output.plot_c3_variants import plot_c3_variants
-    from c3sim.output.plot_kv import plot_kv
-    from c3sim.output.plot_study import plot_study
-    from c3sim.output.plot_variants import plot_variants
+    from c3sim.studies.c3.picture import plot_study
+    from c3sim.studies.c3_variants.picture import plot_c3_variants
+    from c3sim.studies.dma_variants.picture import plot_variants
+    from c3sim.studies.kv_fetch.picture import plot_kv
 
     by_key = {"phases": plot_variants, "choosers": plot_c3_variants, "claims": plot_kv}
     draw = next((function for key, function in by_key.items() if key in result), plot_study)

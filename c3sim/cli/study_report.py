@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from c3sim.output.c3_variant_tables import c3_variant_parts
-from c3sim.output.kv_tables import kv_parts
 from c3sim.output.layout import add_row, make_table, stack
-from c3sim.output.study_tables import scenario_table, study_table
 from c3sim.output.text import MISSING, figures, percent, times
-from c3sim.output.variant_tables import variant_parts
+from c3sim.studies.c3.table import scenario_table, study_table
+from c3sim.studies.c3_variants.table import c3_variant_parts
+from c3sim.studies.dma_variants.table import variant_parts
+from c3sim.studies.kv_fetch.table import kv_parts
 
 _FLAGS = {"Q": "quoted", "S": "second-hand"}
 _UNITS = {"1": ("%", 100.0), "x": ("x", 1.0)}  # how figures of that unit are shown

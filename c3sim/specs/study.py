@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from c3sim.specs.quantities import Count
 from c3sim.specs.serving import Serving
 
-
 Kind = Literal["sweep", "c3", "dma_variants", "c3_variants", "kv_fetch"]
 #: Kinds that are made of points with outputs; the others measure something of their own.
 WITH_POINTS = ("sweep", "c3")

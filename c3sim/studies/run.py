@@ -17,17 +17,17 @@ from c3sim.input.paths import get_value
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.strategies.table import STRATEGIES
-from c3sim.studies.band import bands
-from c3sim.studies.c3_variants import c3_variant_study
+from c3sim.studies.c3.band import bands
+from c3sim.studies.c3.characterisation import characterise
+from c3sim.studies.c3.summary import auto_summary, by_strategy, scenario_entry, strategy_means
+from c3sim.studies.c3_variants.study import c3_variant_study
 from c3sim.studies.cases import Case, study_cases
-from c3sim.studies.characterisation import characterise
-from c3sim.studies.kv_fetch import kv_study
+from c3sim.studies.dma_variants.energy import intervals_of, variant_energy
+from c3sim.studies.dma_variants.study import variant_study
+from c3sim.studies.kv_fetch.cases import serving_cases
+from c3sim.studies.kv_fetch.study import kv_study
 from c3sim.studies.rows import Progress, Row, evaluate
-from c3sim.studies.serving_cases import serving_cases
 from c3sim.studies.settings import with_settings
-from c3sim.studies.summary import auto_summary, by_strategy, scenario_entry, strategy_means
-from c3sim.studies.variant_energy import intervals_of, variant_energy
-from c3sim.studies.variants import variant_study
 from c3sim.sweeps.outputs import output_names
 
 
@@ -51,9 +51,9 @@ def run_study(
     The result has ``name``, ``node``, ``rows`` (one per case and strategy, with the study's
     outputs), ``published``, and, as far as its outputs ask for them, ``strategies`` and
     ``scenarios`` (``c3``), ``auto``, ``characterisation``. With ``dma_variants``, which stands
-    alone, the rows are those of :mod:`c3sim.studies.variants`, with ``phases``, and ``energy`` is
-    that of :mod:`c3sim.studies.variant_energy`; with ``c3_variants``, likewise, those of
-    :mod:`c3sim.studies.c3_variants`, with ``choosers``.
+    alone, the rows are those of :mod:`c3sim.studies.dma_variants.study`, with ``phases``, and ``energy`` is
+    that of :mod:`c3sim.studies.dma_variants.energy`; with ``c3_variants``, likewise, those of
+    :mod:`c3sim.studies.c3_variants.study`, with ``choosers``.
     """
     study = with_settings(study, settings or {})
     names = tuple(strategies or study.strategies)
@@ -81,9 +81,7 @@ def run_study(
     if study.kind == "c3":
         result |= _pairs(cases, rows)
         if band and study.pool is not None:
-            pool = study_cases(
-                with_settings(load_study(study.pool), settings or {}), node
-            )
+            pool = study_cases(with_settings(load_study(study.pool), settings or {}), node)
             drawn = bands(cases, pool, names, n_jobs=n_jobs, progress=progress)
             for name, edges in drawn.items():
                 result["strategies"][name]["band"] = edges
@@ -114,7 +112,7 @@ def _published(study: Study, node: Node) -> Mapping[str, Any]:
 def _dma_variants(
     study: Study, cases: Sequence[Case], provenance: Mapping[str, Leaf], progress: Progress | None
 ) -> dict[str, Any]:
-    """Output ``dma_variants``: the rows of :mod:`c3sim.studies.variants`, and what they take in
+    """Output ``dma_variants``: the rows of :mod:`c3sim.studies.dma_variants.study`, and what they take in
     energy.
     """
     published = _published(study, cases[0].node)
@@ -125,7 +123,7 @@ def _dma_variants(
 
 
 def _serving(study: Study, node: Node | None, progress: Progress | None) -> dict[str, Any]:
-    """A study of serving, output ``kv_fetch``: the rows of :mod:`c3sim.studies.kv_fetch`, with
+    """A study of serving, output ``kv_fetch``: the rows of :mod:`c3sim.studies.kv_fetch.study`, with
     ``copies`` and ``claims``.
     """
     cases = serving_cases(study, node)

@@ -3,7 +3,7 @@
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.output.plot_study import plot_study
+from c3sim.studies.c3.picture import plot_study
 
 
 def texts(axes):

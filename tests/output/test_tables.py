@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from c3sim.output import study_tables, tables
+from c3sim.output import tables
 from c3sim.output.layout import show
+from c3sim.studies.c3 import table as study_tables
 
 
 def lines(renderable, width=160):

@@ -9,10 +9,10 @@ import c3sim
 from c3sim.errors import InputError
 from c3sim.input.loading import load_study
 from c3sim.studies import run_study
-from c3sim.studies.band import bands
+from c3sim.studies.c3.band import bands
+from c3sim.studies.c3.summary import auto_summary, classify, strategy_means
 from c3sim.studies.cases import study_cases
 from c3sim.studies.rows import evaluate, rows_of
-from c3sim.studies.summary import auto_summary, classify, strategy_means
 
 SMALL = """
 schema: 1

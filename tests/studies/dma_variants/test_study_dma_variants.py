@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import c3sim
-from c3sim.output.plot_variants import plot_variants
+from c3sim.studies.dma_variants.picture import plot_variants
 
 SHARED = {"pcpy", "pcpy_pl", "b2b", "b2b_pl"}
 

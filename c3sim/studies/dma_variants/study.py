@@ -18,8 +18,8 @@ from c3sim.specs.workload import Commands, HostThreads, Workload
 from c3sim.strategies.dma_variants import variants
 from c3sim.strategies.rewrites import on_compute_units, with_tasks
 from c3sim.studies.cases import Case, gather_of
+from c3sim.studies.dma_variants.claims import claims
 from c3sim.studies.rows import Progress
-from c3sim.studies.variant_claims import claims
 
 VARIANTS = ("pcpy", "bcst", "swap", "b2b")
 

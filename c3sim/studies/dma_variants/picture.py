@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output import look
-from c3sim.output.plot_variant_energy import draw_savings
 from c3sim.output.text import size
-from c3sim.output.variant_tables import PHASES
+from c3sim.studies.dma_variants.energy_picture import draw_savings
+from c3sim.studies.dma_variants.table import PHASES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

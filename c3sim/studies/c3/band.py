@@ -15,9 +15,9 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from c3sim.strategies.masks import is_memory_bound
+from c3sim.studies.c3.summary import classify, isolated_pair
 from c3sim.studies.cases import Case, gather_of, gemm_of
 from c3sim.studies.rows import Progress, Row, evaluate
-from c3sim.studies.summary import classify, isolated_pair
 
 TABLES = 300
 SEED = 20241218

@@ -12,9 +12,9 @@ from rich.console import Console
 
 import c3sim
 from c3sim.input.loading import load_hardware
-from c3sim.output.plot_variants import plot_variants
-from c3sim.output.variant_energy_table import energy_parts
-from c3sim.studies.variant_energy import Spent, band, intervals_of
+from c3sim.studies.dma_variants.energy import Spent, band, intervals_of
+from c3sim.studies.dma_variants.energy_table import energy_parts
+from c3sim.studies.dma_variants.picture import plot_variants
 
 
 @pytest.fixture(scope="module")

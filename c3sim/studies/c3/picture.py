@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.output import look
-from c3sim.output.study_tables import published_fractions
 from c3sim.output.text import percent, times
+from c3sim.studies.c3.table import published_fractions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output import look
-from c3sim.output.c3_variant_tables import over_ideal, pcpy_loss, settings
 from c3sim.output.text import percent, size, time_unit
+from c3sim.studies.c3_variants.table import over_ideal, pcpy_loss, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from c3sim.inference.kv import block_bytes, copies_of, node_of
 from c3sim.inference.requests import measures
 from c3sim.inference.steps import Steps
 from c3sim.specs.hardware import Node
+from c3sim.studies.kv_fetch.cases import ServingCase
 from c3sim.studies.rows import Progress
-from c3sim.studies.serving_cases import ServingCase
 
 BASE = "per_block"
 BATCHED = ("batched", "batched_pl")

@@ -11,7 +11,7 @@ import pytest
 import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.loading import load_study
-from c3sim.output.plot_kv import plot_kv
+from c3sim.studies.kv_fetch.picture import plot_kv
 from c3sim.studies.settings import with_settings
 
 METHODS = ["per_block", "gather", "batched", "batched_pl"]
@@ -155,6 +155,8 @@ def test_serving_and_its_output_belong_together(tmp_path: Path) -> None:
     path.write_text("schema: 1\nname: mine\nserving: {requests: 1}\n", encoding="utf-8")
     with pytest.raises(InputErrors, match="serving and kind: kv_fetch belong together"):
         c3sim.study(path)
-    path.write_text("schema: 1\nname: mine\nkind: kv_fetch\nserving: {}\nworkload: c3-pair\n", encoding="utf-8")
+    path.write_text(
+        "schema: 1\nname: mine\nkind: kv_fetch\nserving: {}\nworkload: c3-pair\n", encoding="utf-8"
+    )
     with pytest.raises(InputErrors, match="a study of serving has no workload"):
         c3sim.study(path)

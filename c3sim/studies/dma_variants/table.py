@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.output.layout import add_row, make_table, stack
 from c3sim.output.text import MISSING, figures, percent, size
-from c3sim.output.variant_energy_table import energy_parts
+from c3sim.studies.dma_variants.energy_table import energy_parts
 
 if TYPE_CHECKING:
     from rich.console import Group

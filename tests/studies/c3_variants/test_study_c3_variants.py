@@ -13,14 +13,15 @@ from typer.testing import CliRunner
 
 from c3sim.cli.app import app
 from c3sim.input.loading import load_hardware, load_study
-from c3sim.output.c3_variant_tables import pcpy_loss, settings
-from c3sim.output.plot_c3_variants import plot_c3_variants
 from c3sim.simulation.runs import isolated
 from c3sim.specs.workload import HostThreads
 from c3sim.strategies import dma_variants
 from c3sim.strategies.rewrites import yardstick
-from c3sim.studies import c3_variants, run_study
-from c3sim.studies.c3_variants import CHOOSERS, SAME, chooser_summary, host_name
+from c3sim.studies import run_study
+from c3sim.studies.c3_variants import study as c3_variants
+from c3sim.studies.c3_variants.picture import plot_c3_variants
+from c3sim.studies.c3_variants.study import CHOOSERS, SAME, chooser_summary, host_name
+from c3sim.studies.c3_variants.table import pcpy_loss, settings
 from c3sim.studies.cases import study_cases
 
 SMALL = """
