@@ -20,7 +20,8 @@ import c3sim
 from c3sim.input.loading import load_hardware
 from c3sim.input.records import load_records
 from c3sim.output.plot import plot_timeline
-from c3sim.studies.c3.picture import plot_study
+from c3sim.studies.c3.picture import picture
+from c3sim.studies.c3.study import C3Result
 from c3sim.studies.c3.table import published_fractions
 from c3sim.validation.compare.compare import Case, compare
 from c3sim.validation.compare.repeats import merge
@@ -102,9 +103,10 @@ def trust(cases: Sequence[Case]) -> str:
 def means() -> str:
     """The study's mean fraction of ideal beside the published one, per strategy."""
     study = c3sim.study("conccl", band=False)
+    assert isinstance(study, C3Result)
     lines = ["| strategy | simulated | published | off by |", "|---|---:|---:|---:|"]
     for name, theirs in published_fractions(study).items():
-        ours = study["strategies"][name]["mean_fraction_of_ideal"]
+        ours = study.strategies[name].mean_fraction_of_ideal or 0.0
         lines.append(
             f"| {name} | {100 * ours:.0f} % | {100 * theirs:.0f} % | {100 * (ours - theirs):+.0f} points |"
         )
@@ -138,7 +140,9 @@ def draw() -> None:
     """The pictures that README.md shows, as the commands beside them make them."""
     folder = ROOT / PICTURES
     folder.mkdir(parents=True, exist_ok=True)
-    plot_study(c3sim.study("conccl"), folder / "study-conccl.png")
+    study = c3sim.study("conccl")
+    assert isinstance(study, C3Result)
+    picture(study, folder / "study-conccl.png")
     plot_timeline(
         c3sim.run("gemm-beside-all-gather", strategy="sp", trace=True), folder / "timeline.png"
     )

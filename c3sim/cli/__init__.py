@@ -9,7 +9,7 @@
     listing, show, run, compare, explain, study, schema     a command each
     validate, calibrate, import_logs, probe                 the same, with the validation package
     probe_progress                                          what goes on while a plan runs
-    kinds, spec_values, study_report                        what show and study need
+    kinds, spec_values                                      what show needs
 
 This package only reads arguments and prints. Everything but typer is imported inside a command, so that ``--help``
 answers at once.

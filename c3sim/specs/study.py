@@ -88,7 +88,8 @@ class Study(Spec):
     workload: str | None = Field(None, description="default workload of the scenarios")
     serving: Serving | None = Field(
         None,
-        description="instead of a workload: requests to an inference engine; paths serving.hit_rate and so on",
+        description="instead of a workload: requests to an inference engine;"
+        " paths serving.hit_rate and so on",
     )
     scenarios: tuple[Scenario, ...] = ()
     axes: dict[str, Values] = Field(
@@ -99,7 +100,8 @@ class Study(Spec):
     )
     constraints: tuple[str, ...] = Field(
         (),
-        description="expressions over paths, scenario and strategy; points where one is false are left out",
+        description="expressions over paths, scenario and strategy;"
+        " points where one is false are left out",
     )
     costs: dict[str, str] = Field(
         {}, description="name -> expression over paths, such as an area proxy; outputs may name it"

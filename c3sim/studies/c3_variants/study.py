@@ -1,86 +1,154 @@
-"""One GEMM beside one collective on DMA engines by variant: which wins, and what each way to choose
-one gives away.
+"""A study of kind ``c3_variants``: one GEMM beside one collective on DMA engines by variant.
 
-A case is a node, and a workload with one GEMM, one collective and the host that submits. All variants run beside the GEMM
-under that host; the shortest wall time is the best. A *chooser* names a variant from what it may know, and its *regret* is
-the wall time of that variant over the best one, less 1:
+A case is a node, and a workload with one GEMM, one collective and the host that submits. All
+variants run beside the GEMM under that host; the shortest wall time is the best. A *chooser* names
+a variant from what it may know, and its *regret* is the wall time of that variant over the best
+one, less 1:
 
-    conccl_latte  the strategy: times alone and memory traffic (``strategies/dma_variants.py``)
-    alone         the quickest alone under the same host
-    one_thread    the quickest alone when one thread submits for all GPUs and writes the engines' rings, as dma-latte runs it
+    conccl_latte   the strategy: times alone and memory traffic
+    alone          the quickest alone under the same host
+    one_thread     the quickest alone when one thread submits for all GPUs and writes the engines'
+                   rings, as the study dma-latte runs it
     pcpy, pcpy_pl  always the same
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean, quantiles
 from typing import Any
 
 from c3sim.evaluation.overlap import overlap
 from c3sim.simulation.runs import Run, isolated, run_once
+from c3sim.specs.study import Study
 from c3sim.specs.workload import HostThreads, Workload
 from c3sim.strategies.best import choose
 from c3sim.strategies.dma_variants import choose_variants, variants, with_variants
 from c3sim.strategies.rewrites import on_dma, yardstick
-from c3sim.studies.cases import Case, gather_of, gemm_of
-from c3sim.studies.rows import CHUNK, WORTH_IT, Progress
+from c3sim.studies.cases import Case, GemmShape, collective_of, gemm_of, study_cases
+from c3sim.studies.kind import About, Options, StudyResult
+from c3sim.studies.parallel import for_each
+from c3sim.studies.plain import ENTRIES
 
 CHOOSERS = ("conccl_latte", "alone", "one_thread", "pcpy_pl", "pcpy")
-# wall times closer than this, relative, are as good as each other: a copy that is under way when a
-# round of
+#: Wall times closer than this, relative, are as good as each other. A copy that is under way when
+#: a round of tiles begins costs a GEMM 0.1 % through its share of the cache, however short it is.
 SAME = 2e-3
-# tiles begins costs a GEMM 0.1 % through its share of the cache, however short it is
-
-Row = dict[str, Any]
 
 
-def c3_variant_study(
-    cases: Sequence[Case],
-    strategies: Sequence[str],
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """``rows`` (a case each) and ``choosers`` (a host and chooser each). *n_jobs* left out: all
-    cores if that pays.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """The GEMM and the collective together."""
+
+    wall_s: float
+    gemm_slowdown: float
+    collective_s: float
+    fraction_of_ideal: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantOutcome:
+    """By a variant, with its time alone."""
+
+    together: Outcome = field(metadata=ENTRIES)
+    alone_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One case. *best* has the shortest wall time, *soonest* the collective that ends first; *good*
+    are as good as the best, of all variants and of those that are not prelaunched.
     """
-    jobs = (-1 if len(cases) >= WORTH_IT else 1) if n_jobs is None else n_jobs
-    rows: list[Row] = []
-    for found in _each(cases, strategies, jobs):
-        rows += found
-        if progress is not None:
-            progress("scenarios", len(rows), len(cases))
-    return {"rows": rows, "choosers": chooser_summary(rows)}
+
+    scenario: str
+    label: str
+    host: str
+    collective: str
+    size_bytes: int
+    gemm: GemmShape
+    gemm_isolated_s: float
+    comm_isolated_s: float
+    ideal_speedup: float
+    strategies: Mapping[str, Outcome]
+    variants: Mapping[str, VariantOutcome]
+    best: str
+    soonest: str
+    good: Sequence[str]
+    good_not_prelaunched: Sequence[str]
+    chosen: Mapping[str, str]
+    regret: Mapping[str, float]
+
+    @property
+    def walls(self) -> dict[str, float]:
+        """Wall time [s] with each variant."""
+        return {name: variant.together.wall_s for name, variant in self.variants.items()}
 
 
-def chooser_summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Per host and chooser: mean, 90th percentile and largest regret, in how many cases it is as
-    good as the best.
-    """
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Regrets:
+    """Of a chooser under a host, over all cases; in *good_in* of them it is as good as the best."""
+
+    host: str
+    chooser: str
+    mean: float
+    p90: float
+    max: float
+    good_in: int
+    of: int
+    worst: str
+    worst_chosen: str
+    worst_best: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class C3VariantsResult(StudyResult):
+    """*rows*, one per case; *choosers*, one per host and chooser."""
+
+    rows: Sequence[Row]
+    choosers: Sequence[Regrets]
+    published: Mapping[str, Any]
+
+
+def run(study: Study, options: Options) -> C3VariantsResult:
+    """Every case of *study* by every variant and strategy. Raises InputError."""
+    cases = study_cases(study, options.node)
+    rows = for_each(row_of, cases, study.strategies, what="scenarios", options=options)
+    return C3VariantsResult(
+        about=About.of(study, cases[0].node),
+        rows=rows,
+        choosers=summed_regrets(rows),
+        published=study.published,
+    )
+
+
+def summed_regrets(rows: Sequence[Row]) -> list[Regrets]:
+    """The regrets of each chooser that every case of a host has."""
     found = []
-    for host in dict.fromkeys(row["host"] for row in rows):
-        here = [row for row in rows if row["host"] == host]
-        for name in (name for name in CHOOSERS if all(name in row["regret"] for row in here)):
-            regrets = [row["regret"][name] for row in here]
-            worst = max(here, key=lambda row: row["regret"][name])
-            p90 = (
-                quantiles(regrets, n=10, method="inclusive")[-1] if len(regrets) > 1 else regrets[0]
-            )
-            found.append(
-                {
-                    "host": host,
-                    "chooser": name,
-                    "mean": fmean(regrets),
-                    "p90": p90,
-                    "max": max(regrets),
-                    "good_in": sum(regret <= SAME for regret in regrets),
-                    "of": len(here),
-                    "worst": worst["scenario"],
-                    "worst_chosen": worst["chosen"][name],
-                    "worst_best": worst["best"],
-                }
-            )
+    for host in dict.fromkeys(row.host for row in rows):
+        of_host = [row for row in rows if row.host == host]
+        for chooser in CHOOSERS:
+            if all(chooser in row.regret for row in of_host):
+                found.append(_regrets(host, chooser, of_host))
     return found
+
+
+def _regrets(host: str, chooser: str, rows: Sequence[Row]) -> Regrets:
+    regrets = [row.regret[chooser] for row in rows]
+    worst = max(rows, key=lambda row: row.regret[chooser])
+    several = len(regrets) > 1
+    return Regrets(
+        host=host,
+        chooser=chooser,
+        mean=fmean(regrets),
+        p90=quantiles(regrets, n=10, method="inclusive")[-1] if several else regrets[0],
+        max=max(regrets),
+        good_in=sum(regret <= SAME for regret in regrets),
+        of=len(rows),
+        worst=worst.scenario,
+        worst_chosen=worst.chosen[chooser],
+        worst_best=worst.best,
+    )
 
 
 def host_name(host: HostThreads) -> str:
@@ -89,86 +157,71 @@ def host_name(host: HostThreads) -> str:
     return f"{thread}, kernels {host.launch}, commands {host.submission.replace('_', ' ')}"
 
 
-def _each(cases: Sequence[Case], strategies: Sequence[str], jobs: int) -> Iterator[list[Row]]:
-    if jobs == 1:
-        yield from ([_row(case, strategies)] for case in cases)
-        return
-    from joblib import Parallel, delayed
-
-    chunks = [cases[start : start + CHUNK] for start in range(0, len(cases), CHUNK)]
-    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-    yield from parallel(delayed(_rows)(chunk, strategies) for chunk in chunks)
-
-
-def _rows(cases: Sequence[Case], strategies: Sequence[str]) -> list[Row]:
-    return [_row(case, strategies) for case in cases]
-
-
-def _row(case: Case, strategies: Sequence[str]) -> Row:
-    (name, task), (gemm_name, gemm), node = gather_of(case), gemm_of(case), case.node
+def row_of(case: Case, strategies: Sequence[str]) -> Row:
+    """One case: its isolated times, every strategy, every variant, and what each chooser names."""
+    (name, task), (gemm_name, gemm), node = collective_of(case), gemm_of(case), case.node
     common = yardstick(case.workload, node)
     alone = [isolated(node, common, part).end for part in (gemm_name, name)]
 
-    def entry(run: Run) -> dict[str, Any]:
-        return {
-            "wall_s": run.wall,
-            "gemm_slowdown": run.tasks[gemm_name].end / alone[0],
-            "collective_s": run.tasks[name].end,
-            "fraction_of_ideal": overlap(alone, run.wall).fraction,
-        }
+    def outcome(run: Run) -> Outcome:
+        return Outcome(
+            wall_s=run.wall,
+            gemm_slowdown=run.tasks[gemm_name].end / alone[0],
+            collective_s=run.tasks[name].end,
+            fraction_of_ideal=overlap(alone, run.wall).fraction,
+        )
 
-    moved = on_dma(common, case.node)
-    made = {
-        variant.name: with_variants(moved, {name: variant}) for variant in variants(node, task.op)
+    on_engines = on_dma(common, node)
+    workloads = {
+        variant.name: with_variants(on_engines, {name: variant})
+        for variant in variants(node, task.op)
     }
-    times = {variant: isolated(node, workload, name).end for variant, workload in made.items()}
-    found = {
-        variant: {**entry(run_once(node, workload)), "alone_s": times[variant]}
-        for variant, workload in made.items()
-    }
-    best, soonest = (
-        min(found, key=lambda v: found[v][what]) for what in ("wall_s", "collective_s")
-    )
+    times = {variant: isolated(node, each, name).end for variant, each in workloads.items()}
+    together = {variant: outcome(run_once(node, each)) for variant, each in workloads.items()}
+    walls = {variant: found.wall_s for variant, found in together.items()}
+    best = min(walls, key=lambda variant: walls[variant])
     chosen = {
-        "conccl_latte": choose_variants(moved, node).variants[name].name,
+        "conccl_latte": choose_variants(on_engines, node).variants[name].name,
         "alone": min(times, key=lambda variant: times[variant]),
-        "one_thread": _quickest(case, made, name),
+        "one_thread": _quickest_by_one_thread(case, workloads, name),
     }
-    chosen |= {fixed: fixed for fixed in ("pcpy_pl", "pcpy") if fixed in made}
-    return {
-        "scenario": case.name,
-        "label": case.label or case.name,
-        "host": host_name(case.workload.host),
-        "collective": task.op,
-        "size_bytes": int(task.size),
-        "gemm": {"m": gemm.m, "n": gemm.n, "k": gemm.k, "dtype": gemm.dtype},
-        "gemm_isolated_s": alone[0],
-        "comm_isolated_s": alone[1],
-        "ideal_speedup": sum(alone) / max(alone),
-        "strategies": {word: entry(choose(word, case.workload, node).run) for word in strategies},
-        "variants": found,
-        "best": best,
-        "soonest": soonest,
-        "good": _good(found),
-        "good_not_prelaunched": _good({v: x for v, x in found.items() if not v.endswith("_pl")}),
-        "chosen": chosen,
-        "regret": {
-            who: found[what]["wall_s"] / found[best]["wall_s"] - 1 for who, what in chosen.items()
+    chosen |= {fixed: fixed for fixed in ("pcpy_pl", "pcpy") if fixed in workloads}
+    return Row(
+        scenario=case.name,
+        label=case.label or case.name,
+        host=host_name(case.workload.host),
+        collective=task.op,
+        size_bytes=int(task.size),
+        gemm=GemmShape.of(gemm),
+        gemm_isolated_s=alone[0],
+        comm_isolated_s=alone[1],
+        ideal_speedup=sum(alone) / max(alone),
+        strategies={word: outcome(choose(word, case.workload, node).run) for word in strategies},
+        variants={
+            variant: VariantOutcome(together=found, alone_s=times[variant])
+            for variant, found in together.items()
         },
-    }
+        best=best,
+        soonest=min(together, key=lambda variant: together[variant].collective_s),
+        good=_good(walls),
+        good_not_prelaunched=_good({v: w for v, w in walls.items() if not v.endswith("_pl")}),
+        chosen=chosen,
+        regret={who: walls[variant] / walls[best] - 1 for who, variant in chosen.items()},
+    )
 
 
-def _good(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _good(walls: Mapping[str, float]) -> list[str]:
     """The variants that are as good as the best of them, in order."""
-    least = min(entry["wall_s"] for entry in found.values())
-    return [name for name, entry in found.items() if entry["wall_s"] <= (1 + SAME) * least]
+    least = min(walls.values())
+    return [name for name, wall in walls.items() if wall <= (1 + SAME) * least]
 
 
-def _quickest(case: Case, made: Mapping[str, Workload], name: str) -> str:
+def _quickest_by_one_thread(case: Case, workloads: Mapping[str, Workload], name: str) -> str:
     """The variant that is quickest alone when one thread writes the rings of all GPUs."""
 
     def time(variant: str) -> float:
-        host = made[variant].host.model_copy(update={"threads": "single", "submission": "direct"})
-        return isolated(case.node, made[variant].model_copy(update={"host": host}), name).end
+        workload = workloads[variant]
+        host = workload.host.model_copy(update={"threads": "single", "submission": "direct"})
+        return isolated(case.node, workload.model_copy(update={"host": host}), name).end
 
-    return min(made, key=time)
+    return min(workloads, key=time)

@@ -1,11 +1,10 @@
-"""A study of serving as cases: what is served, on which node, from scenarios crossed with axes."""
+"""The cases of a study of serving: scenarios crossed with axes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.input.conform import BAD, Conform
@@ -28,16 +27,13 @@ _ROOTS = ("serving", "gpu", "links", "host", "collective_libraries")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServingCase:
-    """One point of a study: *serving* of *model* on *node*, which is whole; the values of the axes
-    that led to it.
-    """
+    """One point of a study: *serving* of *model* on *node*, all of whose GPUs are there."""
 
     name: str
     label: str
     serving: Serving
     model: Transformer
     node: Node
-    point: Mapping[str, Any] = field(default_factory=dict)
 
 
 def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
@@ -45,31 +41,25 @@ def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
     InputError.
     """
     assert study.serving is not None  # the caller asks only then
-    listed = {path: values for path, values in study.axes.items() if not isinstance(values, Range)}
-    if len(listed) < len(study.axes) or study.linked or study.constraints or study.costs:
-        message = "a study of serving has axes of listed values; ranges, linked, constraints and costs are for workloads"
-        raise InputError(message, "axes")
+    axes = {path: values for path, values in study.axes.items() if not isinstance(values, Range)}
+    if len(axes) < len(study.axes) or study.linked or study.constraints or study.costs:
+        raise InputError(
+            "a study of serving has axes of listed values; ranges, linked, constraints and costs"
+            " are for workloads",
+            "axes",
+        )
     base = node or load_hardware(study.node).node
     models: dict[str, Transformer] = {}
-    nodes: dict[str, Node] = {}  # equal nodes are one object, so that runs on them are remembered
     cases = []
     for scenario in study.scenarios or (Scenario(name=study.name),):
-        for values in product(*listed.values()):
-            point = dict(zip(listed, values, strict=True))
+        for values in product(*axes.values()):
+            point = dict(zip(axes, values, strict=True))
             try:
-                case = _case(study.serving, scenario, base, point, models)
+                cases.append(_case(study.serving, scenario, base, point, models))
             except InputError as error:
                 where = f"study {study.name!r}, scenario {scenario.name!r}"
-                raise InputError(
-                    f"{error.message} ({where})", error.path, error.file, error.line
-                ) from None
-            known = (
-                base
-                if case.node is base
-                else nodes.setdefault(case.node.model_dump_json(), case.node)
-            )
-            name = case.name + "".join(f", {path}={value}" for path, value in point.items())
-            cases.append(replace(case, name=name, node=known, point=point))
+                message = f"{error.message} ({where})"
+                raise InputError(message, error.path, error.file, error.line) from None
     return cases
 
 
@@ -77,9 +67,10 @@ def _case(
     serving: Serving,
     scenario: Scenario,
     node: Node,
-    point: Mapping[str, Any],
+    point: Mapping[str, object],
     models: dict[str, Transformer],
 ) -> ServingCase:
+    """*scenario* at *point*; *models* keeps the models that were loaded."""
     for path, value in {**scenario.set, **point}.items():
         root = path.partition(".")[0]
         if root == "serving":
@@ -87,14 +78,16 @@ def _case(
         elif root in _ROOTS:
             node, _ = set_value(node, _NONE, path, value)
         else:
-            raise InputError(
-                f"unknown path {path!r}; paths of serving begin with: {', '.join(_ROOTS)}", path
-            )
+            allowed = ", ".join(_ROOTS)
+            raise InputError(f"unknown path {path!r}; paths of serving begin with: {allowed}", path)
     if serving.model not in models:
         models[serving.model] = load_model(serving.model)
-    model = models[serving.model]
     return ServingCase(
-        name=scenario.name, label=scenario.label, serving=serving, model=model, node=node
+        name=scenario.name + "".join(f", {path}={value}" for path, value in point.items()),
+        label=scenario.label,
+        serving=serving,
+        model=models[serving.model],
+        node=node,
     )
 
 
@@ -109,11 +102,9 @@ def set_serving(serving: Serving, path: str, value: object) -> Serving:
     document = Conform(style="text")
     item = from_plain(scalar(value.strip()) if isinstance(value, str) else value)
     plain = document.value(item, fields[name].shape, name)
-    made = (
-        None
-        if plain is BAD or document.errors
-        else validate(document, Serving, {**serving.model_dump(), name: plain})
-    )
-    if made is None:
+    changed = None
+    if plain is not BAD and not document.errors:
+        changed = validate(document, Serving, {**serving.model_dump(), name: plain})
+    if changed is None:
         raise InputError(document.errors[0].message, path)
-    return made
+    return changed

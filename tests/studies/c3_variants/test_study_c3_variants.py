@@ -5,8 +5,8 @@ out of it.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -17,11 +17,18 @@ from c3sim.simulation.runs import isolated
 from c3sim.specs.workload import HostThreads
 from c3sim.strategies import dma_variants
 from c3sim.strategies.rewrites import yardstick
-from c3sim.studies import run_study
-from c3sim.studies.c3_variants import study as c3_variants
-from c3sim.studies.c3_variants.picture import plot_c3_variants
-from c3sim.studies.c3_variants.study import CHOOSERS, SAME, chooser_summary, host_name
-from c3sim.studies.c3_variants.table import pcpy_loss, settings
+from c3sim.studies import Options, run_study
+from c3sim.studies.c3_variants import study as study_module
+from c3sim.studies.c3_variants.picture import picture
+from c3sim.studies.c3_variants.study import (
+    CHOOSERS,
+    SAME,
+    C3VariantsResult,
+    Row,
+    host_name,
+    summed_regrets,
+)
+from c3sim.studies.c3_variants.table import pcpy_loss, rows_at, settings
 from c3sim.studies.cases import study_cases
 
 SMALL = """
@@ -50,168 +57,158 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def study(path: Path) -> dict[str, Any]:
-    return run_study(load_study(path))
+def study(path: Path) -> C3VariantsResult:
+    return run_c3_variants(path)
 
 
-def row(
-    study: dict[str, Any], label: str, op: str, mib: float, host: str = DIRECT
-) -> dict[str, Any]:
-    found = [
-        row
-        for row in study["rows"]
-        if (row["host"], row["collective"], row["size_bytes"]) == (host, op, mib * 2**20)
-        and row["label"] == label
-    ]
-    assert len(found) == 1
-    return found[0]  # type: ignore[no-any-return]
+def run_c3_variants(path: Path, options: Options | None = None) -> C3VariantsResult:
+    found = run_study(load_study(path), options)
+    assert isinstance(found, C3VariantsResult)
+    return found
+
+
+def row(study: C3VariantsResult, label: str, op: str, mib: float, host: str = DIRECT) -> Row:
+    wanted = (host, op, mib * 2**20, label)
+    (found,) = (
+        row for row in study.rows if (row.host, row.collective, row.size_bytes, row.label) == wanted
+    )
+    return found
 
 
 SHORT, LONG = "70B O / 8, 64 tokens", "70B O, 8192 tokens"
 
 
-# Laws ---------------------------------------------------------------------------------------------
-# -------------
+# Laws
 
 
-def test_no_way_to_choose_beats_the_best(study: dict[str, Any]) -> None:
-    for found in study["rows"]:
-        walls = {name: entry["wall_s"] for name, entry in found["variants"].items()}
-        assert walls[found["best"]] == min(walls.values())
-        assert found["best"] in found["good"] and all(
-            walls[name] <= (1 + SAME) * min(walls.values()) for name in found["good"]
-        )
-        assert set(found["regret"]) == set(found["chosen"]) == set(CHOOSERS)
-        for chooser, regret in found["regret"].items():
+def test_no_way_to_choose_beats_the_best(study: C3VariantsResult) -> None:
+    for found in study.rows:
+        walls = found.walls
+        least = min(walls.values())
+        assert walls[found.best] == least and found.best in found.good
+        assert all(walls[name] <= (1 + SAME) * least for name in found.good)
+        assert set(found.regret) == set(found.chosen) == set(CHOOSERS)
+        for chooser, regret in found.regret.items():
             assert regret >= 0
-            assert regret == pytest.approx(
-                walls[found["chosen"][chooser]] / min(walls.values()) - 1, abs=1e-12
-            )
+            assert regret == pytest.approx(walls[found.chosen[chooser]] / least - 1, abs=1e-12)
 
 
-def test_a_strategy_is_the_variant_it_chooses(study: dict[str, Any]) -> None:
+def test_a_strategy_is_the_variant_it_chooses(study: C3VariantsResult) -> None:
     """conccl is pcpy, conccl_latte what it names."""
-    for found in study["rows"]:
-        names = {"conccl": "pcpy", "conccl_latte": found["chosen"]["conccl_latte"]}
+    for found in study.rows:
+        names = {"conccl": "pcpy", "conccl_latte": found.chosen["conccl_latte"]}
         for strategy, variant in names.items():
-            entry = found["variants"][variant]
-            for key, value in found["strategies"][strategy].items():
-                assert value == pytest.approx(entry[key], rel=1e-12), (strategy, key)
+            of_strategy, of_variant = found.strategies[strategy], found.variants[variant].together
+            assert asdict(of_strategy) == pytest.approx(asdict(of_variant), rel=1e-12), strategy
 
 
-def test_fractions_of_ideal_share_one_yardstick(study: dict[str, Any], path: Path) -> None:
+def test_fractions_of_ideal_share_one_yardstick(study: C3VariantsResult, path: Path) -> None:
     """Isolated times of the GEMM, and of the collective on compute units, for every variant."""
-    for case, found in zip(study_cases(load_study(path)), study["rows"], strict=True):
+    for case, found in zip(study_cases(load_study(path)), study.rows, strict=True):
         base = yardstick(case.workload, case.node)
         alone = [isolated(case.node, base, name).end for name in ("gemm", "gather")]
-        assert [found["gemm_isolated_s"], found["comm_isolated_s"]] == alone
-        for entry in found["variants"].values():
-            speedup, ideal = sum(alone) / entry["wall_s"], sum(alone) / max(alone)
-            assert entry["fraction_of_ideal"] == pytest.approx(
-                (speedup - 1) / (ideal - 1), rel=1e-9
-            )
-            assert entry["wall_s"] >= entry["collective_s"] >= 0.95 * entry["alone_s"]
+        assert [found.gemm_isolated_s, found.comm_isolated_s] == alone
+        for variant in found.variants.values():
+            entry = variant.together
+            speedup, ideal = sum(alone) / entry.wall_s, sum(alone) / max(alone)
+            assert entry.fraction_of_ideal == pytest.approx((speedup - 1) / (ideal - 1), rel=1e-9)
+            assert entry.wall_s >= entry.collective_s >= 0.95 * variant.alone_s
 
 
 def test_nothing_is_regretted_where_there_is_one_variant(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (dma_variants, c3_variants):
+    for module in (dma_variants, study_module):
         monkeypatch.setattr(module, "variants", lambda _node, _op: (dma_variants.Variant("pcpy"),))
-    found = run_study(load_study(path), n_jobs=1)
-    for entry in found["rows"]:
-        assert set(entry["variants"]) == {"pcpy"}
-        assert set(entry["regret"].values()) == {0.0} and "pcpy_pl" not in entry["regret"]
-    assert {entry["max"] for entry in found["choosers"]} == {0.0}
+    found = run_c3_variants(path, Options(n_jobs=1))
+    for entry in found.rows:
+        assert set(entry.variants) == {"pcpy"}
+        assert set(entry.regret.values()) == {0.0} and "pcpy_pl" not in entry.regret
+    assert {entry.max for entry in found.choosers} == {0.0}
 
 
-def test_other_processes_find_the_same(study: dict[str, Any], path: Path) -> None:
-    assert run_study(load_study(path), n_jobs=2)["rows"] == study["rows"]
+def test_other_processes_find_the_same(study: C3VariantsResult, path: Path) -> None:
+    assert run_c3_variants(path, Options(n_jobs=2)).rows == study.rows
 
 
 def test_progress_is_reported(path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
-    run_study(load_study(path), progress=lambda *told: seen.append(told))
+    run_c3_variants(path, Options(progress=lambda *told: seen.append(told)))
     assert seen[-1] == ("scenarios", 18, 18) and len(seen) == 18
 
 
 # What has to come out
-# ------------------------------------------------------------------------------------------
 
 
-def test_conccl_latte_regrets_little(study: dict[str, Any]) -> None:
-    for entry in study["choosers"]:
-        if entry["chooser"] == "conccl_latte":
-            assert entry["mean"] < 0.001 and entry["max"] < 0.01
+def test_conccl_latte_regrets_little(study: C3VariantsResult) -> None:
+    for entry in study.choosers:
+        if entry.chooser == "conccl_latte":
+            assert entry.mean < 0.001 and entry.max < 0.01
 
 
-def test_the_runtimes_submission_is_what_prelaunch_saves(study: dict[str, Any]) -> None:
+def test_the_runtimes_submission_is_what_prelaunch_saves(study: C3VariantsResult) -> None:
     """Seven copies of 5.5 us of the host each; beside a GEMM of some 14 us. Written to the rings
     they cost 3 us.
     """
     slow, quick = (row(study, SHORT, "all_gather", 1 / 16, host) for host in (RUNTIME, DIRECT))
-    assert slow["variants"]["pcpy"]["wall_s"] > 38.5e-6 > slow["variants"]["pcpy_pl"]["wall_s"]
-    assert quick["variants"]["pcpy"]["wall_s"] < 38.5e-6
-    assert slow["good_not_prelaunched"] == ["bcst"]  # four commands instead of seven
+    assert slow.walls["pcpy"] > 38.5e-6 > slow.walls["pcpy_pl"]
+    assert quick.walls["pcpy"] < 38.5e-6
+    assert slow.good_not_prelaunched == ["bcst"]  # four commands instead of seven
 
 
-def test_long_collectives_want_every_link(study: dict[str, Any]) -> None:
+def test_long_collectives_want_every_link(study: C3VariantsResult) -> None:
     """256 MiB beside a short GEMM, a chunk to each of seven peers: copies have a link of 48.5 GB/s
     each, a broadcast writes two chunks at 41.7 GB/s in all, one engine fills one link after the
     other: 2 x 48.5 / 41.7 = 2.33 and 7 times as long.
     """
-    walls = {
-        name: entry["wall_s"]
-        for name, entry in row(study, SHORT, "all_gather", 256)["variants"].items()
-    }
+    walls = row(study, SHORT, "all_gather", 256).walls
     assert walls["bcst_pl"] / walls["pcpy_pl"] == pytest.approx(2.33, rel=0.05)
     assert walls["b2b_pl"] / walls["pcpy_pl"] == pytest.approx(7.0, rel=0.03)
 
 
-def test_a_hidden_broadcast_disturbs_the_gemm_less(study: dict[str, Any]) -> None:
+def test_a_hidden_broadcast_disturbs_the_gemm_less(study: C3VariantsResult) -> None:
     """256 MiB beside 8192^3: both end before the GEMM; the broadcast reads 4 chunks where copies
     read 7, and both write 7.
     """
-    found = row(study, LONG, "all_gather", 256)["variants"]
-    lost = {name: found[name]["gemm_slowdown"] - 1 for name in ("pcpy_pl", "bcst_pl")}
-    assert all(found[name]["collective_s"] < found[name]["wall_s"] for name in lost)
+    variants = row(study, LONG, "all_gather", 256).variants
+    found = {name: variants[name].together for name in ("pcpy_pl", "bcst_pl")}
+    assert all(entry.collective_s < entry.wall_s for entry in found.values())
+    lost = {name: entry.gemm_slowdown - 1 for name, entry in found.items()}
     assert lost["bcst_pl"] / lost["pcpy_pl"] == pytest.approx(11 / 14, rel=0.12)
 
 
-# Its shape ----------------------------------------------------------------------------------------
-# -------------
+# Its shape
 
 
-def test_the_result_is_plain_data(study: dict[str, Any]) -> None:
-    assert json.loads(json.dumps(study)) == study
-    assert {"name", "node", "rows", "choosers", "published"} <= set(study)
+def test_the_result_is_plain_data(study: C3VariantsResult) -> None:
+    plain = study.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert {"name", "node", "rows", "choosers", "published"} <= set(plain)
+    assert {"wall_s", "alone_s"} <= set(plain["rows"][0]["variants"]["pcpy"])
     assert settings(study) == [
         (host, op) for host in (DIRECT, RUNTIME) for op in ("all_gather", "all_to_all")
     ]
 
 
-def test_regrets_are_summed_up_per_host() -> None:
+def test_regrets_are_summed_up_per_host(study: C3VariantsResult) -> None:
     """Of 0, 10 and 20 %: mean 10 %, 90th percentile 18 % (between the last two), one as good as the
     best.
     """
     rows = [
-        {
-            "host": "h",
-            "scenario": f"s{i}",
-            "best": "b2b",
-            "chosen": {"pcpy": "pcpy"},
-            "regret": {"pcpy": share},
-        }
+        replace(
+            study.rows[0],
+            host="h",
+            scenario=f"s{i}",
+            best="b2b",
+            chosen={"pcpy": "pcpy"},
+            regret={"pcpy": share},
+        )
         for i, share in enumerate((0.1, 0.0, 0.2))
     ]
-    (found,) = chooser_summary(rows)
-    assert (found["mean"], found["p90"], found["max"]) == pytest.approx((0.1, 0.18, 0.2))
-    assert (found["good_in"], found["of"], found["worst"], found["worst_chosen"]) == (
-        1,
-        3,
-        "s2",
-        "pcpy",
-    )
+    (found,) = summed_regrets(rows)
+    assert (found.mean, found.p90, found.max) == pytest.approx((0.1, 0.18, 0.2))
+    assert (found.good_in, found.of) == (1, 3)
+    assert (found.worst, found.worst_chosen, found.worst_best) == ("s2", "pcpy", "b2b")
 
 
 def test_hosts_in_words() -> None:
@@ -235,12 +232,11 @@ def test_the_packaged_studies(name: str, cases: int) -> None:
 
 
 def test_it_runs_on_other_nodes(path: Path) -> None:
-    found = run_study(load_study(path), node=load_hardware("h200-2").node, n_jobs=1)
-    assert set(found["rows"][0]["variants"]) == {"pcpy", "pcpy_pl", "b2b", "b2b_pl"}
+    found = run_c3_variants(path, Options(node=load_hardware("h200-2").node, n_jobs=1))
+    assert set(found.rows[0].variants) == {"pcpy", "pcpy_pl", "b2b", "b2b_pl"}
 
 
 # Tables and picture
-# --------------------------------------------------------------------------------------------
 
 
 def test_tables_and_files(path: Path, tmp_path: Path) -> None:
@@ -261,24 +257,24 @@ def test_tables_and_files(path: Path, tmp_path: Path) -> None:
     assert result.stdout.count("conccl_latte ") >= 2
 
 
-def test_what_pcpy_loses(study: dict[str, Any]) -> None:
+def test_what_pcpy_loses(study: C3VariantsResult) -> None:
     found = row(study, SHORT, "all_gather", 4)
-    walls = {name: entry["wall_s"] for name, entry in found["variants"].items()}
-    assert pcpy_loss(found, "good") == pytest.approx(found["regret"]["pcpy"])
+    walls = found.walls
+    assert pcpy_loss(found, "good") == pytest.approx(found.regret["pcpy"])
     later = min(wall for name, wall in walls.items() if not name.endswith("_pl"))
     assert pcpy_loss(found, "good_not_prelaunched") == pytest.approx(walls["pcpy"] / later - 1)
 
 
-def test_it_can_be_drawn(study: dict[str, Any], tmp_path: Path) -> None:
-    axes = plot_c3_variants(study).axes
+def test_it_can_be_drawn(study: C3VariantsResult, tmp_path: Path) -> None:
+    axes = picture(study).axes
     assert len(axes) == 4 * 3
     best, later, walls = axes[:3]
     assert [label.get_text().split("\n")[0] for label in best.get_yticklabels()] == [SHORT, LONG]
-    shown = [row for row in study["rows"] if (row["host"], row["collective"]) == settings(study)[0]]
-    assert len(best.texts) == sum(row["good"][0] != "pcpy" for row in shown)
-    assert len(later.texts) == sum(row["good_not_prelaunched"][0] != "pcpy" for row in shown)
+    shown = rows_at(study, *settings(study)[0])
+    assert len(best.texts) == sum(row.good[0] != "pcpy" for row in shown)
+    assert len(later.texts) == sum(row.good_not_prelaunched[0] != "pcpy" for row in shown)
     lines = [line.get_label() for line in walls.lines]
-    assert lines == [*shown[0]["variants"], "base", "conccl_latte"]
+    assert lines == [*shown[0].variants, "base", "conccl_latte"]
     for number in (1, 2):
-        plot_c3_variants(study, tmp_path / f"{number}.png")
+        picture(study, tmp_path / f"{number}.png")
     assert (tmp_path / "1.png").read_bytes() == (tmp_path / "2.png").read_bytes()

@@ -8,14 +8,22 @@ from typing import Any
 import pytest
 
 import c3sim
-from c3sim.studies.dma_variants.picture import plot_variants
+from c3sim.studies.dma_variants.picture import picture
+from c3sim.studies.dma_variants.study import DmaVariantsResult
 
 SHARED = {"pcpy", "pcpy_pl", "b2b", "b2b_pl"}
 
 
 @pytest.fixture(scope="module")
-def study() -> dict[str, Any]:
-    return c3sim.study("dma-latte")
+def result() -> DmaVariantsResult:
+    found = c3sim.study("dma-latte")
+    assert isinstance(found, DmaVariantsResult)
+    return found
+
+
+@pytest.fixture(scope="module")
+def study(result: DmaVariantsResult) -> dict[str, Any]:
+    return result.to_dict()
 
 
 def rows(study: dict[str, Any], operation: str) -> list[dict[str, Any]]:
@@ -65,13 +73,13 @@ def test_the_best_variant_goes_from_few_doorbells_to_many_links(study: dict[str,
 
 
 def test_published_figures_stand_beside_their_own_node_only() -> None:
-    other = c3sim.study("dma-latte", node="teaching-4")
+    other = c3sim.study("dma-latte", node="teaching-4").to_dict()
     assert "errors" not in other and not other["published"]
     assert not any(row["published"] for row in other["rows"])
 
 
-def test_it_can_be_drawn(study: dict[str, Any]) -> None:
-    gather, _, phases, *_ = plot_variants(study).axes
+def test_it_can_be_drawn(study: dict[str, Any], result: DmaVariantsResult) -> None:
+    gather, _, phases, *_ = picture(result).axes
     assert [line.get_label() for line in gather.lines if not line.get_label().startswith("_")] == [
         *rows(study, "all_gather")[0]["variants"],
         "rccl",

@@ -12,14 +12,27 @@ from rich.console import Console
 
 import c3sim
 from c3sim.input.loading import load_hardware
+from c3sim.specs.hardware import Node
 from c3sim.studies.dma_variants.energy import Spent, band, intervals_of
 from c3sim.studies.dma_variants.energy_table import energy_parts
-from c3sim.studies.dma_variants.picture import plot_variants
+from c3sim.studies.dma_variants.picture import picture
+from c3sim.studies.dma_variants.study import DmaVariantsResult
 
 
 @pytest.fixture(scope="module")
-def study() -> dict[str, Any]:
-    return c3sim.study("dma-latte")
+def result() -> DmaVariantsResult:
+    return run()
+
+
+@pytest.fixture(scope="module")
+def study(result: DmaVariantsResult) -> dict[str, Any]:
+    return result.to_dict()
+
+
+def run(node: Node | None = None) -> DmaVariantsResult:
+    found = c3sim.study("dma-latte", node=node)
+    assert isinstance(found, DmaVariantsResult)
+    return found
 
 
 def row(study: dict[str, Any], operation: str, size: int) -> dict[str, Any]:
@@ -31,9 +44,9 @@ def row(study: dict[str, Any], operation: str, size: int) -> dict[str, Any]:
     return found[0]
 
 
-def text_of(study: dict[str, Any]) -> str:
+def text_of(study: DmaVariantsResult) -> str:
     console = Console(file=io.StringIO(), width=160)
-    for part in energy_parts(study):
+    for part in energy_parts(study.energy, study.about.node):
         console.print(part)
     return console.file.getvalue()
 
@@ -135,22 +148,21 @@ def test_small_collectives_are_idle_power(study: dict[str, Any]) -> None:
 
 
 def test_without_intervals_there_is_no_band_and_without_published_figures_no_comparison() -> None:
-    other = c3sim.study("dma-latte", node=load_hardware("teaching-4").node)
-    saving = other["energy"]["rows"][0]["variants"]["pcpy"]["over_rccl"]["power"]
-    assert saving["low"] is saving["high"] is None and "large" not in other["energy"]
+    other = run(load_hardware("teaching-4").node)
+    saving = other.energy.rows[0].variants["pcpy"].over_rccl.power
+    assert saving.low is saving.high is None and "large" not in other.to_dict()["energy"]
     text = text_of(other)
     assert "in brackets" not in text and "published" not in text and "not validated" in text
 
 
-def test_the_table_says_units_bands_and_published_figures(study: dict[str, Any]) -> None:
-    text = text_of(study)
+def test_the_table_says_units_bands_and_published_figures(result: DmaVariantsResult) -> None:
+    text = text_of(result)
     assert "mean power per GPU (W)" in text and "(nJ/B)" in text and "not validated" in text
     assert "published: pcpy 32 % less than rccl, variants 3 to 10 % less than pcpy" in text
-    assert energy_parts({}) == []
 
 
-def test_the_picture_has_a_panel_of_savings_per_collective(study: dict[str, Any]) -> None:
-    *_, gather, exchange = plot_variants(study).axes
+def test_the_picture_has_a_panel_of_savings_per_collective(result: DmaVariantsResult) -> None:
+    *_, gather, exchange = picture(result).axes
     for axes, own in ((gather, "bcst"), (exchange, "swap")):
         labels = [line.get_label() for line in axes.lines]
         assert labels == ["pcpy", own, "b2b", "published, pcpy: 32 %"]

@@ -11,7 +11,8 @@ import pytest
 import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.loading import load_study
-from c3sim.studies.kv_fetch.picture import plot_kv
+from c3sim.studies.kv_fetch.picture import picture
+from c3sim.studies.kv_fetch.study import KvFetchResult
 from c3sim.studies.settings import with_settings
 
 METHODS = ["per_block", "gather", "batched", "batched_pl"]
@@ -19,8 +20,15 @@ SMALL = {"serving.prompt_tokens": 2048, "serving.hit_rate": "[0, 0.9]", "serving
 
 
 @pytest.fixture(scope="module")
-def study() -> dict[str, Any]:
-    return c3sim.study("kv-fetch", set=SMALL)
+def result() -> KvFetchResult:
+    found = c3sim.study("kv-fetch", set=SMALL)
+    assert isinstance(found, KvFetchResult)
+    return found
+
+
+@pytest.fixture(scope="module")
+def study(result: KvFetchResult) -> dict[str, Any]:
+    return result.to_dict()
 
 
 def rows(study: dict[str, Any], **wanted: Any) -> list[dict[str, Any]]:
@@ -107,13 +115,13 @@ def test_copies_stand_beside_what_is_reported(study: dict[str, Any]) -> None:
 
 def test_published_figures_stand_beside_their_own_node_only() -> None:
     one = {"serving.requests": 1, "serving.tensor_parallel": 2, **SMALL}
-    other = c3sim.study("kv-fetch", node="h200-2", set=one)
+    other = c3sim.study("kv-fetch", node="h200-2", set=one).to_dict()
     assert not other["claims"] and not other["published"]
     assert not any(row["reported_s"] for row in other["copies"])
 
 
-def test_it_can_be_drawn(study: dict[str, Any]) -> None:
-    copies, latency, throughput = plot_kv(study).axes
+def test_it_can_be_drawn(result: KvFetchResult) -> None:
+    copies, latency, throughput = picture(result).axes
     assert [
         line.get_label() for line in copies.lines if not line.get_label().startswith("_")
     ] == METHODS
