@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
@@ -23,6 +23,7 @@ from c3sim.strategies.table import STRATEGIES
 
 if TYPE_CHECKING:
     from c3sim.evaluation.explanation import Explanation
+    from c3sim.studies.kind import Progress, StudyResult
 
 __all__ = ["compare", "explain", "prepare", "run", "study"]
 
@@ -88,21 +89,31 @@ def study(
     *,
     node: AnyNode | None = None,
     set: Settings | None = None,
-    **options: Any,
-) -> dict[str, Any]:
-    """A study by name or path; *node* replaces its own; *set*: values by path, each an axis (one
-    value or a list).
+    strategies: Sequence[str] = (),
+    band: bool = True,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> StudyResult:
+    """A study by name or path; *node* and *strategies* replace its own; *set*: values by path, each
+    an axis (one value or a list). For the others see :class:`c3sim.studies.Options`.
 
-    Further options as in :func:`c3sim.studies.run_study`.
+    The result is that of the study's kind (:mod:`c3sim.studies.kinds`); its ``to_dict()`` is plain
+    data.
     """
     from c3sim.input.loading import load_study
-    from c3sim.studies import run_study
+    from c3sim.studies import Options, run_study
 
     loaded = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
-    if isinstance(loaded, LoadedNode):
-        options = {"provenance": loaded.provenance, **options}
-    on = None if loaded is None else _node(loaded)
-    return run_study(load_study(_pathlike(name_or_path)), node=on, settings=set, **options)
+    options = Options(
+        node=None if loaded is None else _node(loaded),
+        provenance=loaded.provenance if isinstance(loaded, LoadedNode) else {},
+        strategies=strategies,
+        settings=set or {},
+        band=band,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    return run_study(load_study(_pathlike(name_or_path)), options)
 
 
 def prepare(

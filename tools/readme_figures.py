@@ -22,8 +22,9 @@ from c3sim.cli.app import app
 from c3sim.input.loading import load_hardware
 from c3sim.input.records import load_records
 from c3sim.output.pictures.timeline import plot_timeline
-from c3sim.output.plot_study import plot_study
-from c3sim.output.study_tables import published_fractions
+from c3sim.studies.c3 import KIND
+from c3sim.studies.c3.study import C3Result
+from c3sim.studies.c3.table import published_fractions
 from c3sim.validation.compare.figures import Case, compare
 from c3sim.validation.compare.repeats import merge
 
@@ -93,8 +94,9 @@ def trust(fractions: Sequence[tuple[str, float, float]]) -> str:
 def study_means() -> list[tuple[str, float, float]]:
     """Strategy, simulated and published mean fraction of ideal of the study conccl."""
     study = c3sim.study("conccl", band=False)
+    assert isinstance(study, C3Result)
     return [
-        (name, study["strategies"][name]["mean_fraction_of_ideal"], published)
+        (name, study.strategies[name].mean_fraction_of_ideal or 0.0, published)
         for name, published in published_fractions(study).items()
     ]
 
@@ -127,7 +129,9 @@ def with_block(text: str, name: str, block: str) -> str:
 def draw() -> None:
     """The pictures of the study and of the run, as the commands beside them make them."""
     folder = ROOT / PICTURES
-    plot_study(c3sim.study("conccl"), folder / "study-conccl.png")
+    study = c3sim.study("conccl")
+    assert isinstance(study, C3Result)
+    KIND.picture(study, folder / "study-conccl.png")
     plot_timeline(
         c3sim.run("gemm-beside-all-gather", strategy="sp", trace=True), folder / "timeline.png"
     )

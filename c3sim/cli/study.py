@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +12,12 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json, NodeName, Plot, settings
 
 if TYPE_CHECKING:
-    from c3sim.specs.study import Study
+    from rich.console import RenderableType
 
-DRAWN = {"c3", "c3_variants", "dma_variants", "kv_fetch"}  # outputs that have a picture
+    from c3sim.specs.study import Study
+    from c3sim.studies import StudyResult
+
+WIDTH = 160  # characters of the tables that --out writes
 
 
 def study(
@@ -32,7 +35,8 @@ def study(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Set one value in every scenario, as in serving.hit_rate=0.9; [a, b] crosses several. May be repeated.",
+            help="Set one value in every scenario, as in serving.hit_rate=0.9; [a, b] crosses"
+            " several. May be repeated.",
         ),
     ] = None,
     plot: Plot = None,
@@ -67,32 +71,37 @@ def study(
       c3sim study conccl --out results
       c3sim study conccl --no-band --plot conccl.png --json > conccl.json
       c3sim study dma-latte --plot variants.png
-      c3sim study kv-fetch --set serving.hit_rate=[0.5,0.75,1] --set serving.layout=per_layer --plot kv.png
+      c3sim study kv-fetch --set serving.hit_rate=[0.5,0.75,1] --plot kv.png
       c3sim study c3-latte --out results
       c3sim study my-sweep.yaml --jobs 2
     """
+    from c3sim.api import study as run_study
+    from c3sim.cli.progress import progress
     from c3sim.input.loading import load_study
+    from c3sim.output.kit.layout import show
+    from c3sim.studies.kinds import KINDS
 
     values = settings(set_)
     loaded = load_study(name)
     _check_outputs(loaded, plot, out)
-    from c3sim.api import study as run_study
-    from c3sim.cli.progress import progress
-
-    with progress() as tell:
-        result = run_study(name, node=node, set=values, band=band, n_jobs=jobs, progress=tell)
-    if plot:
-        _draw(result, plot)
+    kind = KINDS[loaded.kind]
+    with progress() as report:
+        result = run_study(name, node=node, set=values, band=band, n_jobs=jobs, progress=report)
+    tables = kind.tables(result) if out or not as_json else []
+    if plot and kind.picture is not None:
+        kind.picture(result, plot)
+        say(f"wrote {plot}")
     if out:
-        _write_all(result, Path(out))
+        base = _folder(out) / loaded.name
+        _write(result, tables, base)
+        if kind.picture is not None:
+            kind.picture(result, f"{base}.png")
+            say(f"wrote {base}.png")
     if as_json:
-        emit_json(result)
+        emit_json(result.to_dict())
         return
-    from c3sim.cli.study_report import report
-    from c3sim.output.kit.layout import show
-
-    for part in report(result):
-        show(part)
+    for table in tables:
+        show(table)
 
 
 def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
@@ -100,12 +109,13 @@ def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
     from c3sim.errors import InputError
     from c3sim.output.kit.files import check_writable
     from c3sim.output.kit.look import check_picture
+    from c3sim.studies.kinds import KINDS
 
     if plot:
         check_picture(plot)
-        if not DRAWN & set(loaded.outputs):
-            drawn = " or ".join(repr(name) for name in sorted(DRAWN))
-            message = f"study {loaded.name!r} has nothing to draw; pictures need the output {drawn}"
+        if KINDS[loaded.kind].picture is None:
+            drawn = " or ".join(repr(name) for name, kind in KINDS.items() if kind.picture)
+            message = f"study {loaded.name!r} has nothing to draw; pictures need kind {drawn}"
             raise InputError(message, "--plot")
     if out:
         folder = Path(out)
@@ -117,34 +127,39 @@ def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
         check_writable(existing / f"{loaded.name}.json")
 
 
-def _write_all(result: dict[str, Any], folder: Path) -> None:
-    import json
-
-    from c3sim.cli.study_report import report_text
+def _folder(out: str) -> Path:
+    """The folder *out*, made if it is not there. Raises InputError."""
     from c3sim.errors import InputError
-    from c3sim.output.kit.files import write_text
 
+    folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            f"cannot be made: {(error.strerror or str(error)).lower()}", "--out", str(folder)
-        ) from None
-    base = folder / result["name"]
-    write_text(f"{base}.txt", report_text(result))
-    write_text(f"{base}.json", json.dumps(result, indent=2, allow_nan=False) + "\n")
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot be made: {reason}", "--out", str(folder)) from None
+    return folder
+
+
+def _write(result: StudyResult, tables: list[RenderableType], base: Path) -> None:
+    """Tables as plain text and the result as JSON, to *base* with a suffix."""
+    import json
+
+    from c3sim.output.kit.files import write_text
+
+    write_text(f"{base}.txt", _as_text(tables))
+    data = json.dumps(result.to_dict(), indent=2, allow_nan=False)
+    write_text(f"{base}.json", data + "\n")
     say(f"wrote {base}.txt\nwrote {base}.json")
-    if {"strategies", "phases", "claims", "choosers"} & set(result):
-        _draw(result, f"{base}.png")
 
 
-def _draw(result: dict[str, Any], path: str) -> None:
-    from c3sim.output.plot_c3_variants import plot_c3_variants
-    from c3sim.output.plot_kv import plot_kv
-    from c3sim.output.plot_study import plot_study
-    from c3sim.output.plot_variants import plot_variants
+def _as_text(tables: list[RenderableType]) -> str:
+    """*tables* without colours and trailing blanks."""
+    from io import StringIO
 
-    by_key = {"phases": plot_variants, "choosers": plot_c3_variants, "claims": plot_kv}
-    draw = next((function for key, function in by_key.items() if key in result), plot_study)
-    draw(result, path)
-    say(f"wrote {path}")
+    from rich.console import Console
+
+    text = StringIO()
+    console = Console(file=text, width=WIDTH, color_system=None)
+    for table in tables:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"

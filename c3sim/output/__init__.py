@@ -1,9 +1,7 @@
 """What a person reads after a run: tables, pictures, traces. Nothing here computes a result.
 
     tables       run, compare and explain tables for the terminal
-    study_tables strategies and scenarios of a study, beside the published figures
     plot         the timeline of one run, with utilisation under it
-    plot_study   a study at a glance, beside the published figures
     trace        the timeline as a Perfetto trace
     look         colours, units of axes and saving, shared by the pictures
     layout       the building blocks of the tables

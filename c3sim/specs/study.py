@@ -1,18 +1,33 @@
-"""Schema 1 of a study: scenarios listed one by one, or axes to cross; strategies; outputs. One
-schema for both.
+"""Schema 1 of a study: scenarios listed one by one, axes to cross, strategies, and what is asked.
 
-``c3sim study`` and ``c3sim sweep`` run the same file; ``c3sim optimise`` reads its ``search`` as well.
+``c3sim study``, ``c3sim sweep`` and ``c3sim optimise`` read the same file. ``kind`` says what
+``c3sim study`` makes of it, ``outputs`` are columns of single points, ``search`` is for
+``c3sim optimise``.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Count
 from c3sim.specs.serving import Serving
+
+Kind = Literal["sweep", "c3", "dma_variants", "c3_variants", "kv_fetch"]
+#: Kinds that are made of points with outputs; the others measure something of their own.
+WITH_POINTS = ("sweep", "c3")
+#: Outputs of earlier files that stood for a kind -> the fields that say it today.
+_FORMER_OUTPUTS = {
+    "c3": ("kind: c3",),
+    "auto": ("kind: c3",),
+    "characterisation": ("kind: c3", "characterisation: true"),
+    "band": ("kind: c3", "pool: NAME (the study of other pairs)"),
+    "dma_variants": ("kind: dma_variants",),
+    "c3_variants": ("kind: c3_variants",),
+    "kv_fetch": ("kind: kv_fetch",),
+}
 
 
 class Scenario(Spec):
@@ -62,14 +77,15 @@ class Search(Spec):
 class Study(Spec):
     schema_version: Literal[1] = Field(alias="schema")
     name: str
+    kind: Kind = Field("sweep", description="what c3sim study makes of it; sweep: rows only")
     description: str = ""
     source: str = ""
     node: str = "mi300x-8"
     workload: str | None = Field(None, description="default workload of the scenarios")
     serving: Serving | None = Field(
         None,
-        description="instead of a workload: requests to an inference engine; paths "
-        "serving.hit_rate and so on",
+        description="instead of a workload: requests to an inference engine;"
+        " paths serving.hit_rate and so on",
     )
     scenarios: tuple[Scenario, ...] = ()
     axes: dict[str, Values] = Field(
@@ -80,18 +96,44 @@ class Study(Spec):
     )
     constraints: tuple[str, ...] = Field(
         (),
-        description="expressions over paths, scenario and strategy; points where one is false "
-        "are left out",
+        description="expressions over paths, scenario and strategy;"
+        " points where one is false are left out",
     )
     costs: dict[str, str] = Field(
         {}, description="name -> expression over paths, such as an area proxy; outputs may name it"
     )
     strategies: tuple[str, ...] = ("base",)
     outputs: tuple[str, ...] = ("wall_s", "speedup", "fraction_of_ideal", "own_fraction")
+    pool: str | None = Field(
+        None, description="of kind c3: a study of other pairs, from which the band is drawn"
+    )
+    characterisation: bool = Field(
+        False, description="of kind c3: isolated behaviour as well, beside published figures"
+    )
     search: Search | None = Field(None, description="for c3sim optimise")
     published: dict[str, Any] = Field(
         {}, description="figures to show beside, with their source; never inputs"
     )
+
+    @field_validator("outputs")
+    @classmethod
+    def _names_columns(cls, outputs: tuple[str, ...]) -> tuple[str, ...]:
+        former = [name for name in outputs if name in _FORMER_OUTPUTS]
+        if former:
+            names = ", ".join(repr(name) for name in former)
+            fields = dict.fromkeys(field for name in former for field in _FORMER_OUTPUTS[name])
+            raise ValueError(f"{names}: no column of a point; write instead {'; '.join(fields)}")
+        return outputs
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Study:
+        if (self.serving is not None) != (self.kind == "kv_fetch"):
+            raise ValueError("serving and kind: kv_fetch belong together; give both or neither")
+        if self.kind != "c3" and (self.pool is not None or self.characterisation):
+            raise ValueError("pool and characterisation are for kind: c3")
+        if self.kind not in WITH_POINTS and "outputs" in self.model_fields_set:
+            raise ValueError(f"kind: {self.kind} has tables of its own; leave outputs out")
+        return self
 
     @model_validator(mode="after")
     def _has_something_to_run(self) -> Study:

@@ -1,21 +1,28 @@
-"""Studies: scenarios crossed with axes, each under several strategies, and what is concluded from
-them.
+"""Studies: scenarios crossed with axes, run under several strategies, and what is concluded.
 
-    cases.py             a study's scenarios and axes as workloads on a node
-    rows.py              every case under every strategy, in parallel where it pays
-    run.py               a study from file to result
-    summary.py           studies of one GEMM beside one collective: classes, means, fractions of ideal
-    characterisation.py  isolated behaviour that publications report: CUs taken away, saturation, DMA against CUs
-    variants.py          collectives on DMA engines by variant and size, and the phases of one copy
-    c3_variants.py       the same beside a GEMM: which wins, and the regret of ways to choose
-    kv_fetch.py          KV fetched from host memory by four methods: latency and throughput of serving
-    serving_cases.py     a study of serving: what is served, on which node
-    settings.py          values given for a whole study
-    band.py              the means over other admissible tables of pairs
+A study file says its ``kind``; a folder here answers it. Each folder has the study itself (``run``
+and its frozen result), its table and its picture:
 
-A study lists scenarios, axes, strategies and outputs; a packaged one differs from a sweep only in what it lists.
+    sweep          rows only
+    c3             fractions of ideal overlap beside published ones
+    dma_variants   programs of DMA engines alone, in time and energy
+    c3_variants    the same beside a GEMM: which wins, and the regret of ways to choose
+    kv_fetch       keys and values from host memory: latency and throughput of serving
+
+What they share lies beside them:
+
+    run, kinds, kind   from a file to the result of its kind; the table of kinds; what a kind is
+    settings           values given for a whole study
+    cases              scenarios and axes as workloads on nodes
+    rows               every case under every strategy
+    parallel           a function over all cases, in several processes where it pays
+    plain              results as plain data for JSON
+
+This package must not know of the command line, nor how a run is simulated: it asks for runs and
+draws conclusions. A kind must not know of another one (c3 has the rows of a sweep).
 """
 
+from c3sim.studies.kind import Options, StudyResult
 from c3sim.studies.run import run_study
 
-__all__ = ["run_study"]
+__all__ = ["Options", "StudyResult", "run_study"]

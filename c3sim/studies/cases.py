@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TypeVar
 
 from c3sim.errors import InputError
 from c3sim.input.checks.on_node import check_on_node
@@ -20,6 +20,8 @@ from c3sim.specs.workload import Collective, Gemm, Workload
 from c3sim.sweeps.axes import axis_groups
 from c3sim.sweeps.setup import kind_of
 
+Task = TypeVar("Task")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
@@ -29,7 +31,21 @@ class Case:
     label: str
     workload: Workload
     node: Node
-    point: Mapping[str, Any] = field(default_factory=dict)
+    point: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GemmShape:
+    """Shape and type of a GEMM, as results show it."""
+
+    m: int
+    n: int
+    k: int
+    dtype: str
+
+    @classmethod
+    def of(cls, gemm: Gemm) -> GemmShape:
+        return cls(m=gemm.m, n=gemm.n, k=gemm.k, dtype=gemm.dtype)
 
 
 def study_cases(study: Study, node: Node | None = None) -> list[Case]:
@@ -62,7 +78,7 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
     return cases
 
 
-def _value(case: Case, scenario: str, name: str) -> Any:
+def _value(case: Case, scenario: str, name: str) -> object:
     """What an expression asks of a case."""
     if name == "strategy":
         raise InputError(
@@ -73,7 +89,7 @@ def _value(case: Case, scenario: str, name: str) -> Any:
 
 
 def _case(
-    study: Study, scenario: Scenario, node: Node, workload: Workload, point: Mapping[str, Any]
+    study: Study, scenario: Scenario, node: Node, workload: Workload, point: Mapping[str, object]
 ) -> Case:
     try:
         for path, value in {**scenario.set, **point}.items():
@@ -87,22 +103,20 @@ def _case(
 
 
 def gemm_of(case: Case) -> tuple[str, Gemm]:
-    """The one GEMM of a case. Raises InputError when it has none or several."""
-    found = [(name, task) for name, task in case.workload.tasks.items() if isinstance(task, Gemm)]
-    if len(found) != 1:
-        raise InputError(
-            f"scenario {case.name!r} has {len(found)} GEMMs; a study with output 'c3' needs one"
-        )
-    return found[0]
+    """Name and task of the one GEMM of a case. Raises InputError when it has none or several."""
+    tasks = case.workload.tasks.items()
+    return _only(case, "GEMMs", [(name, task) for name, task in tasks if isinstance(task, Gemm)])
 
 
-def gather_of(case: Case) -> tuple[str, Collective]:
-    """The one collective of a case. Raises InputError when it has none or several."""
-    found = [
-        (name, task) for name, task in case.workload.tasks.items() if isinstance(task, Collective)
-    ]
-    if len(found) != 1:
-        raise InputError(
-            f"scenario {case.name!r} has {len(found)} collectives; a study with output 'c3' needs one"
-        )
-    return found[0]
+def collective_of(case: Case) -> tuple[str, Collective]:
+    """Name and task of the one collective. Raises InputError when it has none or several."""
+    tasks = case.workload.tasks.items()
+    found = [(name, task) for name, task in tasks if isinstance(task, Collective)]
+    return _only(case, "collectives", found)
+
+
+def _only(case: Case, what: str, tasks: list[tuple[str, Task]]) -> tuple[str, Task]:
+    if len(tasks) != 1:
+        message = f"scenario {case.name!r} has {len(tasks)} {what}; a study of its kind needs one"
+        raise InputError(message)
+    return tasks[0]

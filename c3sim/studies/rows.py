@@ -2,85 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.notes import auto_loss
+from c3sim.input.expressions import parse_expression
+from c3sim.input.paths import get_value
 from c3sim.result import Result
+from c3sim.specs.study import Study
 from c3sim.strategies.best import choose
 from c3sim.strategies.table import exhaustive
 from c3sim.studies.cases import Case
-from c3sim.sweeps.outputs import FIELDS, TASK_FIELDS
-
-Row = dict[str, Any]
-Progress = Callable[
-    [str, int, int], None
-]  # what is being done, how many cases are done, of how many
-WORTH_IT = 100  # cases; starting other processes takes as long as some tens of them
-CHUNK = 8  # cases handed to another process at a time; they share one copy of the node
+from c3sim.studies.kind import Options
+from c3sim.studies.parallel import for_each
+from c3sim.studies.plain import ENTRIES
+from c3sim.sweeps.outputs import output_names, read_output
 
 
-def rows_of(case: Case, strategies: Sequence[str]) -> list[Row]:
-    """One row per strategy: the case, the strategy's choice, and the fields of its result."""
-    rows = []
-    for strategy in strategies:
-        result = evaluate_run(case.workload, case.node, strategy)
-        chosen = choose(strategy, case.workload, case.node)
-        row = {
-            "scenario": case.name,
-            "strategy": strategy,
-            "chosen": chosen.candidate.name,
-            **_fields(result),
-        }
-        if strategy == "auto":
-            rivals = exhaustive(case.workload, case.node)
-            row["best"], row["loss"] = auto_loss(chosen, case.node, rivals)
-        rows.append(row)
-    return rows
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """The *result* of a case under a strategy, and the candidate that the strategy chose.
+
+    *loss*, of auto alone: how much longer its choice takes than the best one, as a fraction.
+    """
+
+    strategy: str
+    chosen: str
+    result: Result
+    loss: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutputRow:
+    """A row as a study shows it: the *point* on its axes, and the *outputs* that it asks for."""
+
+    scenario: str
+    point: Mapping[str, object] = field(metadata=ENTRIES)
+    strategy: str
+    chosen: str
+    outputs: Mapping[str, float | None] = field(metadata=ENTRIES)
 
 
 def evaluate(
-    cases: Sequence[Case],
-    strategies: Sequence[str],
-    *,
-    what: str,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
+    study: Study, cases: Sequence[Case], options: Options, *, what: str = "scenarios"
 ) -> list[list[Row]]:
-    """The rows of each case, in order. *n_jobs* left out: all cores if there are many cases, else
-    this process.
-    """
-    jobs = (-1 if len(cases) >= WORTH_IT else 1) if n_jobs is None else n_jobs
-    found: list[list[Row]] = []
-    for rows in _each(cases, strategies, jobs):
-        found += rows
-        if progress is not None:
-            progress(what, len(found), len(cases))
-    return found
+    """The rows of each case under the strategies of *study*, in order."""
+    return for_each(rows_of, cases, study.strategies, what=what, options=options)
 
 
-def _each(cases: Sequence[Case], strategies: Sequence[str], jobs: int) -> Iterator[list[list[Row]]]:
-    if jobs == 1:
-        yield from ([rows_of(case, strategies)] for case in cases)
-        return
-    from joblib import Parallel, delayed
-
-    chunks = [cases[start : start + CHUNK] for start in range(0, len(cases), CHUNK)]
-    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-    yield from parallel(delayed(_rows_of_each)(chunk, strategies) for chunk in chunks)
+def rows_of(case: Case, strategies: Sequence[str]) -> list[Row]:
+    """One row per strategy."""
+    return [_row(case, strategy) for strategy in strategies]
 
 
-def _rows_of_each(cases: Sequence[Case], strategies: Sequence[str]) -> list[list[Row]]:
-    return [rows_of(case, strategies) for case in cases]
+def _row(case: Case, strategy: str) -> Row:
+    result = evaluate_run(case.workload, case.node, strategy)
+    chosen = choose(strategy, case.workload, case.node)
+    loss = 0.0
+    if strategy == "auto":
+        _, loss = auto_loss(chosen, case.node, exhaustive(case.workload, case.node))
+    return Row(strategy=strategy, chosen=chosen.candidate.name, result=result, loss=loss)
 
 
-def _fields(result: Result) -> Row:
-    """Every output of single points, those of tasks as ``tasks.gather.slowdown``."""
-    whole = {name: getattr(result, name) for name in FIELDS}
-    of_tasks = {
-        f"tasks.{task}.{name}": getattr(found, name)
-        for task, found in result.tasks.items()
-        for name in TASK_FIELDS
-    }
-    return {**whole, **of_tasks}
+def output_rows(
+    study: Study, cases: Sequence[Case], rows: Sequence[Sequence[Row]]
+) -> list[OutputRow]:
+    """All *rows* of all *cases* with the outputs of *study*. Raises InputError: an unknown one."""
+    names = column_names(study, cases)
+    return [
+        OutputRow(
+            scenario=case.name,
+            point=case.point,
+            strategy=row.strategy,
+            chosen=row.chosen,
+            outputs={name: _output(study, case, row, name) for name in names},
+        )
+        for case, entries_of_case in zip(cases, rows, strict=True)
+        for row in entries_of_case
+    ]
+
+
+def column_names(study: Study, cases: Sequence[Case]) -> tuple[str, ...]:
+    """The outputs of *study*, one for each task where it asks for all. Raises InputError."""
+    return output_names(study.outputs, study.costs, [case.workload for case in cases])
+
+
+def _output(study: Study, case: Case, row: Row, name: str) -> float | None:
+    if name not in study.costs:
+        return read_output(row.result, name)
+    words = {"scenario": case.name, "strategy": row.strategy}
+    return parse_expression(study.costs[name]).number(
+        lambda path: words[path] if path in words else get_value(case.node, case.workload, path)
+    )

@@ -29,8 +29,6 @@ TASK_FIELDS = {
     "slowdown": ("x", "slowdown"),
     "energy_j": ("J", "energy"),
 }
-#: Outputs that ``c3sim study`` makes of a whole study; they are no columns of a sweep.
-STUDY_TABLES = ("c3", "auto", "characterisation", "band", "dma_variants", "c3_variants", "kv_fetch")
 
 
 def output_names(
@@ -48,10 +46,8 @@ def output_names(
     known = [*FIELDS, *costs, *of_all_tasks, *of_one_task]
     columns: dict[str, None] = {}
     for index, name in enumerate(wanted):
-        if name in STUDY_TABLES:
-            continue
         if name not in known:
-            raise InputError(unknown("output", name, [*known, *STUDY_TABLES]), f"outputs[{index}]")
+            raise InputError(unknown("output", name, known), f"outputs[{index}]")
         columns |= dict.fromkeys(of_all_tasks.get(name, [name]))
     return tuple(columns)
 

@@ -17,10 +17,10 @@ from c3sim.input.loading import LoadedStudy, load_hardware, load_workload
 from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.input.yaml_nodes import join
 from c3sim.specs.hardware import Node
-from c3sim.specs.study import Scenario
+from c3sim.specs.study import WITH_POINTS, Scenario
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import STRATEGIES
-from c3sim.sweeps.outputs import FIELDS, STUDY_TABLES, output_names
+from c3sim.sweeps.outputs import FIELDS, output_names
 
 _COLUMNS = ("point", "scenario", "strategy", "error")
 
@@ -54,27 +54,22 @@ class Setup:
 def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
     """The setup of a study; *node* replaces its own. Raises InputError(s) with file and line."""
     study = loaded.study
-    if study.serving is not None:
-        message = "a study of serving has no points of a workload; 'c3sim study' runs it"
-        raise loaded.error(message, "serving")
+    if study.kind not in WITH_POINTS:
+        message = f"a study of kind {study.kind!r} has no points of its own; 'c3sim study' runs it"
+        raise loaded.error(message, "kind")
     _check_strategies(loaded)
     if node is None:
         with located(loaded, "node"):
             node = load_hardware(study.node).node
     workloads, settings = _scenarios(loaded, node)
     for name in study.costs:
-        if name in FIELDS or name in _COLUMNS or name in STUDY_TABLES or "." in name:
+        if name in FIELDS or name in _COLUMNS or "." in name:
             message = f"{name!r} is taken, or has a dot; choose another name"
             raise loaded.error(message, join("costs", name))
     with located(loaded, ""):
         outputs = output_names(study.outputs, study.costs, list(workloads.values()))
     if not outputs:
-        raise loaded.error(
-            "no output of a single point, but tables of a whole study, which "
-            f"'c3sim study {study.name}' runs; "
-            "for a sweep name an output, such as wall_s or fraction_of_ideal",
-            "outputs",
-        )
+        raise loaded.error("no output; name one, such as wall_s or fraction_of_ideal", "outputs")
     setup = Setup(
         node=node, workloads=workloads, settings=settings, outputs=outputs, costs=study.costs
     )

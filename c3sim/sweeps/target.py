@@ -75,7 +75,7 @@ def _target(
             scenario.model_copy(update={"set": {**scenario.set, **changes}})
             for scenario in scenarios
         )
-    plain = study.model_copy(update={"scenarios": scenarios, "outputs": OUTPUTS})
+    plain = study.model_copy(update={"scenarios": scenarios, "outputs": OUTPUTS, "kind": "sweep"})
     setup = make_setup(replace(loaded, study=plain), node.node)
     try:
         outputs = output_names(

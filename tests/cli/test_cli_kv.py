@@ -9,7 +9,7 @@ MINE = """\
 schema: 1
 name: mine
 serving: {prompt_tokens: 1024, output_tokens: 4, requests: 1}
-outputs: [kv_fetch]
+kind: kv_fetch
 axes: {serving.hit_rate: [0.5, 1], serving.requests: [1, 4]}
 """
 

@@ -19,7 +19,8 @@ schema: 1
 name: two
 workload: c3-pair
 strategies: [base, conccl]
-outputs: [speedup, c3]
+kind: c3
+outputs: [speedup]
 scenarios: [{name: one, set: {task.gemm.m: 1024}}, {name: other, set: {task.gemm.m: 2048}}]
 published: {source: nobody, mean_fraction_of_ideal: {base: 0.25}, note: checked against nothing}
 """
@@ -157,7 +158,7 @@ def test_a_sweep_leaves_no_picture(cli, sweep, empty):
     [
         (
             ["sweep.yaml", "--plot", "a.png"],
-            "--plot: study 'sweep' has nothing to draw; pictures need the output 'c3'",
+            "--plot: study 'sweep' has nothing to draw; pictures need kind 'c3'",
         ),
         (
             ["sweep.yaml", "--out", "sweep.yaml"],

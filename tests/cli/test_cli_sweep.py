@@ -105,11 +105,9 @@ def test_an_out_that_is_a_file(cli, study):
     )
 
 
-def test_outputs_of_a_whole_study_are_no_columns(cli, study):
-    """A table of ``c3sim study`` and a sweep differ only in what is asked for: c3 is a table of
-    means.
-    """
-    Path(study).write_text(STUDY + "outputs: [speedup, c3]\n", encoding="utf-8")
+def test_the_kind_of_a_study_is_no_matter_to_a_sweep_of_its_points(cli, study):
+    """``kind: c3`` asks ``c3sim study`` for means; ``c3sim sweep`` runs the same points."""
+    Path(study).write_text(STUDY + "kind: c3\noutputs: [speedup]\n", encoding="utf-8")
     row = json.loads(cli("sweep", study, "--json").stdout)["rows"][0]
     assert set(row) == {
         "point",
@@ -121,11 +119,12 @@ def test_outputs_of_a_whole_study_are_no_columns(cli, study):
     }
 
 
-def test_a_study_of_nothing_else_cannot_be_swept(cli, empty):
+def test_a_study_without_points_cannot_be_swept(cli, empty):
     result = cli("sweep", "dma-latte")
     assert (
         result.exit_code == 2
-        and "which 'c3sim study dma-latte' runs; for a sweep name an output" in result.stderr
+        and "kind: a study of kind 'dma_variants' has no points of its own; 'c3sim study' runs it"
+        in result.stderr
     )
     assert files(empty) == []
 

@@ -1,5 +1,5 @@
-"""A hand-made run of a GEMM beside an all-gather, an explanation and a study: numbers chosen to be
-easy to recognise.
+"""A hand-made run of a GEMM beside an all-gather, and an explanation: numbers chosen to be easy to
+recognise.
 """
 
 from __future__ import annotations
@@ -153,72 +153,6 @@ EXPLANATION: dict[str, Any] = {
     },
 }
 
-MEANS = {
-    "base": 0.2,
-    "sp": 0.4,
-    "rp": 0.38,
-    "sp_rp": 0.43,
-    "conccl": 0.65,
-    "conccl_rp": 0.7,
-    "auto": 0.72,
-}
-
-
-def make_study() -> dict[str, Any]:
-    """Ten scenarios of all classes; the fraction of each strategy is its mean plus or minus a
-    spread.
-    """
-    scenarios = []
-    for index in range(10):
-        kind = ("G-long", "C-long", "GC-equal")[index % 3]
-        shares = {name: mean + 0.03 * (index - 4.5) for name, mean in MEANS.items()}
-        runs = {
-            name: {
-                "wall_s": 9 * MS / (1 + 0.6 * share),
-                "speedup": 1 + 0.6 * share,
-                "fraction_of_ideal": share,
-            }
-            for name, share in shares.items()
-        }
-        scenarios.append(
-            {
-                "name": f"pair{index}",
-                "class": kind,
-                "collective": ("all_gather", "all_to_all")[index % 2],
-                "bytes": 896 * 2**20,
-                "gemm": {"m": 8192, "n": 8192, "k": 8192, "dtype": "bf16"},
-                "gemm_isolated_s": 6 * MS,
-                "comm_isolated_s": 3 * MS,
-                "strategies": runs,
-            }
-        )
-    return {
-        "name": "c3",
-        "node": "mi300x-8",
-        "strategies": {
-            name: {
-                "mean_fraction_of_ideal": mean,
-                "ratio_of_means": mean + 0.01,
-                "mean_own_fraction": mean + 0.02,
-                "mean_speedup": 1 + 0.6 * mean,
-                "max_speedup": 1 + 0.6 * (mean + 0.135),
-                "band": [mean - 0.05, mean + 0.06],
-            }
-            for name, mean in MEANS.items()
-        },
-        "scenarios": scenarios,
-        "published": {
-            "mean_fraction_of_ideal": {
-                "base": 0.21,
-                "sp": 0.42,
-                "rp": 0.41,
-                "conccl": 0.66,
-                "conccl_rp": 0.72,
-            },
-            "source": "arXiv 2412.14335",
-        },
-    }
-
 
 @pytest.fixture
 def result() -> Result:
@@ -228,11 +162,6 @@ def result() -> Result:
 @pytest.fixture
 def timeline() -> Timeline:
     return make_timeline()
-
-
-@pytest.fixture
-def study() -> dict[str, Any]:
-    return make_study()
 
 
 @pytest.fixture

@@ -1,0 +1,166 @@
+"""Isolated behaviour that publications report beside their means: each figure beside theirs.
+
+Nothing here runs two tasks at once. GEMMs and sizes are those of the study's own scenarios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from c3sim.simulation.runs import isolated
+from c3sim.specs.workload import Workload
+from c3sim.strategies.masks import is_memory_bound, reserved, withheld
+from c3sim.strategies.rewrites import on_dma, streams_of, with_tasks, yardstick
+from c3sim.studies.cases import Case, collective_of, gemm_of
+from c3sim.studies.plain import KEY
+
+CHANNELS = range(4, 129, 4)
+SATURATED = 1.05  # within 5 % of the best
+SMALL = tuple(2.0**power for power in range(20, 25))  # 1 to 16 MiB: below 32 MB
+LARGE = 2.0**27  # bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figure:
+    """A figure [*unit*] beside the published one.
+
+    *predicted* is the mean or an extreme of values whose smallest and largest are *span*.
+    *published*, its *flag* and *note* are as in the study file.
+    """
+
+    name: str
+    predicted: float
+    span: tuple[float, float] = field(metadata={KEY: "range"})
+    published: float | None
+    flag: str | None
+    note: str
+    unit: str
+
+
+def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[Figure]:
+    """The figures that *cases* allow. *published*: key -> value, flag and note."""
+    compute, memory = _gemms(cases)
+    largest = _largest_of_operations(cases)
+    sizes = {collective_of(case)[1].size for case in cases}
+    figures = [
+        *(_slowed_by_reservation(compute, count) for count in (32, 64)),
+        _Estimate(
+            key="memory_bound_8",
+            name="memory-bound GEMM, one CU per die taken away: faster by",
+            values=[1 / (1 + _one_per_die(case)) - 1 for case in memory],
+        ),
+        *(_saturation(op, case) for op, case in largest.items()),
+        _Estimate(
+            key="dma_small",
+            name="DMA against CUs, 1 to 16 MiB: time ratio",
+            unit="x",
+            values=[_dma_ratio(case, size) for case in largest.values() for size in SMALL],
+        ),
+        _Estimate(
+            key="dma_large",
+            name="DMA against CUs, from 128 MiB: faster by",
+            values=[
+                1 / _dma_ratio(case, size) - 1
+                for case in largest.values()
+                for size in sorted(sizes)
+                if size >= LARGE
+            ],
+        ),
+    ]
+    return [figure.beside(published) for figure in figures if figure.values]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Estimate:
+    """What is predicted under the published *key*: *reduce* of the *values*."""
+
+    key: str
+    name: str
+    values: Sequence[float]
+    unit: str = "1"
+    reduce: Callable[[Sequence[float]], float] = max
+
+    def beside(self, published: Mapping[str, Any]) -> Figure:
+        theirs = published.get(self.key, {})
+        return Figure(
+            name=self.name,
+            predicted=self.reduce(self.values),
+            span=(min(self.values), max(self.values)),
+            published=theirs.get("value"),
+            flag=theirs.get("flag"),
+            note=theirs.get("note", ""),
+            unit=self.unit,
+        )
+
+
+def _gemms(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
+    """A case for each different GEMM: compute-bound ones, memory-bound ones."""
+    by_shape: dict[tuple[int, int, int, str], Case] = {}
+    for case in cases:
+        gemm = gemm_of(case)[1]
+        by_shape[gemm.m, gemm.n, gemm.k, gemm.dtype] = case
+    bound = [(case, is_memory_bound(case.node, gemm_of(case)[1])) for case in by_shape.values()]
+    compute = [case for case, memory in bound if not memory]
+    return compute, [case for case, memory in bound if memory]
+
+
+def _largest_of_operations(cases: Sequence[Case]) -> dict[str, Case]:
+    """The case with the largest collective of each operation."""
+    largest: dict[str, Case] = {}
+    for case in sorted(cases, key=lambda case: collective_of(case)[1].size):
+        largest[collective_of(case)[1].op] = case
+    return largest
+
+
+def _slowed_by_reservation(compute: Sequence[Case], count: int) -> _Estimate:
+    return _Estimate(
+        key=f"compute_bound_{count}",
+        name=f"compute-bound GEMM, {count} CUs taken away: slower by",
+        values=[_taken(case, count) for case in compute],
+        reduce=fmean,
+    )
+
+
+def _base(case: Case) -> Workload:
+    return yardstick(case.workload, case.node)
+
+
+def _taken(case: Case, count: int) -> float:
+    """How much longer the GEMM takes alone with *count* CUs fewer, as a fraction."""
+    name, base = gemm_of(case)[0], _base(case)
+    fewer = reserved(base, case.node, count)
+    return isolated(case.node, fewer, name).end / isolated(case.node, base, name).end - 1
+
+
+def _one_per_die(case: Case) -> float:
+    name, base = gemm_of(case)[0], _base(case)
+    fewer = withheld(base, case.node, streams_of(base, (name,)))
+    return isolated(case.node, fewer, name).end / isolated(case.node, base, name).end - 1
+
+
+def _saturation(op: str, case: Case) -> _Estimate:
+    """The smallest number of channels asked for that comes within 5 % of the best time."""
+    name, base = collective_of(case)[0], _base(case)
+    times = {
+        count: isolated(case.node, with_tasks(base, {name: {"channels": count}}), name).end
+        for count in CHANNELS
+        if count <= case.node.gpu.compute_unit_count
+    }
+    best = min(times.values())
+    return _Estimate(
+        key=f"saturation_{op}",
+        name=f"{op} on CUs: channels within 5 % of the best",
+        unit="CUs",
+        values=[float(min(count for count, time in times.items() if time <= SATURATED * best))],
+    )
+
+
+def _dma_ratio(case: Case, size: float) -> float:
+    """Time alone on DMA engines over time alone on compute units, of *size* bytes."""
+    name = collective_of(case)[0]
+    base = with_tasks(_base(case), {name: {"size": size}})
+    on_engines = isolated(case.node, on_dma(base, case.node), name).end
+    return on_engines / isolated(case.node, base, name).end

@@ -1,0 +1,72 @@
+"""A study of kind ``c3``: its rows, the means of each strategy, its scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from c3sim.input.loading import load_study
+from c3sim.specs.study import Study
+from c3sim.studies.c3.band import bands
+from c3sim.studies.c3.characterisation import Figure, characterise
+from c3sim.studies.c3.summary import (
+    AutoSummary,
+    Means,
+    Scenario,
+    auto_summary,
+    by_strategy,
+    scenario_of,
+    strategy_means,
+)
+from c3sim.studies.cases import Case, study_cases
+from c3sim.studies.kind import About, Options
+from c3sim.studies.plain import IF_KNOWN
+from c3sim.studies.rows import column_names, evaluate, output_rows
+from c3sim.studies.settings import with_settings
+from c3sim.studies.sweep.study import SweepResult
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class C3Result(SweepResult):
+    """Rows as of a sweep, with the means of each strategy and every scenario under all of them.
+
+    *auto* is known where the heuristics are one of the strategies, *characterisation* where the
+    study asks for it.
+    """
+
+    strategies: Mapping[str, Means]
+    scenarios: Sequence[Scenario]
+    auto: AutoSummary | None = field(default=None, metadata=IF_KNOWN)
+    characterisation: Sequence[Figure] | None = field(default=None, metadata=IF_KNOWN)
+
+
+def run(study: Study, options: Options) -> C3Result:
+    """All cases of *study* under all strategies, and their means. Raises InputError."""
+    cases = study_cases(study, options.node)
+    column_names(study, cases)  # a wrong output is told before the work
+    rows = evaluate(study, cases, options)
+    of_strategy = by_strategy(rows)
+    means = {name: strategy_means(found) for name, found in of_strategy.items()}
+    scenarios = [scenario_of(case, found) for case, found in zip(cases, rows, strict=True)]
+    if options.band and study.pool is not None:
+        for name, band in _bands(study, cases, options).items():
+            means[name] = replace(means[name], band=band)
+    figures = study.published.get("characterisation", {})
+    return C3Result(
+        about=About.of(study, cases[0].node),
+        rows=output_rows(study, cases, rows),
+        published=study.published,
+        strategies=means,
+        scenarios=scenarios,
+        auto=auto_summary(of_strategy["auto"]) if "auto" in of_strategy else None,
+        characterisation=characterise(cases, figures) if study.characterisation else None,
+    )
+
+
+def _bands(
+    study: Study, cases: Sequence[Case], options: Options
+) -> Mapping[str, tuple[float, float]]:
+    """The band of each strategy over tables drawn from the pool that *study* names."""
+    assert study.pool is not None  # the caller asks only then
+    pool = with_settings(load_study(study.pool), options.settings)
+    return bands(study, cases, study_cases(pool, options.node), options)

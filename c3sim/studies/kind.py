@@ -1,0 +1,103 @@
+"""What every kind of study is made of: how it is asked, what it returns, and what it can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from c3sim.input.leaves import Leaf
+from c3sim.specs.hardware import Node
+from c3sim.specs.study import Study
+from c3sim.studies.plain import ENTRIES, to_plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+#: Called with what is being done, how many cases are done, and of how many.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What the caller of a study decides; a kind reads what concerns it.
+
+    *node* and *strategies* replace the study's own, *settings* are values by path (settings.py).
+    *provenance* is what the file of *node* says about its values; without it no intervals of
+    *node* are known. *band* = False skips the band of a c3 study. *n_jobs* is the number of
+    processes; left out: all cores where there are many cases.
+    """
+
+    node: Node | None = None
+    provenance: Mapping[str, Leaf] = field(default_factory=dict)
+    strategies: Sequence[str] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    band: bool = True
+    n_jobs: int | None = None
+    progress: Progress | None = None
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Tell the caller how far *what* is."""
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class About:
+    """Which study ran on which node."""
+
+    name: str
+    node: str
+    description: str
+    source: str
+
+    @classmethod
+    def of(cls, study: Study, node: Node) -> About:
+        """*study* on *node*."""
+        return cls(
+            name=study.name, node=node.name, description=study.description, source=study.source
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyResult:
+    """What the results of all kinds begin with."""
+
+    about: About = field(metadata=ENTRIES)
+
+    @property
+    def title(self) -> str:
+        """The study and its node, as tables and pictures name them."""
+        return f"{self.about.name} on {self.about.node}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return dict(to_plain(self))
+
+
+Found = TypeVar("Found", bound=StudyResult)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind(Generic[Found]):
+    """One kind of study: *run* it, its result as *tables*, what matters most last, and, if it can
+    be drawn, as a *picture* that is written to a path if one is given.
+    """
+
+    run: Callable[[Study, Options], Found]
+    tables: Callable[[Found], list[RenderableType]]
+    picture: Callable[[Found, str | PathLike[str] | None], Figure] | None = None
+
+
+def published_for(study: Study, node: Node) -> Mapping[str, Any]:
+    """The published figures of *study*, which hold on its own node only."""
+    return study.published if node.name == study.node else {}
+
+
+def remarks(published: Mapping[str, Any]) -> list[str]:
+    """Source and note of *published*, a line each."""
+    return [
+        " ".join(str(published[key]).split()) for key in ("source", "note") if published.get(key)
+    ]

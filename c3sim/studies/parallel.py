@@ -1,0 +1,56 @@
+"""A function over all cases of a study, in this process or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from c3sim.studies.cases import Case
+from c3sim.studies.kind import Options
+
+#: Cases from which other processes pay: starting them takes as long as some tens of cases.
+WORTH_IT = 100
+#: Cases handed to another process at a time; they share one copy of the node.
+CHUNK = 8
+
+Found = TypeVar("Found")
+#: A function of a case and the names of strategies.
+PerCase = Callable[[Case, Sequence[str]], Found]
+
+
+def for_each(
+    function: PerCase[Found],
+    cases: Sequence[Case],
+    strategies: Sequence[str],
+    *,
+    what: str,
+    options: Options,
+) -> list[Found]:
+    """What *function* finds for each case, in order; *what* names the work to the caller."""
+    jobs = options.n_jobs
+    if jobs is None:
+        jobs = -1 if len(cases) >= WORTH_IT else 1
+    found: list[Found] = []
+    for part in _parts(function, cases, strategies, jobs):
+        found += part
+        options.report(what, len(found), len(cases))
+    return found
+
+
+def _parts(
+    function: PerCase[Found], cases: Sequence[Case], strategies: Sequence[str], jobs: int
+) -> Iterator[list[Found]]:
+    if jobs == 1:
+        yield from ([function(case, strategies)] for case in cases)
+        return
+    from joblib import Parallel, delayed
+
+    chunks = [cases[start : start + CHUNK] for start in range(0, len(cases), CHUNK)]
+    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
+    yield from parallel(delayed(_chunk)(function, chunk, strategies) for chunk in chunks)
+
+
+def _chunk(
+    function: PerCase[Found], cases: Sequence[Case], strategies: Sequence[str]
+) -> list[Found]:
+    return [function(case, strategies) for case in cases]
