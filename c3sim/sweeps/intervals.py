@@ -3,7 +3,8 @@
 A number of a node file may have an interval. Of a free parameter that is where a fit may look; what
 the fit left open is the narrower 95 % interval under ``calibrated``, and that one is used. Within
 its interval a parameter is uniform; log-uniform where the ends are more than a decade apart.
-Parameters are taken as independent: where a fit ties two together, the band is wider than it need be.
+Parameters are taken as independent: where a fit ties two together, the band is wider than it need
+be.
 """
 
 from __future__ import annotations
