@@ -78,7 +78,7 @@ def _node_row(path: str, value: Any, leaf: Leaf | None) -> Row:
 
 
 def workload_rows(loaded: LoadedWorkload, node: Node) -> list[Row]:
-    """All values of a workload, defaults included; the source is the line, or that it is a default."""
+    """All values of a workload, defaults included; the source is a line, or ``default``."""
     rows = []
     for path in paths_of(node, loaded.workload):
         first, *rest = path.split(".")

@@ -1,8 +1,12 @@
-"""Fits a tree of values, as written, to the shape a spec wants: units converted, sources kept,
-every mistake noted.
+"""Fits a tree of values, as written, to the shape of a spec: converts units, keeps sources, notes
+every mistake.
 
-Three ways of writing numbers (*style*): ``leaf``, hardware files, each number ``{value, source, ...}``; ``text``,
-workloads and studies, a unit on every dimensional value; ``si``, JSON records, where a plain number is SI already.
+Numbers are written in one of three styles:
+
+- ``leaf``, hardware files: each number is an entry ``{value, source, ...}``, a leaf
+  (:mod:`c3sim.input.leaves`);
+- ``text``, workloads and studies: a unit on every value that has a dimension;
+- ``si``, JSON records: a plain number is in SI units already.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The last step of loading: pydantic's own constraints, its errors put on the lines of the file
-they belong to.
+"""The last step of loading: pydantic checks limits and rules, and its errors get the lines of the
+file.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
 
 
 def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tuple[str, Any]]:
-    """Pydantic's errors by path. Of a union, which fails once per branch, only the branch of the
-    right type is told.
+    """Pydantic's errors with their paths. A union fails once per branch: only the errors of the
+    branch of the right type are given.
     """
     found: dict[str, list[Any]] = {}
     for entry in error.errors(include_url=False):
@@ -66,7 +66,7 @@ def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tup
 
 
 def _path(loc: tuple[int | str, ...], places: Mapping[str, int]) -> str:
-    """The path in the file: pydantic's *loc* less the names of the union branches it went through."""
+    """The path in the file: pydantic's *loc* without the names of union branches."""
     path = ""
     for step in loc:
         longer = join(path, step)

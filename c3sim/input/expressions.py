@@ -1,10 +1,13 @@
 """Arithmetic over paths, for constraints and costs: ``hw.sdma.engines * gpu.dma_engines.bandwidth
 <= 400 GB/s``.
 
-Written as in Python: ``+ - * / // % **``, comparisons, ``and or not in``, ``a if b else c``, ``min max abs sqrt log2
-ceil floor``, numbers, quoted words, lists. A number may have a unit and is then in SI, as every value of a path is. A hyphen
-between letters belongs to a name (``task.my-gather.size``): put spaces around a minus.
-Nothing is executed: the text is parsed, and the few kinds of nodes above are computed here.
+- Operators are those of Python: ``+ - * / // % **``, comparisons, ``and or not in``,
+  ``a if b else c``.
+- Functions: ``min max abs sqrt log2 ceil floor``. Values: numbers, quoted words, lists, paths.
+- A number may have a unit; it is then in SI, as the value of every path is.
+- A hyphen between letters belongs to a name (``task.my-gather.size``): put spaces around a minus.
+
+Nothing is executed: the text is parsed, and the kinds of nodes above are computed here.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def unknown(what: str, name: object, allowed: Iterable[object]) -> str:
-    """``unknown WHAT 'name'; did you mean 'near'?``, or all that is allowed when nothing is near."""
+    """``unknown WHAT 'name'; did you mean 'near'?``, or all that is allowed if nothing is near."""
     options = [str(option) for option in allowed]
     near = difflib.get_close_matches(str(name), options, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "allowed: " + (", ".join(options) or "none")

@@ -1,7 +1,7 @@
 """Finds the files shipped with c3sim by name, and anybody's files by path.
 
-A name is a file name without ``.yaml``: ``mi300x`` (a gpu), ``mi300x-8`` (a node). Whatever has a suffix or a folder
-in it, or exists, is a path.
+A name is a file name without ``.yaml``: ``mi300x`` (a GPU), ``mi300x-8`` (a node). A text that has
+a suffix or a folder in it, or that names a file, is a path.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _LISTS = {"node": "nodes", "workload": "workloads", "study": "studies", "model":
 
 
 def names(kind: Kind) -> tuple[str, ...]:
-    """Names of the packaged files of *kind*, sorted. Raises InputError when c3sim is not installed."""
+    """Sorted names of the packaged files of *kind*. Raises InputError if c3sim is not installed."""
     return tuple(sorted(path.stem for path in _packaged(kind)))
 
 
 def find(kind: Kind, name_or_path: str | Path) -> Path:
-    """The file of that name or path. Raises InputError, with the nearest name, when there is none."""
+    """The file of that name or path. Raises InputError, with the nearest name, if there is none."""
     if kind not in get_args(Kind):
         raise InputError(unknown("kind of file", kind, get_args(Kind)))
     text = os.fspath(name_or_path)

@@ -52,7 +52,7 @@ class LoadedWorkload:
     places: Mapping[str, int] = field(default_factory=dict)
 
     def check_on(self, node: Node) -> None:
-        """As :func:`~c3sim.input.checks.workload.check_on_node`, with file and line in the errors."""
+        """As :func:`c3sim.input.checks.on_node.check_on_node`, with file and line in the errors."""
         with with_places(self.file, self.places):
             check_on_node(self.workload, node)
 

@@ -1,12 +1,14 @@
 """One grammar names any value of a node or a workload; ``--set``, sweep axes, calibration and
 sources use it.
 
-    gpu.hbm.bandwidth   gpus   links.latency   host.launch_time   collective_libraries.rccl.channels.maximum   (node)
-    task.gather.channels   stream.comm.priority   buffer.weights.bytes   workload.host.launch              (workload)
+    gpu.hbm.bandwidth   gpus   links.latency   host.launch_time                    of the node
+    collective_libraries.rccl.channels.maximum                                     of the node
+    task.gather.channels   stream.comm.priority   buffer.weights.bytes             of the workload
+    workload.host.launch          any other field of the workload
 
-``workload.`` names any field of the workload itself. A path in a workload file, ``tasks.gather.channels``, has the
-plural; here one task is named, so it is singular. ``hw.`` and other common words are aliases
-(:mod:`c3sim.input.aliases`): ``hw.sdma.engines`` is ``gpu.dma_engines.count``.
+A workload file says ``tasks.gather.channels``; a path names one task, so it has the singular.
+``hw.`` and other common words are aliases (:mod:`c3sim.input.aliases`): ``hw.sdma.engines`` is
+``gpu.dma_engines.count``.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from c3sim.input.checks.workload import check_workload
 from c3sim.input.conform import Conform, Style
 from c3sim.input.constraints import validate
 from c3sim.input.leaves import BAD
+from c3sim.input.renamed import new_name
 from c3sim.input.shapes import Shape, fields_of
 from c3sim.input.yaml_nodes import from_plain, scalar
 from c3sim.specs.hardware import Node
@@ -68,7 +71,7 @@ def get_value(node: Node, workload: Workload, path: str) -> Any:
 
 
 def unit_of(node: Node, workload: Workload, path: str) -> str:
-    """The SI unit of the value at *path*; empty for counts, fractions and words. Raises InputError."""
+    """The SI unit of the value at *path*; empty for counts, shares and words. Raises InputError."""
     unit = _resolve(node, workload, path).shape.unit
     return unit.si if unit else ""
 
@@ -186,7 +189,7 @@ def _leaves(value: Any, path: str) -> list[str]:
 
 
 def _interpret(text: str) -> object:
-    """What a text on the command line means: as an unquoted value in a file, or a list in brackets."""
+    """What a text on the command line means: an unquoted value of a file, or a list in brackets."""
     if text.lstrip().startswith("["):
         try:
             return json.loads(text)
@@ -240,6 +243,10 @@ def _step(value: Any, shape: Shape, step: str, workload: Workload) -> tuple[Any,
 
 
 def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
+    steps = canonical(path).split(".")
+    names = [new_name(".".join(steps[: i + 1])) or step for i, step in enumerate(steps)]
+    if names != steps:
+        return f"path {path!r} is called {'.'.join(names)!r} now"
     known = list(paths_of(node, workload))
     if path.startswith("hw."):
         known = [

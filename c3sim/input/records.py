@@ -105,7 +105,10 @@ def _identity_errors(
     expected = record_id(data["node"], data["workload"], record.strategy, data["software"])
     if record.id == expected:
         return []
-    message = f"got {record.id!r}; the id of these conditions (node, workload, strategy, software) is {expected!r}"
+    message = (
+        f"got {record.id!r}; the id of these conditions (node, workload, strategy, software) is "
+        f"{expected!r}"
+    )
     return [InputError(message, "id", file, number)]
 
 
@@ -115,7 +118,10 @@ def _two_roles(found: Iterable[tuple[Record, str, int]]) -> list[InputError]:
     for record, file, number in found:
         other, other_file, other_number = first.setdefault(record.id, (record, file, number))
         if other.role != record.role:
-            message = f"{record.role!r}, but {other_file}:{other_number} has the same id as {other.role!r}; one id has one role"
+            message = (
+                f"{record.role!r}, but {other_file}:{other_number} has the same id as "
+                f"{other.role!r}; one id has one role"
+            )
             errors.append(InputError(message, "role", file, number))
     return errors
 

@@ -1,9 +1,9 @@
 """JSON Schema (draft 2020-12) of every kind of file *as it is written*, for editors that complete
 and check.
 
-Hardware files write each number as ``{value, source, ...}``; workloads and studies write a unit on every dimensional
-value; records take plain SI numbers as well. What a schema cannot say (names that exist, cycles, limits of a quantity)
-is left to the loader. An odd spelling of a unit, such as ``J/kB``, loads although an editor marks it.
+Numbers are written in the styles of :mod:`c3sim.input.conform`. The loader checks what a schema
+cannot say: names that exist, cycles, limits of a quantity. An unusual spelling of a unit, such as
+``J/kB``, loads although an editor marks it.
 """
 
 from __future__ import annotations

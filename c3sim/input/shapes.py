@@ -1,7 +1,7 @@
-"""What a spec field may hold, read off the pydantic models once: the one place that looks at type
+"""What a field of a spec may hold, read off the pydantic models once. No other module looks at type
 annotations.
 
-The loader, the path grammar and the JSON Schema all work on :class:`Shape`, so a field added to a model under
+The loader, the paths and the JSON Schema work on :class:`Shape`, so a field added to a model under
 ``specs/`` needs a line in the YAML files and nothing else.
 """
 

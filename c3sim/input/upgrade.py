@@ -4,7 +4,8 @@ What changes; comments and layout stay:
 
 - ``schema: 2`` at the top;
 - fields that had another name (:mod:`c3sim.input.renamed`);
-- fits told in words of a ``source`` become ``calibrated``, and ``fitted`` goes: its suite is in there.
+- fits told in words of a ``source`` become ``calibrated``, and ``fitted`` goes: its suite is in
+there.
 
 A file of schema 2 in which nothing is left of schema 1 stays as it is. From a checkout, without the
 command line: ``python -m c3sim.input.upgrade hwmodels``.

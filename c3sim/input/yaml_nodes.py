@@ -1,9 +1,10 @@
-"""From text to a tree of :class:`Item`, each value with the line it stands on; strict, and without
-YAML's surprises.
+"""From text to a tree of :class:`Item`, each value with its line; strict, and without YAML's
+surprises.
 
-PyYAML only splits the text into events. What a scalar means is decided here: whole numbers, decimal numbers
-(``5.3e12`` is one), ``true``, ``false``, ``null``; everything else is text. So ``on``, ``12:30`` and ``010`` stay what
-they look like. Repeated keys, aliases, merge keys and tags are errors.
+PyYAML only splits the text into events. What a scalar means is decided here: whole numbers, decimal
+numbers (``5.3e12`` is one), ``true``, ``false``, ``null``; everything else is text. So ``on``,
+``12:30`` and ``010`` stay what they look like. Repeated keys, aliases, merge keys and tags are
+errors.
 """
 
 from __future__ import annotations
@@ -180,7 +181,10 @@ class _Tree:
             if key == "<<":
                 self._refuse("merge key '<<' is not supported; write the fields out", path, line)
             elif key in entries:
-                message = f"field {key!r} is given twice, first on line {entries[key].line}; each may be given once"
+                message = (
+                    f"field {key!r} is given twice, first on line {entries[key].line}; each may "
+                    "be given once"
+                )
                 self._refuse(message, path, line)
             elif isinstance(event, yaml.ScalarEvent):
                 entries[key] = value

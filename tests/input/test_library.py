@@ -47,7 +47,8 @@ def test_studies_and_workloads_share_a_folder(tmp_path, monkeypatch):
         (
             "node",
             "none/such.yaml",
-            "node file 'none/such.yaml' does not exist; give the path of a file, or a name ('c3sim list nodes' shows them)",
+            "node file 'none/such.yaml' does not exist; give the path of a file, or a name "
+            "('c3sim list nodes' shows them)",
         ),
         ("gpus", "x", "unknown kind of file 'gpus'; did you mean 'gpu'?"),
     ],

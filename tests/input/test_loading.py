@@ -45,7 +45,8 @@ def test_a_workload_is_read_with_units():
         (
             "size: 896 MiB",
             "size: 896",
-            "w.yaml:7: tasks.gather.size: 896 has no unit; append one that converts to B, as in '256 MiB'",
+            "w.yaml:7: tasks.gather.size: 896 has no unit; append one that converts to B, as in "
+            "'256 MiB'",
         ),
         (
             "size: 896 MiB",
@@ -55,7 +56,8 @@ def test_a_workload_is_read_with_units():
         (
             "size: 896 MiB",
             "size: .nan",
-            "w.yaml:7: tasks.gather.size: '.nan' is not finite; write a finite number and a unit, as in '256 MiB'",
+            "w.yaml:7: tasks.gather.size: '.nan' is not finite; write a finite number and a "
+            "unit, as in '256 MiB'",
         ),
         (
             "size: 896 MiB",
@@ -65,7 +67,8 @@ def test_a_workload_is_read_with_units():
         (
             "size: 896 MiB",
             "size:",
-            "w.yaml:7: tasks.gather.size: null is not a quantity; write a number and a unit, as in '256 MiB'",
+            "w.yaml:7: tasks.gather.size: null is not a quantity; write a number and a unit, as "
+            "in '256 MiB'",
         ),
         ("m: 8192", "m: -8192", "w.yaml:9: tasks.gemm.m: got -8192; must be greater than 0"),
         (
@@ -92,7 +95,8 @@ def test_a_workload_is_read_with_units():
         (
             "kind: gemm, ",
             "",
-            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, hold, collective, copy, commands, host",
+            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, hold, "
+            "collective, copy, commands, host",
         ),
         (
             "op: all_gather",
@@ -102,7 +106,8 @@ def test_a_workload_is_read_with_units():
         (
             "    stream: comm",
             "    size: 1 MiB\n    stream: comm",
-            "w.yaml:8: tasks.gather: field 'size' is given twice, first on line 7; each may be given once",
+            "w.yaml:8: tasks.gather: field 'size' is given twice, first on line 7; each may be "
+            "given once",
         ),
         (
             "    stream: comm",
@@ -112,12 +117,14 @@ def test_a_workload_is_read_with_units():
         (
             "priority: 1",
             "priority: high",
-            "w.yaml:11: streams.comm.priority: 'high' is not a whole number; must be one, written in digits",
+            "w.yaml:11: streams.comm.priority: 'high' is not a whole number; must be one, "
+            "written in digits",
         ),
         (
             "priority: 1",
             "priority: *high",
-            "w.yaml:11: streams.comm.priority: alias '*high' is not supported; write the value itself",
+            "w.yaml:11: streams.comm.priority: alias '*high' is not supported; write the value "
+            "itself",
         ),
         ("schema: 1", "schema: 2", "w.yaml:1: schema: unknown value '2'; allowed: 1"),
         (
@@ -141,7 +148,8 @@ def test_all_mistakes_are_told_at_once_in_file_order():
     assert errors_of(load_workload, "w.yaml", text) == [
         "w.yaml:1: missing field 'name'; it has no default",
         "w.yaml:2: unknown field 'nmae'; did you mean 'name'?",
-        "w.yaml:7: tasks.gather.size: unknown unit 'bananas'; write a unit that converts to B, as in '256 MiB'",
+        "w.yaml:7: tasks.gather.size: unknown unit 'bananas'; write a unit that converts to B, "
+        "as in '256 MiB'",
         "w.yaml:9: tasks.gemm.m: got 0; must be greater than 0",
     ]
 
@@ -153,7 +161,8 @@ def test_all_mistakes_are_told_at_once_in_file_order():
         ("# nothing\n", "w.yaml:1: the file is empty; it must hold a mapping of fields"),
         (
             "[1, 2]",
-            "w.yaml:1: [1, 2] is not a mapping; needs the fields schema, name, description, source, node, buffers, "
+            "w.yaml:1: [1, 2] is not a mapping; needs the fields schema, name, description, "
+            "source, node, buffers, "
             "tasks, streams, host",
         ),
         (WORKLOAD + "---\na: 1\n", "w.yaml:12: a second document begins here; a file holds one"),
@@ -215,13 +224,14 @@ def test_yaml_surprises_do_not_bite():
 
 
 def test_later_checks_know_the_lines_too():
-    """A workload is right or wrong only with a node: the loaded workload keeps the lines for that."""
+    """Some mistakes show only with a node: the loaded workload keeps the lines for that."""
     Path("w.yaml").write_text(WORKLOAD.replace("0-31", "0-400"))
     loaded = open_workload("w.yaml")
     with pytest.raises(InputErrors) as caught:
         loaded.check_on(load_hardware("mi300x-8").node)
     assert str(caught.value) == (
-        "w.yaml:11: streams.comm.compute_units: '0-400' in mask '0-400' is beyond the last compute unit; "
+        "w.yaml:11: streams.comm.compute_units: '0-400' in mask '0-400' is beyond the last "
+        "compute unit; "
         "bits are 0 to 303, as in '0-303'"
     )
 

@@ -95,7 +95,8 @@ def _gpu_line(start):
             "{value: 250 GB/s,",
             "{value: 2000 Gb/s,",
             "bandwidth: {value: 2000",
-            "hbm.bandwidth: unit 'Gb/s' counts bits; only bytes parse, such as GB/s (8 bits are 1 byte), as in '48 GB/s'",
+            "hbm.bandwidth: unit 'Gb/s' counts bits; only bytes parse, such as GB/s (8 bits are "
+            "1 byte), as in '48 GB/s'",
         ),
         (
             "{value: 250 GB/s,",

@@ -80,7 +80,8 @@ def test_a_truncated_line_is_named():
     [
         (
             json.dumps(record(id="0" * 16)),
-            "r.jsonl:1: id: got '0000000000000000'; the id of these conditions (node, workload, strategy, software) "
+            "r.jsonl:1: id: got '0000000000000000'; the id of these conditions (node, workload, "
+            "strategy, software) "
             f"is {record()['id']!r}",
         ),
         (
@@ -105,7 +106,8 @@ def test_a_truncated_line_is_named():
         ),
         (
             "{'a': 1}",
-            "r.jsonl:1: not valid JSON: expecting property name enclosed in double quotes at column 2; "
+            "r.jsonl:1: not valid JSON: expecting property name enclosed in double quotes at "
+            "column 2; "
             "each line must be one whole JSON record",
         ),
         ("", "r.jsonl:1: the file is empty; it must hold one JSON record per line"),
@@ -130,7 +132,8 @@ def test_the_workload_of_a_record_is_checked_too():
 def test_one_id_has_one_role():
     """A measurement that was fitted to may not validate the fit."""
     assert records_errors(json.dumps(record()), json.dumps(record(role="calibration"))) == [
-        "r.jsonl:2: role: 'calibration', but r.jsonl:1 has the same id as 'validation'; one id has one role"
+        "r.jsonl:2: role: 'calibration', but r.jsonl:1 has the same id as 'validation'; one id "
+        "has one role"
     ]
 
 

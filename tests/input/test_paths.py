@@ -113,18 +113,31 @@ def test_the_unit_of_a_path(path, unit):
         (
             "links.xyz",
             "8",
-            "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, per_peer, engine_map",
+            "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, "
+            "per_peer, engine_map",
+        ),
+        (
+            "gpu.hbm.softness",
+            "8",
+            "path 'gpu.hbm.softness' is called 'gpu.hbm.saturation_exponent' now",
+        ),
+        (
+            "hw.sdma.packet_bytes",
+            "8",
+            "path 'hw.sdma.packet_bytes' is called 'gpu.dma_engines.max_packet_payload' now",
         ),
         ("gpus.number", "8", "unknown path 'gpus.number'; gpus has: nothing, it is a single value"),
         (
             "hardware",
             "8",
-            "unknown path 'hardware'; paths begin with: gpu, links, host, collective_libraries, scale_out, gpus, task, stream, buffer, workload",
+            "unknown path 'hardware'; paths begin with: gpu, links, host, collective_libraries, "
+            "scale_out, gpus, task, stream, buffer, workload",
         ),
         (
             "links",
             "8",
-            "it is not one value; set one of its fields: topology, raw_bandwidth, bandwidth, latency, per_peer, engine_map",
+            "it is not one value; set one of its fields: topology, raw_bandwidth, bandwidth, "
+            "latency, per_peer, engine_map",
         ),
         (
             "links.bandwidth",

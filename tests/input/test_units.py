@@ -48,12 +48,14 @@ def test_spelling_does_not_change_the_last_bit(number):
         (
             "48 Gb/s",
             "B/s",
-            "unit 'Gb/s' counts bits; only bytes parse, such as GB/s (8 bits are 1 byte), as in '48 GB/s'",
+            "unit 'Gb/s' counts bits; only bytes parse, such as GB/s (8 bits are 1 byte), as in "
+            "'48 GB/s'",
         ),
         (
             "48 Gbps",
             "B/s",
-            "unit 'Gbps' counts bits; only bytes parse, such as GB/s (8 bits are 1 byte), as in '48 GB/s'",
+            "unit 'Gbps' counts bits; only bytes parse, such as GB/s (8 bits are 1 byte), as in "
+            "'48 GB/s'",
         ),
         ("48", "B/s", "'48' has no unit; append one that converts to B/s, as in '48 GB/s'"),
         (
@@ -133,5 +135,8 @@ def test_values_are_shown_with_three_digits(value, unit, text):
 
 
 def test_pint_is_imported_only_when_a_unit_is_read():
-    code = "import sys, c3sim.input.loading, c3sim.input.paths; assert 'pint' not in sys.modules and 'pandas' not in sys.modules"
+    code = (
+        "import sys, c3sim.input.loading, c3sim.input.paths; assert 'pint' not in sys.modules "
+        "and 'pandas' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

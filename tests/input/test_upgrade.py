@@ -1,4 +1,4 @@
-"""Hardware files of schema 1 become schema 2: what changes, what stays, and what old files answer."""
+"""Hardware files of schema 1 become schema 2: what changes, what stays, what old files answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PACKAGED = hardware_files([HWMODELS])
 
 # a GPU as schema 1 wrote it: no schema, old names, a fit told in words
 FIT = (
-    "calibrated 2026-11-21 on 137 records (data b621181f975194d2), median residual 1.1 %, 95 % interval\n"
+    "calibrated 2026-11-21 on 137 records (data b621181f975194d2), median residual 1.1 %, 95 % "
+    "interval\n"
     "      [700 GB/s, 900 GB/s]; start: a data sheet"
 )
 CHANGES = {

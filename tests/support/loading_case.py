@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from c3sim.errors import InputErrors
+from c3sim.errors import InputError, InputErrors
 from c3sim.input import library
 
 HWMODELS = library.find("gpu", "teaching").parent
@@ -30,3 +30,10 @@ def errors_of(load, name, text):
     with pytest.raises(InputErrors) as caught:
         load(Path(name))
     return str(caught.value).splitlines()
+
+
+def error_of(check, *arguments):
+    """What *check* says of *arguments* that are wrong."""
+    with pytest.raises((InputError, InputErrors)) as caught:
+        check(*arguments)
+    return str(caught.value)

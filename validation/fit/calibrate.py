@@ -1,10 +1,11 @@
-"""Fits the free parameters of a node file: those whose entry says ``fitted: SUITE`` or ``fitted:
-SUITE+SUITE``.
+"""Fits the free parameters of a node: the entries with ``calibrated`` or ``fitted``.
 
-Parameters of collective libraries are fitted to the records of every node that has them from the same file (``like:``), because
-they must hold for any number of ranks; everything else to the node's own.
-Parameters with the same text are fitted together, to the calibration records of those suites; memory first, then
-GEMMs, collectives, DMA engines, energies, so that a group finds fitted what it builds on.
+- Parameters of the same suites are fitted together, to the calibration records of those suites.
+- Groups follow :data:`ORDER`: memory, GEMMs, collectives, DMA engines, energies. Each group starts
+  from the fitted values of those before it.
+- Parameters of collective libraries must hold for any number of ranks: they are fitted to the
+  records of every node that has them from the same file (``like:``). All others are fitted to the
+  node's own records.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class GroupFit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Every group in the order of fitting, the node at the end, and what was left out of the data."""
+    """Every group in the order of fitting, the node after the last, and what was left out."""
 
     groups: tuple[GroupFit, ...]
     node: Node

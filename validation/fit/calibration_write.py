@@ -1,7 +1,7 @@
 """Puts calibrated values into the files they come from: all files or none.
 
-A value that the fit has determined gets ``value`` and ``calibrated``; one that the fit left open gets
-``fitted`` instead of ``calibrated`` and keeps its value. Everything else stays as it was.
+A value that the fit has determined gets ``value`` and ``calibrated``. One that the fit left open
+keeps its value, and gets ``fitted`` instead of ``calibrated``. Everything else stays as it was.
 """
 
 from __future__ import annotations

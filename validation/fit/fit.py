@@ -1,7 +1,8 @@
 """Fits parameters of a node to isolated runs and pairs of stress tasks: least squares on relative
 errors, with what the data can tell apart.
 
-Records with role ``validation`` never get in: :func:`usable` refuses them, and every fit begins with it.
+Records with role ``validation`` never get in: every fit begins with :func:`usable`, which refuses
+them.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def usable(records: Sequence[Record]) -> list[Record]:
         kinds = [task.kind for task in record.workload.tasks.values()]
         if not _is_open(kinds):
             raise InputError(
-                f"{which} runs {' and '.join(sorted(kinds))} together; fits take isolated tasks and stress pairs, "
+                f"{which} runs {' and '.join(sorted(kinds))} together; fits take isolated tasks "
+                "and stress pairs, "
                 "never a GEMM together with a collective"
             )
     if not records:

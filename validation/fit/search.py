@@ -97,7 +97,7 @@ class Problem:
         return Solution(found.x, found.fun, found.jac, float(found.cost), int(found.nfev))
 
     def _loss(self, squares: Array) -> Array:
-        """Soft L1 and its derivatives, from LOSS on, whatever weight the suite of a residual has."""
+        """Soft L1 and its derivatives, from LOSS on, whatever the weight of the suite."""
         limit = (LOSS * self.scale) ** 2
         root = np.sqrt(1 + squares / limit)
         return np.array([2 * limit * (root - 1), 1 / root, -0.5 / root**3 / limit])

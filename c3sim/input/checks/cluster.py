@@ -90,7 +90,8 @@ def nic_copy_errors(task: Copy, node: Node, path: str) -> list[InputError]:
     if (task.source, task.destination) != ("gpu", "peer"):
         return [
             InputError(
-                f"a NIC writes: source gpu and destination peer, not {task.source} and {task.destination}",
+                f"a NIC writes: source gpu and destination peer, not {task.source} and "
+                f"{task.destination}",
                 path,
             )
         ]

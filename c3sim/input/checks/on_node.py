@@ -82,7 +82,10 @@ def _size_errors(task: Task, node: Node, path: str) -> list[InputError]:
     capacity = node.gpu.hbm.capacity
     if size <= capacity:
         return []
-    message = f"needs {size / 2**30:.4g} GiB; a GPU of {node.name} has {capacity / 2**30:.4g} GiB of memory"
+    message = (
+        f"needs {size / 2**30:.4g} GiB; a GPU of {node.name} has {capacity / 2**30:.4g} GiB of "
+        "memory"
+    )
     return [InputError(message, join(path, field) if field else path)]
 
 
@@ -143,7 +146,10 @@ def _variant_errors(task: Collective, node: Node, path: str) -> list[InputError]
     if needs in have:
         return []
     allowed = ", ".join(name for name, command in NEEDS.items() if command in have)
-    message = f"{task.variant!r}: the DMA engines of {node.name} have no {needs}; allowed: {allowed or 'none'}"
+    message = (
+        f"{task.variant!r}: the DMA engines of {node.name} have no {needs}; allowed: "
+        f"{allowed or 'none'}"
+    )
     return [InputError(message, path)]
 
 

@@ -1,8 +1,7 @@
-"""What a workload must hold beyond the types of its fields: names that exist, dependencies without
-a cycle.
+"""What must hold between the parts of a workload: names that exist, dependencies without a cycle,
+fields that go together.
 
-``check_workload`` looks at the workload alone, ``check_on_node`` (from placement_checks) also at the node. Both note
-every mistake and raise them together; paths are those of the file (``tasks.gather.after[0]``).
+It needs no node; what a node has to offer is checked in :mod:`c3sim.input.checks.on_node`.
 """
 
 from __future__ import annotations
@@ -79,7 +78,8 @@ def _after_error(text: str, workload: Workload, name: str, index: int) -> InputE
     task, waiting = workload.tasks[after.task], workload.tasks[name]
     if _of_first(task) and not _of_first(waiting):
         return InputError(
-            f"{text!r} is a task of the first GPU only, and {name!r} one of all; needs gpus: all there, or gpus: first here",
+            f"{text!r} is a task of the first GPU only, and {name!r} one of all; needs gpus: all "
+            "there, or gpus: first here",
             where,
         )
     if after.tiles is not None and not isinstance(task, Gemm):
@@ -106,7 +106,10 @@ def _task_errors(task: Task, path: str) -> list[InputError]:
                 )
             ]
         if task.direction is not None and (task.executor != "dma" or "peer" not in ends):
-            message = f"{task.direction!r} chooses between the engines of two GPUs; needs executor dma and a peer"
+            message = (
+                f"{task.direction!r} chooses between the engines of two GPUs; needs executor dma "
+                "and a peer"
+            )
             return [InputError(message, join(path, "direction"))]
         if task.engines is not None and task.executor != "dma":
             return [
