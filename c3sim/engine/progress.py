@@ -166,7 +166,9 @@ class Progress:
         """Solve one connected set of flows and predict their finishes."""
         self.solves += 1
         demands = [
-            flow.demand._replace(cap=self._cap(flow)) if callable(flow.cap) else flow.demand
+            Demand(flow.weight, self._cap(flow), flow.demand.uses)
+            if callable(flow.cap)
+            else flow.demand
             for flow in flows
         ]
         for flow, rate in zip(flows, solve(self._given, demands), strict=True):

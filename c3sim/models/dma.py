@@ -1,19 +1,22 @@
-"""How fast one DMA engine moves bytes.
+"""How fast one DMA engine moves bytes, and the rules by which engines choose queues and poll.
 
-An engine keeps a bounded number of bytes in flight. Its round trip is a read at the source, the links there and back, and
-a write at the destination; under load x (see models/memory.py) the two memory accesses take 1 + x times as long:
+An engine keeps a bounded number of bytes in flight. Its round trip is a read at the source, the
+links there and back, and a write at the destination. Under load x (models/memory.py) the two
+accesses to memory take 1 + x times as long:
 
     rate(x) = min( bandwidth,  bytes_in_flight / (2 t_hbm (1 + x) + 2 t_link) )
 
-An engine that reads from a peer (pull) waits for its data where one that writes to a peer (push) waits only for the
-acknowledgement; how many reads it can have open over a link is a number of its own (``remote_read_bytes_in_flight``).
-What is not payload on the link (headers, requests) is the engine's ``link_efficiency`` in that direction.
-
-A copy within the GPU crosses no link; where several data paths share it (``local_bandwidth``), each keeps its own bytes in flight.
-
-A broadcast reads each byte once and writes it twice; an engine's ``broadcast_bandwidth`` counts what it writes. A swap moves as
-many bytes each way, both through the same data path and out of the same bytes in flight. An engine that can reduce adds at
-most ``reduce_bandwidth`` to what lies at the destination, which is read there first.
+- Pull (the engine reads from a peer): it waits for its data, where a push waits only for the
+  acknowledgement; ``remote_read_bytes_in_flight`` says how many bytes it keeps in flight.
+- Bytes on the link that are not payload (headers, requests): the engine's ``link_efficiency``.
+- A copy within the GPU crosses no link. Where several data paths share it (``local_bandwidth``),
+  each keeps its own bytes in flight.
+- A broadcast reads each byte once and writes it twice; ``broadcast_bandwidth`` counts what it
+  writes.
+- A swap moves as many bytes each way, through the same data path and out of the same bytes in
+  flight.
+- A reduction adds at most ``reduce_bandwidth`` to what lies at the destination, which is read
+  there first.
 """
 
 from __future__ import annotations

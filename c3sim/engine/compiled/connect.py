@@ -22,42 +22,9 @@ from __future__ import annotations
 
 import math
 
+from c3sim.engine.compiled import line
 from c3sim.engine.compiled.heaps import enter
-from c3sim.engine.compiled.table import (
-    ACTIVE,
-    BOTTLENECK,
-    CAP,
-    CAPACITY_COUNT,
-    CONNECTED_CAPACITIES,
-    CONNECTED_ROWS,
-    DUE,
-    FIRST,
-    INDEX,
-    LEFT,
-    LEFT_AT_LEVEL,
-    MARK,
-    MARKED,
-    NEXT,
-    NONE,
-    PREVIOUS,
-    RATE,
-    REACHED,
-    REMAINING,
-    RISING_USERS,
-    ROW,
-    ROW_COUNT,
-    SEEN,
-    SETTLED,
-    SLOPE,
-    SLOPE_AT_LEVEL,
-    USE_COUNT,
-    WEIGHT,
-    Array,
-    Table,
-    compiled,
-    compiled_views,
-    inline,
-)
+from c3sim.engine.compiled.table import Array, Table, compiled, compiled_views, inline
 
 BELOW = 1.0 - 1e-9  # level_heap that rounding may tell apart are one
 
@@ -75,19 +42,19 @@ def touch(numbers: Array, integers: Array, row: int) -> None:
 @inline
 def _touch(table: Table, row: int) -> None:
     rows, connected = table.rows, table.connected
-    if rows[MARKED, row] != connected[MARK]:
-        rows[MARKED, row] = connected[MARK]
-        rows[CONNECTED_ROWS, connected[ROW_COUNT]] = row
-        connected[ROW_COUNT] += 1
+    if rows[line.MARKED, row] != connected[line.MARK]:
+        rows[line.MARKED, row] = connected[line.MARK]
+        rows[line.CONNECTED_ROWS, connected[line.ROW_COUNT]] = row
+        connected[line.ROW_COUNT] += 1
 
 
 @inline
 def _touch_capacity(table: Table, index: int) -> None:
     indices, connected = table.indices, table.connected
-    if indices[SEEN, index] != connected[MARK]:
-        indices[SEEN, index] = connected[MARK]
-        indices[CONNECTED_CAPACITIES, connected[CAPACITY_COUNT]] = index
-        connected[CAPACITY_COUNT] += 1
+    if indices[line.SEEN, index] != connected[line.MARK]:
+        indices[line.SEEN, index] = connected[line.MARK]
+        indices[line.CONNECTED_CAPACITIES, connected[line.CAPACITY_COUNT]] = index
+        connected[line.CAPACITY_COUNT] += 1
 
 
 @compiled
@@ -106,21 +73,21 @@ def insert(
     flows, rows, uses = table.flows, table.rows, table.uses
     indices, capacities = table.indices, table.capacities
     first = row * (len(table.amounts) // rows.shape[1])
-    flows[WEIGHT, row], flows[CAP, row], flows[REMAINING, row] = weight, cap, work
-    flows[RATE, row], flows[SETTLED, row], flows[REACHED, row] = 0.0, now, math.inf
-    rows[ACTIVE, row], rows[USE_COUNT, row], rows[BOTTLENECK, row] = 1, drawn.shape[0], NONE
+    flows[line.WEIGHT, row], flows[line.CAP, row], flows[line.REMAINING, row] = weight, cap, work
+    flows[line.RATE, row], flows[line.SETTLED, row], flows[line.REACHED, row] = 0.0, now, math.inf
+    rows[line.ACTIVE, row], rows[line.USE_COUNT, row] = 1, drawn.shape[0]
+    rows[line.BOTTLENECK, row] = line.NONE
     for k in range(drawn.shape[0]):
         use, index, amount = first + k, int(drawn[k, 0]), drawn[k, 1]
-        after = indices[FIRST, index]
-        uses[ROW, use], uses[INDEX, use], table.amounts[use] = row, index, amount
-        uses[NEXT, use], uses[PREVIOUS, use] = after, NONE
-        if after != NONE:
-            uses[PREVIOUS, after] = use
-        indices[FIRST, index] = use
-        capacities[SLOPE_AT_LEVEL, index] += amount * weight
-        table.lowest[0] = min(
-            table.lowest[0], capacities[LEFT_AT_LEVEL, index] / capacities[SLOPE_AT_LEVEL, index]
-        )
+        after = indices[line.FIRST, index]
+        uses[line.ROW, use], uses[line.INDEX, use], table.amounts[use] = row, index, amount
+        uses[line.NEXT, use], uses[line.PREVIOUS, use] = after, line.NONE
+        if after != line.NONE:
+            uses[line.PREVIOUS, after] = use
+        indices[line.FIRST, index] = use
+        capacities[line.SLOPE_AT_LEVEL, index] += amount * weight
+        level = capacities[line.LEFT_AT_LEVEL, index] / capacities[line.SLOPE_AT_LEVEL, index]
+        table.lowest[0] = min(table.lowest[0], level)
     _touch(table, row)
 
 
@@ -134,17 +101,17 @@ def remove(numbers: Array, integers: Array, row: int) -> None:
 def _remove(table: Table, row: int) -> None:
     rows, uses, indices = table.rows, table.uses, table.indices
     width = len(table.amounts) // rows.shape[1]
-    rows[ACTIVE, row] = 0
+    rows[line.ACTIVE, row] = 0
     enter(table.finish, row, math.inf)
-    table.lowest[0] = min(table.lowest[0], table.flows[REACHED, row])
-    for use in range(row * width, row * width + rows[USE_COUNT, row]):
-        before, after, index = uses[PREVIOUS, use], uses[NEXT, use], uses[INDEX, use]
-        if before != NONE:
-            uses[NEXT, before] = after
+    table.lowest[0] = min(table.lowest[0], table.flows[line.REACHED, row])
+    for use in range(row * width, row * width + rows[line.USE_COUNT, row]):
+        before, after, index = uses[line.PREVIOUS, use], uses[line.NEXT, use], uses[line.INDEX, use]
+        if before != line.NONE:
+            uses[line.NEXT, before] = after
         else:
-            indices[FIRST, index] = after
-        if after != NONE:
-            uses[PREVIOUS, after] = before
+            indices[line.FIRST, index] = after
+        if after != line.NONE:
+            uses[line.PREVIOUS, after] = before
         _touch_capacity(table, index)
         _release(table, row, use, index)
 
@@ -152,10 +119,14 @@ def _remove(table: Table, row: int) -> None:
 @inline
 def _release(table: Table, row: int, use: int, index: int) -> None:
     """Give back what *row* drew on a capacity by *use*."""
-    if table.rows[BOTTLENECK, row] == index:
-        table.capacities[SLOPE_AT_LEVEL, index] -= table.amounts[use] * table.flows[WEIGHT, row]
+    if table.rows[line.BOTTLENECK, row] == index:
+        table.capacities[line.SLOPE_AT_LEVEL, index] -= (
+            table.amounts[use] * table.flows[line.WEIGHT, row]
+        )
     else:
-        table.capacities[LEFT_AT_LEVEL, index] += table.amounts[use] * table.flows[RATE, row]
+        table.capacities[line.LEFT_AT_LEVEL, index] += (
+            table.amounts[use] * table.flows[line.RATE, row]
+        )
 
 
 @compiled
@@ -170,28 +141,28 @@ def connect(numbers: Array, integers: Array) -> None:
 def connect_rows(table: Table) -> None:
     """Complete the connected set: flows that rise again, and what their capacities have left."""
     rows, uses, indices, connected = table.rows, table.uses, table.indices, table.connected
-    width, mark = len(table.amounts) // rows.shape[1], connected[MARK]
-    listed, found = 0, connected[CAPACITY_COUNT]
-    for k in range(connected[ROW_COUNT]):
-        row = rows[CONNECTED_ROWS, k]
-        if rows[ACTIVE, row]:  # else it has gone meanwhile
-            rows[CONNECTED_ROWS, listed] = row
+    width, mark = len(table.amounts) // rows.shape[1], connected[line.MARK]
+    listed, found = 0, connected[line.CAPACITY_COUNT]
+    for k in range(connected[line.ROW_COUNT]):
+        row = rows[line.CONNECTED_ROWS, k]
+        if rows[line.ACTIVE, row]:  # else it has gone meanwhile
+            rows[line.CONNECTED_ROWS, listed] = row
             listed += 1
     flow, capacity = 0, 0
     while flow < listed or capacity < found:
         if capacity < found:
-            listed = _list_users(table, indices[CONNECTED_CAPACITIES, capacity], listed)
+            listed = _list_users(table, indices[line.CONNECTED_CAPACITIES, capacity], listed)
             capacity += 1
         else:
-            start = rows[CONNECTED_ROWS, flow] * width
-            for use in range(start, start + rows[USE_COUNT, rows[CONNECTED_ROWS, flow]]):
-                index = uses[INDEX, use]
-                if indices[SEEN, index] != mark:
-                    indices[SEEN, index] = mark
-                    indices[CONNECTED_CAPACITIES, found] = index
+            start = rows[line.CONNECTED_ROWS, flow] * width
+            for use in range(start, start + rows[line.USE_COUNT, rows[line.CONNECTED_ROWS, flow]]):
+                index = uses[line.INDEX, use]
+                if indices[line.SEEN, index] != mark:
+                    indices[line.SEEN, index] = mark
+                    indices[line.CONNECTED_CAPACITIES, found] = index
                     found += 1
             flow += 1
-    connected[ROW_COUNT], connected[CAPACITY_COUNT] = listed, found
+    connected[line.ROW_COUNT], connected[line.CAPACITY_COUNT] = listed, found
 
 
 @inline
@@ -201,23 +172,23 @@ def _list_users(table: Table, index: int, listed: int) -> int:
     Returns how many flows are listed now.
     """
     flows, rows, uses, amounts = table.flows, table.rows, table.uses, table.amounts
-    mark, lowest = table.connected[MARK], table.lowest[0] * BELOW
+    mark, lowest = table.connected[line.MARK], table.lowest[0] * BELOW
     left, slope, rising = 0.0, 0.0, 0
-    use = table.indices[FIRST, index]
-    while use != NONE:
-        row = uses[ROW, use]
-        if flows[REACHED, row] >= lowest:
-            slope += amounts[use] * flows[WEIGHT, row]
+    use = table.indices[line.FIRST, index]
+    while use != line.NONE:
+        row = uses[line.ROW, use]
+        if flows[line.REACHED, row] >= lowest:
+            slope += amounts[use] * flows[line.WEIGHT, row]
             rising += 1
-            if rows[MARKED, row] != mark:
-                rows[MARKED, row] = mark
-                rows[CONNECTED_ROWS, listed] = row
+            if rows[line.MARKED, row] != mark:
+                rows[line.MARKED, row] = mark
+                rows[line.CONNECTED_ROWS, listed] = row
                 listed += 1
         else:
-            left -= amounts[use] * flows[RATE, row]
-        use = uses[NEXT, use]
-    table.capacities[LEFT, index], table.capacities[SLOPE, index] = left, slope
-    table.indices[RISING_USERS, index] = rising
+            left -= amounts[use] * flows[line.RATE, row]
+        use = uses[line.NEXT, use]
+    table.capacities[line.LEFT, index], table.capacities[line.SLOPE, index] = left, slope
+    table.indices[line.RISING_USERS, index] = rising
     return listed
 
 
@@ -228,7 +199,7 @@ def take_due(numbers: Array, integers: Array, limit: float, now: float) -> tuple
     Returns how many they are, and the first.
     """
     table = compiled_views(numbers, integers)
-    return take_due_rows(table, limit, now), table.rows[DUE, 0]
+    return take_due_rows(table, limit, now), table.rows[line.DUE, 0]
 
 
 @compiled
@@ -239,8 +210,11 @@ def take_due_rows(table: Table, limit: float, now: float) -> int:
         node = 1
         while node < leaves:
             node = 2 * node if finish[2 * node] <= limit else 2 * node + 1
-        table.flows[REMAINING, node - leaves], table.flows[SETTLED, node - leaves] = 0.0, now
+        table.flows[line.REMAINING, node - leaves], table.flows[line.SETTLED, node - leaves] = (
+            0.0,
+            now,
+        )
         _remove(table, node - leaves)
-        table.rows[DUE, taken] = node - leaves
+        table.rows[line.DUE, taken] = node - leaves
         taken += 1
     return taken

@@ -12,23 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from c3sim.engine.compiled import connect, fill
-from c3sim.engine.compiled.table import (
-    CAP,
-    CONNECTED_CAPACITIES,
-    CONNECTED_ROWS,
-    DUE,
-    LEFT_AT_LEVEL,
-    NONE,
-    RATE,
-    REMAINING,
-    SETTLED,
-    VALUE,
-    Array,
-    enlarged,
-    new_table,
-    views,
-)
+from c3sim.engine.compiled import connect, fill, line
+from c3sim.engine.compiled.table import Array, enlarged, new_table, views
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
 from c3sim.engine.progress import SAME_INSTANT, Progress, in_order
 
@@ -57,8 +42,8 @@ class CompiledProgress(Progress):
         if not value >= 0.0:
             raise ValueError(f"capacity {name} is {value}; a capacity is >= 0")
         self._make_room(capacities=len(self._values))
-        self._table.capacities[VALUE, self.index[name]] = value
-        self._table.capacities[LEFT_AT_LEVEL, self.index[name]] = value
+        self._table.capacities[line.VALUE, self.index[name]] = value
+        self._table.capacities[line.LEFT_AT_LEVEL, self.index[name]] = value
         self._has_rules |= rule is not None
 
     def domain(self, name: Hashable, rule: DomainRule) -> None:
@@ -103,7 +88,7 @@ class CompiledProgress(Progress):
 
     def shorten(self, flow: Flow, work: float, now: float) -> None:
         self.settle(flow, now)
-        self._table.flows[REMAINING, flow.slot] -= flow.work - work
+        self._table.flows[line.REMAINING, flow.slot] -= flow.work - work
         flow.work = work
         connect.touch(*self._arrays, flow.slot)
 
@@ -131,7 +116,9 @@ class CompiledProgress(Progress):
 
     def take_due(self, limit: float, now: float) -> list[Flow]:
         count, first = connect.take_due(*self._arrays, limit, now)
-        flows = self._flows_of([first] if count == 1 else self._table.rows[DUE, :count].tolist())
+        flows = self._flows_of(
+            [first] if count == 1 else self._table.rows[line.DUE, :count].tolist()
+        )
         for flow in flows:
             flow.remaining, flow.settled = 0.0, now
             self._forget(flow)
@@ -177,11 +164,11 @@ class CompiledProgress(Progress):
         """Flows of the connected set, after its rules are evaluated."""
         connect.connect(*self._arrays)
         count, capacities, _ = self._table.connected.tolist()
-        self._follow_rules(self._table.indices[CONNECTED_CAPACITIES, :capacities].tolist())
-        flows = self._flows_of(self._table.rows[CONNECTED_ROWS, :count].tolist())
+        self._follow_rules(self._table.indices[line.CONNECTED_CAPACITIES, :capacities].tolist())
+        flows = self._flows_of(self._table.rows[line.CONNECTED_ROWS, :count].tolist())
         if self._variable_caps:
             for flow in flows:
-                self._table.flows[CAP, flow.slot] = self._checked_cap(flow, self._cap(flow))
+                self._table.flows[line.CAP, flow.slot] = self._checked_cap(flow, self._cap(flow))
         return flows
 
     def _flows_of(self, rows: list[int]) -> list[Flow]:
@@ -192,12 +179,15 @@ class CompiledProgress(Progress):
     def _update(self, flow: Flow) -> None:
         """Copy the numbers of *flow* from its row."""
         numbers, row = self._table.flows, flow.slot
-        flow.rate, flow.remaining = float(numbers[RATE, row]), float(numbers[REMAINING, row])
-        flow.settled = float(numbers[SETTLED, row])
+        flow.rate, flow.remaining = (
+            float(numbers[line.RATE, row]),
+            float(numbers[line.REMAINING, row]),
+        )
+        flow.settled = float(numbers[line.SETTLED, row])
         flow.finish = float(self._table.finish[len(self._flow_of_row) + row])
 
     def _check_limited(self, unlimited: int) -> None:
-        if unlimited != NONE:
+        if unlimited != line.NONE:
             flow = self._flow_of_row[unlimited]
             raise ValueError(
                 f"flow {flow and flow.name}: nothing limits it, neither a cap nor a capacity"
@@ -229,7 +219,7 @@ class CompiledProgress(Progress):
                 given = self._rules[index](self._values[index], list(self._sharing[index]))
                 if not given >= 0.0:
                     raise ValueError(f"capacity {index} is {given}; a capacity is >= 0")
-                self._table.capacities[VALUE, index] = given
+                self._table.capacities[line.VALUE, index] = given
 
     def _make_room(self, *, width: int = 0, capacities: int = 0) -> None:
         """Enlarge the table for one more flow of *width* uses, and so many *capacities*."""

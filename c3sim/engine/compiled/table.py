@@ -14,28 +14,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from c3sim.engine.compiled import line
+
 Array: TypeAlias = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-NONE = -1  # no use, no row, no capacity
-
-# Lines of ``flows``. SETTLED: when REMAINING was last true; CAP_LEVEL: where it meets its cap;
-# REACHED: the level at which it stopped rising (sharing.py).
-WEIGHT, CAP, REMAINING, RATE, SETTLED, CAP_LEVEL, REACHED = range(7)
-# Lines of ``rows``. BOTTLENECK: the capacity at which it stopped rising, NONE: its cap; CAP_HEAP: a
-# heap by CAP_LEVEL.
-USE_COUNT, ACTIVE, MARKED, BOTTLENECK, CONNECTED_ROWS, CAP_HEAP, DUE = range(7)
-# Lines of ``uses``. NEXT, PREVIOUS: neighbours among the uses of the same capacity.
-ROW, INDEX, NEXT, PREVIOUS = range(4)
-# Lines of ``capacities``. LEFT, SLOPE, FULL, LEVEL: while rates are solved; LEFT_AT_LEVEL,
-# SLOPE_AT_LEVEL: LEFT and SLOPE when it was exhausted (SLOPE_AT_LEVEL 0: it was not), and what has
-# come and gone since.
-VALUE, LEFT, SLOPE, FULL, LEVEL, LEFT_AT_LEVEL, SLOPE_AT_LEVEL = range(7)
-# Lines of ``indices``. FIRST: of its uses; LEVEL_HEAP: a heap by LEVEL.
-FIRST, RISING_USERS, SEEN, CONNECTED_CAPACITIES, LEVEL_HEAP = range(5)
-# Places in ``connected``: how large the connected set is, and the mark of its members.
-ROW_COUNT, CAPACITY_COUNT, MARK = range(3)
-FLOW_LINES, ROW_LINES, USE_LINES, CAPACITY_LINES, INDEX_LINES = 7, 7, 4, 7, 5
 
 
 class Table(NamedTuple):
@@ -56,16 +38,16 @@ def views(numbers: Array, integers: Array) -> Table:
     """The table in its two arrays. (To hand over nine would take longer than the loops do.)"""
     rows, width, capacities = integers[0], integers[1], integers[2]
     uses = rows * width
-    tree = 1 + FLOW_LINES * rows
-    amounts, used = tree + 2 * rows, 6 + ROW_LINES * rows
-    indexed = used + USE_LINES * uses
+    tree = 1 + line.FLOW_LINES * rows
+    amounts, used = tree + 2 * rows, 6 + line.ROW_LINES * rows
+    indexed = used + line.USE_LINES * uses
     return Table(
-        numbers[1:tree].reshape((FLOW_LINES, rows)),
-        integers[6:used].reshape((ROW_LINES, rows)),
-        integers[used:indexed].reshape((USE_LINES, uses)),
+        numbers[1:tree].reshape((line.FLOW_LINES, rows)),
+        integers[6:used].reshape((line.ROW_LINES, rows)),
+        integers[used:indexed].reshape((line.USE_LINES, uses)),
         numbers[amounts : amounts + uses],
-        numbers[amounts + uses :].reshape((CAPACITY_LINES, capacities)),
-        integers[indexed:].reshape((INDEX_LINES, capacities)),
+        numbers[amounts + uses :].reshape((line.CAPACITY_LINES, capacities)),
+        integers[indexed:].reshape((line.INDEX_LINES, capacities)),
         numbers[tree:amounts],
         integers[3:6],
         numbers[:1],
@@ -77,14 +59,14 @@ def new_table(rows: int, width: int, capacities: int) -> tuple[Array, Array]:
     *integers*.
     """
     uses = rows * width
-    numbers = np.zeros(1 + (FLOW_LINES + 2) * rows + uses + CAPACITY_LINES * capacities)
+    numbers = np.zeros(1 + (line.FLOW_LINES + 2) * rows + uses + line.CAPACITY_LINES * capacities)
     integers = np.zeros(
-        6 + ROW_LINES * rows + USE_LINES * uses + INDEX_LINES * capacities, np.int64
+        6 + line.ROW_LINES * rows + line.USE_LINES * uses + line.INDEX_LINES * capacities, np.int64
     )
     integers[:6] = rows, width, capacities, 0, 0, 1
     table = views(numbers, integers)
     table.finish[:], table.lowest[0] = math.inf, math.inf
-    table.indices[FIRST] = NONE
+    table.indices[line.FIRST] = line.NONE
     return numbers, integers
 
 
@@ -102,8 +84,10 @@ def enlarged(table: Table, rows: int, width: int, capacities: int) -> tuple[Arra
     new.amounts.reshape(rows, width)[:old_rows, :old_width] = table.amounts.reshape(
         old_rows, old_width
     )
-    for links in (new.uses[NEXT], new.uses[PREVIOUS], new.indices[FIRST]):
-        links[:] = np.where(links == NONE, NONE, links // old_width * width + links % old_width)
+    for links in (new.uses[line.NEXT], new.uses[line.PREVIOUS], new.indices[line.FIRST]):
+        links[:] = np.where(
+            links == line.NONE, line.NONE, links // old_width * width + links % old_width
+        )
     new.connected[:], new.lowest[:] = table.connected, table.lowest
     new.finish[rows : rows + old_rows] = table.finish[old_rows:]
     for node in range(rows - 1, 0, -1):
