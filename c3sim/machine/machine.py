@@ -21,7 +21,7 @@ from c3sim.machine.governor import Governor
 from c3sim.machine.traffic import Traffic
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.network import network_parts, network_rate
-from c3sim.models.power import Load, pace, together
+from c3sim.models.power import Load, merged, pace
 from c3sim.specs.hardware import Node
 
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
@@ -299,7 +299,7 @@ class Machine:
         if task not in governors:
             again = partial(self.fluid.refresh, domain)
             governors[task] = Governor(self.node.gpu.clock, lambda: self.fluid.env.now, again)
-        return governors[task].factor(together(flow.tags.load for flow in flows))
+        return governors[task].factor(merged(flow.tags.load for flow in flows))
 
     def _state(self, flows: list[Flow], clock: float) -> GpuState:
         load, l2 = 0.0, 0.0

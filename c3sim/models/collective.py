@@ -309,7 +309,7 @@ def _nic_rate(node: Node, wire: Protocol, ranks: Ranks, step_bytes: float) -> fl
 def _exponent(
     library: CollectiveLibrary, op: str, algorithm: str, ranks: Ranks, by_primitives: bool
 ) -> float:
-    """p of the soft minimum of channels and link."""
+    """Exponent p of the soft minimum of channels and link."""
     if algorithm == "direct":
         return library.channels.direct_link_saturation_exponent
     idle = 0.0 if by_primitives else receiving_share(op, algorithm, ranks.count)
@@ -322,8 +322,8 @@ def _steps(
     """Seconds on the links, and of channel work, of all steps that follow one another.
 
     A step of a ring goes between nodes as often as its bytes do; a step to all peers takes as long
-    as the farthest. The rounds of an all-to-all cost the channels a step each, wherever the peer is;
-    NICs carry them while the next ones go on, so that their latency counts once.
+    as the farthest. The rounds of an all-to-all cost the channels a step each, wherever the peer
+    is; NICs carry one while the next goes on, so that the network's latency counts once.
     """
     count = rounds(op, algorithm, ranks.count)
     latency, step = node.links.latency, wire.step_latency

@@ -1,10 +1,12 @@
 """Links between GPUs: topologies, routes, and how many senders fill a link.
 
-A route is a list of hops; a hop is (GPU, port), one capacity per direction. Ports are named by position, not by
-peer, so that renumbering GPUs cyclically maps every port onto itself (what folding relies on):
+A route is a list of hops; a hop is (GPU, port), one capacity per direction. Ports are named by
+position, not by peer, so that renumbering GPUs cyclically maps every port onto itself (what folding
+relies on):
 
 ``full_mesh``  port "link[d].out": the link to GPU (g + d) mod n
-``ring``       ports "link[1].out" and "link[n-1].out": the two neighbours; other peers by the shorter way round
+``ring``       ports "link[1].out" and "link[n-1].out": the two neighbours; other peers by the
+               shorter way round
 ``switch``     ports "port.out" of the sender and "port.in" of the receiver
 """
 

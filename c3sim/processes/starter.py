@@ -58,9 +58,9 @@ class Starter:
     ) -> None:
         """Do task *name* on *gpu* for the *repeat*-th time."""
         context, task = self.context, self.context.workload.tasks[name]
-        if isinstance(task, Gemm | StreamKernel | Hold):
-            self._start_kernel(name, gpu, task, detail, started, done)
-        elif isinstance(task, Copy) and task.executor == "kernel":
+        if isinstance(task, Gemm | StreamKernel | Hold) or (
+            isinstance(task, Copy) and task.executor == "kernel"
+        ):
             self._start_kernel(name, gpu, task, detail, started, done)
         elif isinstance(task, Collective) and task.backend != "dma":
             self._callbacks[name, gpu, repeat] = (started, done)
