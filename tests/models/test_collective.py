@@ -10,7 +10,8 @@ from c3sim.errors import InputErrors
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.models.collective import PhasePlan, plan_in_node
+from c3sim.models.collective import plan_in_node
+from c3sim.models.phase import PhasePlan
 from c3sim.specs.workload import Collective
 
 MI300X, TEACHING = load_hardware("mi300x-8").node, load_hardware("teaching-4").node
@@ -116,8 +117,8 @@ def test_protocol_with_flags_sends_more_than_the_payload() -> None:
 def test_time_by_hand() -> None:
     """Teaching node, ring all-gather of 8 MiB on 4 GPUs, 2 channels: 3/4 of it is sent in 3 steps.
 
-    One primitive in four only receives: the soft minimum of a channel of 5 and a ring of 10 GB/s has
-    1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere: 3 us
+    One primitive in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10
+    has 1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere: 3 us
     launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that rate,
     117.23 us; on the links 3 x 1 us.
     """
