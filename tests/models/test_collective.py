@@ -118,8 +118,8 @@ def test_time_by_hand() -> None:
     """Teaching node, ring all-gather of 8 MiB on 4 GPUs, 2 channels: 3/4 of it is sent in 3 steps.
 
     One primitive in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10
-    has 1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere: 3 us
-    launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that rate,
+    has 1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere:
+    3 us launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that rate,
     117.23 us; on the links 3 x 1 us.
     """
     found = plan("all_gather", 8 * MIB, TEACHING)
