@@ -13,7 +13,7 @@ from typing import NamedTuple
 from c3sim.engine.flow import Flow
 from c3sim.machine.governor import Governor
 from c3sim.models.memory import served_share
-from c3sim.models.power import pace, together
+from c3sim.models.power import merged, pace
 from c3sim.specs.hardware import Gpu
 
 
@@ -66,7 +66,7 @@ class StateRule:
     def _clock(self, flows: Sequence[Flow], task: str = "") -> float:
         if task not in self._governors:
             self._governors[task] = self.governor()
-        return self._governors[task].factor(together(flow.tags.load for flow in flows))
+        return self._governors[task].factor(merged(flow.tags.load for flow in flows))
 
     def _state(self, flows: Sequence[Flow], clock: float) -> GpuState:
         load, l2 = 0.0, 0.0

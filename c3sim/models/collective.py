@@ -14,142 +14,21 @@ and then bytes sent / rate. Slices are stored and forwarded, so a ring fills sli
 last receiver copies the last one out: slices = steps + 1. Rounds are the steps that follow one
 another on the channels; between nodes a step takes longer, as host threads take part.
 
-**Rate** of c channels on a link: the soft minimum of c x rate of a channel and the rate of the link
-(models/links.py). In the primitives in which a channel of a ring only receives, its link idles: 1/p
-of the soft minimum grows by their share.
-
-**Primitives.** Where a library says what a channel loads and stores per cycle, each chunk is a row
-of primitives that follow one another on every rank at once. A primitive takes what the channel
-needs for the payload, its loads and its stores, or what the link needs, softly the longer; one that
-sends nothing needs no link. All ranks send from the first primitive on, so that the ring is never
-empty: slices = 1.
+The rate is in models/phase.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, inf, log2
-from typing import Literal
 
 from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, receiving_share, rounds
-from c3sim.models.links import Hop, ring_ports, route, soft_minimum
-from c3sim.models.network import Peers, hop_latency, network, shared_rate
+from c3sim.models.links import Hop, ring_ports, route
+from c3sim.models.network import hop_latency, network, shared_rate
+from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
 from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import CollectiveLibrary, PeerChannels, Protocol
 from c3sim.specs.workload import Collective
-
-Level = Literal["node", "rail", "all"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranks:
-    """The GPUs of one phase: of a node, of a rail (one of each node), or all of all nodes."""
-
-    level: Level
-    count: int
-    over_nics: float = 0.0  # share of what a GPU sends that goes to other nodes
-    peers: Peers = "next"  # whom it goes to
-
-
-def ranks_of(node: Node, level: Level, algorithm: str) -> Ranks:
-    """The ranks of a phase on *level* by *algorithm*.
-
-    A flat ring passes all GPUs of a node before it leaves it, so 1/g of its bytes go over NICs (a
-    full mesh of g GPUs, g even, splits into g such paths); flat direct sends straight to every
-    peer, n - g of n - 1 of them in other nodes.
-    """
-    if level == "node":
-        return Ranks(level=level, count=node.gpus)
-    ring = algorithm == "ring"
-    if level == "rail":
-        peers: Peers = "next" if ring else "rail"
-        return Ranks(level=level, count=node.nodes, over_nics=1.0, peers=peers)
-    gpus, ranks = node.gpus, node.ranks
-    over_nics = 1.0 / gpus if ring else (ranks - gpus) / (ranks - 1)
-    return Ranks(level=level, count=ranks, over_nics=over_nics, peers="next" if ring else "all")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhasePlan:
-    """What a library decided for one phase: an algorithm among the ranks of one level."""
-
-    op: str
-    algorithm: str
-    protocol: str
-    level: Level
-    channels: int
-    sent: float  # payload bytes each GPU sends
-    work: float  # s of channel work before data flow at full rate, at full speed
-    flight: float  # s on the links in that time, whatever the clock
-    reads: float  # memory bytes per payload byte sent
-    writes: float
-    # ((GPU offset, port), wire bytes per payload byte sent)
-    paths: tuple[tuple[Hop, float], ...]
-    lanes: int  # links (rings or peers) the channels are spread over
-    per_link: int  # channels on the fullest link
-    channel_rate: float  # payload B/s of one channel at the maximum clock, if no link held it up
-    link_rate: float  # payload B/s of one lane
-    saturation_exponent: float
-    network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
-    peers: Peers = "next"  # whom those go to
-    by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
-    # of each primitive: (s of a channel, bytes sent), per payload byte sent in all of them
-    primitives: tuple[tuple[float, float], ...] = ()
-
-    @property
-    def name(self) -> str:
-        place = {"node": "in the node", "rail": "on the rails", "all": "among all GPUs"}
-        return f"{self.op} {place[self.level]}"
-
-    @property
-    def moved(self) -> float:
-        """Memory bytes of each GPU."""
-        return self.sent * (self.reads + self.writes)
-
-    @property
-    def moving(self) -> float:
-        """Seconds in which the bytes are sent, by all channels at full speed."""
-        return self.sent / self.rate(self.channels, 1.0)
-
-    @property
-    def on_links(self) -> float:
-        """Seconds that the bytes take of links or NIC, however many channels there are."""
-        return self.sent / (self.lanes * self.link_rate)
-
-    @property
-    def estimate(self) -> float:
-        """Seconds alone, at full speed."""
-        return self.work + self.flight + self.moving
-
-    def rate(self, channels: float, speed: float) -> float:
-        """Payload rate [B/s] of *channels* resident channels that run at *speed* (clock times
-        memory's share). The data are dealt evenly to the channels, so the fullest lane decides.
-        """
-        return channels * self._lane_rate(speed) / self.per_link
-
-    def _lane_rate(self, speed: float) -> float:
-        """Payload rate [B/s] of the channels of the fullest lane."""
-        if not self.primitives:
-            return soft_minimum(
-                self.per_link * self.channel_rate * speed, self.link_rate, self.saturation_exponent
-            )
-        if speed <= 0.0:
-            return 0.0
-        working = self.per_link * speed
-        return 1.0 / sum(
-            1.0 / soft_minimum(working / time, self.link_rate / sent, self.saturation_exponent)
-            if sent
-            else time / working
-            for time, sent in self.primitives
-        )
-
-    def beside_others(self, total: float) -> PhasePlan:
-        """The same on channels that divide themselves between phases which send *total* bytes."""
-        return replace(
-            self,
-            channel_rate=self.channel_rate * self.sent / total,
-            primitives=tuple((time * total / self.sent, sent) for time, sent in self.primitives),
-        )
 
 
 def plan_phase(
@@ -307,7 +186,7 @@ def _nic_rate(node: Node, wire: Protocol, ranks: Ranks, step_bytes: float) -> fl
 def _exponent(
     library: CollectiveLibrary, op: str, algorithm: str, ranks: Ranks, by_primitives: bool
 ) -> float:
-    """p of the soft minimum of channels and link."""
+    """Exponent p of the soft minimum of channels and link."""
     if algorithm == "direct":
         return library.channels.direct_link_saturation_exponent
     idle = 0.0 if by_primitives else receiving_share(op, algorithm, ranks.count)
@@ -320,8 +199,8 @@ def _steps(
     """Seconds on the links, and of channel work, of all steps that follow one another.
 
     A step of a ring goes between nodes as often as its bytes do; a step to all peers takes as long
-    as the farthest. The rounds of an all-to-all cost the channels a step each, wherever the peer is;
-    NICs carry them while the next ones go on, so that their latency counts once.
+    as the farthest. The rounds of an all-to-all cost the channels a step each, wherever the peer
+    is; NICs carry one while the next goes on, so that the network's latency counts once.
     """
     count = rounds(op, algorithm, ranks.count)
     latency, step = node.links.latency, wire.step_latency

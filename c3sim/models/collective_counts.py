@@ -96,7 +96,9 @@ def rounds(op: str, algorithm: str, ranks: int) -> int:
 
 
 def receiving_share(op: str, algorithm: str, ranks: int) -> float:
-    """Share of the primitives of a ring that only receive: one of n, in an all-reduce one of 2n - 1."""
+    """Share of the primitives of a ring that only receive: one of n, of an all-reduce's one of
+    2n - 1.
+    """
     if algorithm != "ring":
         return 0.0
     return 1.0 / (2 * ranks - 1 if op == "all_reduce" else ranks)

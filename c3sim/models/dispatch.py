@@ -1,22 +1,21 @@
 """How workgroups of a grid are spread over dies and shader engines (SE).
 
-Workgroups go strictly round robin over dies (measured: 21 of 21 launches), and inside a die over its SEs. What
-happens when an SE is full is not documented; four rules are kept, exchangeable by name in the GPU's file:
+Workgroups go strictly round robin over dies (measured: 21 of 21 launches), and inside a die over
+its SEs. What happens when an SE is full is not documented. Five rules are kept, exchangeable by
+name in the GPU's file (``dies.dispatch``):
 
-``weighted_rotation``
-    SEs take turns in proportion to the compute units they physically have. The grid is dispatched in order: when the
-    SE whose turn it is has no room, everything behind it waits, on all dies (head-of-line stall).
-``strict_rotation``
-    The same with equal turns, whatever the SEs' sizes.
-``engine_queues``
-    Turns as weighted_rotation, but an SE that is full holds up only its own workgroups.
-``work_conserving``
-    A free compute unit anywhere on the die takes the die's next workgroup; SEs with most room first.
-``rotation``
-    SEs take equal turns, and one that has no room is skipped.
+``weighted_rotation``  SEs take turns in proportion to the compute units they physically have. The
+                       grid is dispatched in order: when the SE whose turn it is has no room,
+                       everything behind it waits, on all dies (head-of-line stall)
+``strict_rotation``    the same with equal turns, whatever the SEs' sizes
+``engine_queues``      turns as weighted_rotation, but an SE that is full holds up only its own
+                       workgroups
+``work_conserving``    a free compute unit anywhere on the die takes the die's next workgroup; SEs
+                       with most room first
+``rotation``           SEs take equal turns, and one that has no room is skipped
 
-SEs with no compute unit enabled under the mask are left out of the rotation. docs/design.md compares the rules on
-isolated runs (which choose) and on concurrent ones (which do not).
+SEs with no compute unit enabled under the mask are left out of the rotation. docs/design.md
+compares the rules on isolated runs (which choose) and on concurrent ones (which do not).
 """
 
 from __future__ import annotations
@@ -29,14 +28,12 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """*weighted*: turns by size; *in_order*: head-of-line stall; *merged*: the die is one engine,
-    whose real ones get workgroups in equal *turns*, or where most room is.
-    """
+    """One way to spread workgroups over the SEs of a die."""
 
-    weighted: bool
-    in_order: bool
-    merged: bool = False
-    turns: bool = False
+    weighted: bool  # turns by size
+    in_order: bool  # head-of-line stall
+    merged: bool = False  # the die is one engine; its SEs get workgroups where most room is,
+    equal_turns: bool = False  # or in equal turns
 
 
 RULES = {
@@ -44,7 +41,7 @@ RULES = {
     "strict_rotation": Rule(weighted=False, in_order=True),
     "engine_queues": Rule(weighted=True, in_order=False),
     "work_conserving": Rule(weighted=True, in_order=False, merged=True),
-    "rotation": Rule(weighted=False, in_order=False, merged=True, turns=True),
+    "rotation": Rule(weighted=False, in_order=False, merged=True, equal_turns=True),
 }
 
 
@@ -55,7 +52,7 @@ class Rotation:
     period: int
     turns: tuple[
         tuple[int, ...], ...
-    ]  # per SE: the places in the period at which it is its turn, in order
+    ]  # per SE: the places in the period that are its own, in order
 
     def count(self, engine: int, places: int) -> int:
         """Workgroups of *engine* among the die's first *places*."""

@@ -38,8 +38,6 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from c3sim.models.collective import (
-    Level,
-    PhasePlan,
     allowed_protocols,
     channels_of,
     launch_time,
@@ -48,6 +46,7 @@ from c3sim.models.collective import (
 )
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.network import network
+from c3sim.models.phase import Level, PhasePlan
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 

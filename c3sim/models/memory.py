@@ -1,24 +1,22 @@
-"""Memory under load: what compute units ask of it, and how much of that it gives.
+"""Memory under load: what compute units demand of it, and how much of that it gives.
 
-A CU keeps a bounded number of requests in flight, so it slows as latency rises with load, well before the stacks are
-saturated. With x the load asked for in all, as a share of what memory can give, every CU gets the share
+A CU keeps a bounded number of requests in flight, so it slows as latency rises with load, well
+before the stacks are saturated. With x the load demanded in all, as a share of what memory can
+give, every CU gets the share
 
     S(x) = (1 + x^p)^(-1/p)
 
-of what it asks for; the total S(x) x is the soft minimum of load and capacity. p is fitted to the isolated local copy
-against CUs (suite transferbench_cu_scaling, column GPU00): one number describes 1 to 304 CUs.
+of what it demands; the total S(x) x is the soft minimum of load and capacity. p is fitted to the
+isolated local copy against CUs (suite transferbench_cu_scaling, column GPU00): one number describes
+1 to 304 CUs.
 """
 
 from __future__ import annotations
 
 from c3sim.specs.hardware import Gpu
 
-ARRAYS = {
-    "read": (1, 0),
-    "write": (0, 1),
-    "copy": (1, 1),
-    "triad": (2, 1),
-}  # pattern -> arrays read, written
+#: pattern -> arrays read, written
+ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
 
 
 def memory_given(gpu: Gpu, write_share: float) -> float:
@@ -32,6 +30,6 @@ def memory_given(gpu: Gpu, write_share: float) -> float:
     )
 
 
-def served_share(asked: float, saturation_exponent: float) -> float:
-    """S(x) of the module docstring, *asked* = x >= 0."""
-    return float((1.0 + asked**saturation_exponent) ** (-1.0 / saturation_exponent))
+def served_share(demanded: float, saturation_exponent: float) -> float:
+    """S(x) of the module docstring, *demanded* = x >= 0."""
+    return float((1.0 + demanded**saturation_exponent) ** (-1.0 / saturation_exponent))

@@ -2,13 +2,19 @@
 
 Power of a GPU at clock factor f (f = 1 at the maximum clock):
 
-    P(f) = P_idle + sum_i [ (core_i g_i(f) + held_i f) f^x + uncore_i g_i(f) ],   g_i(f) = (a_i / f^2 + 1 - a_i)^(-1/2)
+    P(f)   = P_idle + sum_i [ (core_i g_i(f) + held_i f) f^x + uncore_i g_i(f) ]
+    g_i(f) = (a_i / f^2 + 1 - a_i)^(-1/2)
 
-core_i: power of flow i in the clocked, voltage-scaled domain (matrix units, L2) at f = 1; held_i: of the compute units it
-holds, beside that; uncore_i: of its memory and link traffic. g_i is the pace that is left at f: a_i of the square of its
-time follows the clock (1 for a channel of a collective, 0 for a DMA engine, in between for a GEMM, see models/gemm.py). x joins frequency with the voltage it needs
-(P ~ f V(f)^2). The clock is the largest f in [minimum, 1] with P(f) <= limit; all terms are declared by the flows, none
-is a solved rate.
+    core_i    power of flow i in the clocked, voltage-scaled domain (matrix units, L2) at f = 1
+    held_i    power of the compute units it holds, beside that
+    uncore_i  power of its memory and link traffic
+    g_i       the pace that is left at f
+    a_i       the part of the square of its time that follows the clock: 1 for a channel of a
+              collective, 0 for a DMA engine, in between for a GEMM (models/gemm.py)
+    x         joins frequency with the voltage it needs (P ~ f V(f)^2)
+
+The clock is the largest f in [minimum, 1] with P(f) <= limit. All terms are declared by the flows;
+none is a solved rate.
 """
 
 from __future__ import annotations
@@ -16,6 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+
+#: Halvings of [minimum, 1]: to the last digit.
+BISECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +53,13 @@ def power(factor: float, idle: float, exponent: float, loads: Iterable[Load]) ->
     return total
 
 
-def together(loads: Iterable[Load]) -> tuple[Load, ...]:
+def merged(loads: Iterable[Load]) -> tuple[Load, ...]:
     """Loads that follow the clock alike, as one: P(f) depends on their sums."""
     sums: dict[float, tuple[float, float, float]] = {}
     for load in loads:
         core, held, uncore = sums.get(load.clocked, (0.0, 0.0, 0.0))
         sums[load.clocked] = core + load.core, held + load.held, uncore + load.uncore
-    return tuple(Load(*found, clocked) for clocked, found in sums.items())
+    return tuple(Load(*parts, clocked) for clocked, parts in sums.items())
 
 
 @lru_cache(maxsize=65536)
@@ -63,9 +72,7 @@ def clock_factor(
     if power(minimum, idle, exponent, loads) >= limit:
         return minimum
     low, high = minimum, 1.0
-    for _ in range(
-        60
-    ):  # regula falsi, Illinois variant would save steps; bisection is enough and cannot fail
+    for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         if power(middle, idle, exponent, loads) > limit:
             high = middle

@@ -21,7 +21,7 @@ from c3sim.specs.workload import Stream, Workload
 
 
 class HostThread:
-    """A thread that does one thing at a time, in the order asked."""
+    """A thread that does one job at a time, in the order of the requests."""
 
     def __init__(self, env: simpy.Environment):
         self.env = env
@@ -32,20 +32,20 @@ class HostThread:
         self._waiting: deque[Callable[[], object]] = deque()
 
     def open_batch(self, task: str, time: float) -> None:
-        """Begin a batch; what the same thread submits for the same task at this instant goes into
-        one.
+        """Begin a batch of *time* s; all that the thread submits for *task* at this instant shares
+        it.
         """
         if self._batch != (task, self.env.now):
             self._batch = (task, self.env.now)
             self.when_free(partial(self._reserve, time))
 
     def do(self, time: float, call: Callable[[], None]) -> None:
-        """Work for *time* s, behind everything asked before; then *call()*."""
+        """Work for *time* s, behind all earlier requests; then *call()*."""
         self.when_free(partial(self.occupy, time, call))
 
     def when_free(self, job: Callable[[], object]) -> None:
-        """Call *job* at once, or, while the thread is blocked, once it no longer is; a job occupies
-        the thread.
+        """Call *job* at once, or as soon as the thread is no longer blocked. A job occupies the
+        thread.
         """
         if self._blocked:
             self._waiting.append(job)
@@ -53,16 +53,16 @@ class HostThread:
             job()
 
     def occupy(self, time: float, call: Callable[[], None]) -> None:
-        """As :meth:`do`, by who has the thread, blocked or not."""
+        """As :meth:`do`, by the job that holds the thread, blocked or not."""
         timeout = self.env.timeout(self._reserve(time))
         timeout.callbacks.append(lambda _event: call())
 
     def block(self) -> None:
-        """Nothing but what has the thread goes on until :meth:`release`."""
+        """Suspend all jobs except the current holder until :meth:`release`."""
         self._blocked = True
 
     def release(self) -> None:
-        """Go on with what was asked meanwhile, in order."""
+        """Go on with the requests that came meanwhile, in order."""
         self._blocked = False
         while self._waiting and not self._blocked:
             self._waiting.popleft()()
@@ -75,8 +75,8 @@ class HostThread:
 
 @dataclass
 class Context:
-    """One run. Parts ask it for what they share; ``private`` kinds of sharing are one per task
-    instead.
+    """One run: what its parts share. Of kinds of sharing in ``machine.private``, each task has its
+    own instead.
     """
 
     env: simpy.Environment

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+Callback = Callable[[], None]
 Key = tuple[str, int]  # (name, GPU)
 
 
 class Signals:
+    """Each signal fires once; what waits for several is called with the last of them."""
+
     def __init__(self) -> None:
-        self.happened: set[Key] = set()
-        self._waiting: dict[Key, list[Callable[[], None]]] = {}
+        self._fired: set[Key] = set()
+        self._waiting: dict[Key, list[Callback]] = {}
 
     def fire(self, key: Key) -> None:
-        if key not in self.happened:
-            self.happened.add(key)
-            for call in self._waiting.pop(key, []):
-                call()
+        if key not in self._fired:
+            self._fired.add(key)
+            for callback in self._waiting.pop(key, []):
+                callback()
 
-    def when(self, keys: Iterable[Key], call: Callable[[], None]) -> None:
-        """Call *call* once all *keys* have happened (at once if they have)."""
-        missing = [key for key in dict.fromkeys(keys) if key not in self.happened]
+    def when(self, keys: Iterable[Key], callback: Callback) -> None:
+        """Call *callback* once all *keys* have fired (at once if they have)."""
+        missing = [key for key in dict.fromkeys(keys) if key not in self._fired]
         left = len(missing)
         if not left:
-            call()
+            callback()
             return
 
-        def one() -> None:
+        def one_fired() -> None:
             nonlocal left
             left -= 1
             if not left:
-                call()
+                callback()
 
         for key in missing:
-            self._waiting.setdefault(key, []).append(one)
+            self._waiting.setdefault(key, []).append(one_fired)
 
     def missing(self, keys: Iterable[Key]) -> list[str]:
-        return [key[0] for key in keys if key not in self.happened]
+        return [key[0] for key in keys if key not in self._fired]

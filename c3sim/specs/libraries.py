@@ -22,14 +22,21 @@ class GemmLibrary(Spec):
         description="macro-tiles (rows, columns) it can choose from"
     )
     operand_feed: Bandwidth = Field(
-        description="operand bytes per second and CU, as time that does not hide behind matrix instructions"
+        description=(
+            "operand bytes per second and CU, as time that does not hide behind matrix instructions"
+        )
     )
     setup: Time = Field(
-        description="per call, before the kernel: small kernels that reset counters, fill workspaces"
+        description=(
+            "per call, before the kernel: small kernels that reset counters, fill workspaces"
+        )
     )
     prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
     cluster: Count = Field(
-        description="workgroups that start together in one shader engine and share operands they have in common; 1: none"
+        description=(
+            "workgroups that start together in one shader engine and share operands they have in "
+            "common; 1: none"
+        )
     )
     stages: Count = Field(description="slices of its operands that a workgroup keeps in LDS")
     slice_bytes: Bytes = Field(
@@ -44,10 +51,16 @@ class GemmLibrary(Spec):
     )
     waves: Count
     registers: Annotated[int, Field(ge=0)] = Field(
-        description="of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators and operands)"
+        description=(
+            "of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators and "
+            "operands)"
+        )
     )
     own_tiles: Count = Field(
-        description="dynamic_persistent: tiles of each workgroup that are its own, before it takes others from the pool"
+        description=(
+            "dynamic_persistent: tiles of each workgroup that are its own, before it takes others "
+            "from the pool"
+        )
     )
 
 
@@ -63,10 +76,13 @@ class Protocol(Spec):
 
 
 class PeerChannels(Spec):
-    """How a library deals the channels of direct sends to the peers (models/collective.py: deal)."""
+    """How a library deals channels of direct sends to the peers (models/collective.py: deal)."""
 
     rule: Literal["power_of_two"] = Field(
-        description="power_of_two: a power of two of channels for each peer, doubled while a channel's part is larger"
+        description=(
+            "power_of_two: a power of two of channels for each peer, doubled while a channel's "
+            "part is larger"
+        )
     )
     part: Bytes = Field(description="largest part of a channel as long as there are more channels")
 
@@ -77,11 +93,17 @@ class Channels(Spec):
     default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Count]
     maximum: Count = Field(description="more are accepted but idle")
     bytes_per_cycle: BytesPerCycle = Field(
-        description="payload one channel moves per engine cycle; in a call, where loads and stores have rates of their own"
+        description=(
+            "payload one channel moves per engine cycle; in a call, where loads and stores have "
+            "rates of their own"
+        )
     )
     load_bytes_per_cycle: BytesPerCycle | None = Field(
         default=None,
-        description="bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls follow one another",
+        description=(
+            "bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls"
+            " follow one another"
+        ),
     )
     store_bytes_per_cycle: BytesPerCycle | None = Field(
         default=None, description="bytes one channel stores per engine cycle, here or to a peer"
@@ -90,7 +112,10 @@ class Channels(Spec):
         default=None, description="direct sends: how many channels serve a peer; left out: all"
     )
     link_saturation_exponent: Positive = Field(
-        description="exponent p of the soft minimum of channels and link, of rings and trees whose every call sends"
+        description=(
+            "exponent p of the soft minimum of channels and link, of rings and trees whose every "
+            "call sends"
+        )
     )
     direct_link_saturation_exponent: Positive = Field(
         description="the same of direct sends, which do not wait for one another's steps"
@@ -99,7 +124,10 @@ class Channels(Spec):
         description="share of a link's usable rate that many channels reach"
     )
     cluster: Count = Field(
-        description="channels that start together in one shader engine; numbers it does not divide start singly"
+        description=(
+            "channels that start together in one shader engine; numbers it does not divide start "
+            "singly"
+        )
     )
     lds: Bytes
     registers: Count

@@ -11,7 +11,8 @@ from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.capacity import Port
-from c3sim.models.collective import PhasePlan, plan_in_node
+from c3sim.models.collective import plan_in_node
+from c3sim.models.phase import PhasePlan
 from c3sim.specs.workload import Collective
 
 MI300X, TEACHING = load_hardware("mi300x-8").node, load_hardware("teaching-4").node
@@ -123,9 +124,9 @@ def test_protocol_with_flags_sends_more_than_the_payload() -> None:
 def test_time_by_hand() -> None:
     """Teaching node, ring all-gather of 8 MiB on 4 GPUs, 2 channels: 3/4 of it is sent in 3 steps.
 
-    One primitive in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10 has
-    1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere: 3 us
-    launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that rate,
+    One primitive in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10
+    has 1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere:
+    3 us launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that rate,
     117.23 us; on the links 3 x 1 us.
     """
     found = plan("all_gather", 8 * MIB, TEACHING)
@@ -137,7 +138,7 @@ def test_time_by_hand() -> None:
 
 
 def test_slices_are_no_longer_than_a_channel_has_to_send() -> None:
-    """8 KiB on 4 GPUs and 2 channels: 3 steps of 1 KiB each per channel, not of a slice of 512 KiB."""
+    """8 KiB on 4 GPUs and 2 channels: 3 steps of 1 KiB each per channel, not of 512 KiB."""
     found = plan("all_gather", 8192, TEACHING)
     assert found.work == pytest.approx((3 + 3 * 2 + 4 * 1024 / (5e3 / 1.25**0.5)) * 1e-6)
 
@@ -196,7 +197,7 @@ def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> N
     ("op", "share"), [("all_gather", 1 / 4), ("reduce_scatter", 1 / 4), ("all_reduce", 1 / 7)]
 )
 def test_primitives_that_only_receive_soften_a_ring(op: str, share: float) -> None:
-    """On 4 GPUs: 3 of 4 primitives of an all-gather send, 6 of 7 of an all-reduce; the node's p is 4."""
+    """On 4 GPUs 3 of 4 primitives of an all-gather send, of an all-reduce 6 of 7; p is 4."""
     assert 1 / plan(op, 8 * MIB, TEACHING, algorithm="ring").saturation_exponent == pytest.approx(
         1 / 4 + share
     )

@@ -1,5 +1,5 @@
-"""Primitives of a channel that loads and stores at rates of its own, and how direct sends are dealt to
-channels.
+"""Primitives of a channel that loads and stores at rates of its own, and how direct sends are dealt
+to channels.
 """
 
 from __future__ import annotations
@@ -7,8 +7,9 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.models.collective import PhasePlan, deal, plan_in_node
+from c3sim.models.collective import deal, plan_in_node
 from c3sim.models.collective_counts import COUNTS, PRIMITIVES
+from c3sim.models.phase import PhasePlan
 from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import PeerChannels
 from c3sim.specs.workload import Collective
@@ -74,14 +75,15 @@ def test_the_primitives_of_a_ring_are_what_the_table_counts(op: str, gpus: int) 
 @pytest.mark.parametrize(
     ("op", "gpus", "cycles"),
     [
-        # Per byte of a part, of 20: a primitive costs 1, a load 1, a store 2. Two ranks: send (1 + 1 +
+        # Per byte of a part, of 20: a primitive is 1, a load 1, a store 2. Two ranks: send (1 + 1 +
         # 2), then receive
         # (1 + 1 + 2), or reduce and store (1 + 2 + 2).
         ("all_gather", 2, 8),
         ("reduce_scatter", 2, 9),
         # send 4, reduce, store and send (1 + 2 + 4), receive 4
         ("all_reduce", 2, 15),
-        # four ranks: two primitives more that store here and at the peer (1 + 1 + 4), or reduce and send
+        # four ranks: two primitives more that store here and at the peer (1 + 1 + 4), or reduce and
+        # send
         # (1 + 2 + 2)
         ("all_gather", 4, 8 + 2 * 6),
         ("reduce_scatter", 4, 9 + 2 * 5),
@@ -144,7 +146,7 @@ def test_direct_sends_are_dealt_in_powers_of_two(
 
 
 def test_channels_that_get_more_than_others_decide() -> None:
-    """All-to-all of 256 MiB on four ranks, 8 channels: 4/3 of the time that even parts would take."""
+    """All-to-all of 256 MiB on four ranks, 8 channels: 4/3 of the time of even parts."""
     even, dealt = (
         plan("all_to_all", node(4), 8),
         plan("all_to_all", node(4, peer_channels=PEER_CHANNELS), 8),

@@ -94,7 +94,7 @@ def test_an_alu_hog_takes_the_time_of_its_flop() -> None:
 
 
 def clustered(size: int, rule: str) -> Node:
-    """One die with engines of 4 and 3 units, and a GEMM library that launches clusters of *size*."""
+    """One die with engines of 4 and 3 units, a GEMM library that launches clusters of *size*."""
     gpu = TEACHING.gpu
     library = gpu.gemm_libraries["hipblaslt"].model_copy(
         update={"cluster": size, "schedule": "persistent"}

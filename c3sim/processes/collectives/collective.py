@@ -15,9 +15,9 @@ from typing import Any
 from c3sim.engine.flow import Flow
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.collective import PhasePlan
 from c3sim.models.hierarchy import plan_collective
 from c3sim.models.network import mirrored
+from c3sim.models.phase import PhasePlan
 from c3sim.processes.collectives.channels import Channels, HeldWorkgroups
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.residency import Claim

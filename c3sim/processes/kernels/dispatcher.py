@@ -1,15 +1,15 @@
-"""The workgroup dispatcher of one GPU: who gets a compute unit when one is free.
+"""The workgroup dispatcher of one GPU: which grid gets a compute unit when one is free.
 
-Shader engines in the same situation (same size, mask and turns of every grid) evolve alike, so one *group* stands for
-all of them. A grid is dispatched along its rotation (models/dispatch.py) as far as its engines have room; with an
-in-order rule the first engine without room stops it on every die. Grids are served by priority, then by launch;
-nothing is pre-empted.
+Shader engines in the same situation (same size, mask and turns of every grid) evolve alike, so one
+:class:`EngineGroup` stands for all of them. A grid is dispatched along its rotation
+(models/dispatch.py) as far as its engines have room; with an in-order rule the first engine without
+room stops it on every die. Grids are served by priority, then by launch; nothing is pre-empted.
 
-A grid may come in *clusters*: workgroups that start together in one engine, so that a place of the order takes them all
-and an engine has room for whole clusters only.
+A grid may come in *clusters*: workgroups that start together in one engine. A place of the order
+then takes a whole cluster, and an engine has room for whole clusters only.
 
-What is placed at one instant is one *batch*. A grid with many rounds ahead that has its units to itself takes several
-rounds along in one batch; a newcomer cuts it back to the round in progress.
+What is placed at one instant is one *batch*. A grid with many rounds ahead that has its units to
+itself takes several rounds in one batch; a newcomer cuts it back to the round in progress.
 """
 
 from __future__ import annotations
@@ -19,24 +19,20 @@ from dataclasses import dataclass
 
 from c3sim.models.dispatch import RULES
 from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
-from c3sim.processes.kernels.shader_engine_groups import Turn, engine_groups
+from c3sim.processes.kernels.shader_engine_groups import EngineTurns, engine_groups
 from c3sim.specs.hardware import Gpu
 
-AHEAD = 6  # fewer rounds than this are not worth one segment
+#: Fewer rounds than these are not worth one segment (a cut costs more than the events it saves).
+FOLDED_ROUNDS = 6
 
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """Workgroups placed at one instant: (group, workgroups per engine), for *rounds* rounds one
-    after the other.
+    """Workgroups placed at one instant, for *rounds* rounds one after the other."""
 
-    *workgroups*: how many at a time, over all engines. *ends*: where in each die's order each round
-    stops, from the place where the first one starts.
-    """
-
-    parts: list[tuple[EngineGroup, int]]
-    ends: list[int]
-    workgroups: int
+    parts: list[tuple[EngineGroup, int]]  # workgroups on each engine of a group
+    ends: list[int]  # places of each die's order: where the first round starts, where each stops
+    workgroups: int  # at a time, over all engines
     units: int
 
     @property
@@ -63,7 +59,9 @@ class Grid:
     resident: int = 0  # workgroups that have room now
 
 
-Rooms = list[tuple[EngineGroup, Turn, int]]  # places that each engine of a group has room for
+Rooms = list[
+    tuple[EngineGroup, EngineTurns, int]
+]  # places that each engine of a group has room for
 
 
 class Dispatcher:
@@ -75,7 +73,7 @@ class Dispatcher:
         """*at_once(call)* calls back at this instant, after what else happens in it: ties go by
         priority.
         """
-        self.residency = Residency(gpu.compute_units, RULES[gpu.dies.dispatch].turns)
+        self.residency = Residency(gpu.compute_units, RULES[gpu.dies.dispatch].equal_turns)
         self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
         distinct = tuple(dict.fromkeys(shapes))
@@ -141,9 +139,6 @@ class Dispatcher:
             if grid.pointer < grid.last:
                 self._advance(grid)
 
-    # -- private -----------------------------------------------------------------------------------
-    # -------------
-
     def _cut_others(self, but: Grid) -> None:
         for grid in self._queue:
             if grid is not but:
@@ -169,7 +164,7 @@ class Dispatcher:
         if not self.in_order and any(
             t.count(t.total) > g.assigned[grid.number] for g, t, _ in rooms
         ):
-            stop = start  # somebody still waits
+            stop = start  # some workgroups still wait
         grid.pointer = stop
         if not parts:
             return
@@ -207,7 +202,7 @@ class Dispatcher:
                 break
             batch.ends.append(stop)
             grid.pointer = stop
-        if batch.rounds < AHEAD:
+        if batch.rounds < FOLDED_ROUNDS:
             self.cut_back(grid, batch, 1)
         else:
             self._assign(grid)

@@ -32,124 +32,121 @@ def gemm_workgroups(gpu: Gpu, plan: GemmPlan, task: Gemm) -> int:
     return min(plan.tiles, wanted)
 
 
-def _warm_bytes(context: Context, name: str, task: Gemm) -> float:
-    """Operand bytes that the memory-side cache holds at the start, if they fit."""
-    if not task.reads:
-        operands = (task.m * task.k + task.k * task.n) * DTYPE_BYTES[task.dtype] * task.batch
-        warm = float(operands) if task.inputs == "warm" else 0.0
-    else:
-        buffers = context.workload.buffers
-        warm = sum(buffers[buffer].size for buffer in task.reads if buffers[buffer].state == "warm")
-    return warm * surviving_share(context, name) if warm else 0.0
-
-
 def gemm_kernel(
     context: Context, name: str, gpu: int, task: Gemm, *, fold_rounds: bool
 ) -> KernelSpec:
-    """The kernel of *task*; a tile's cost depends on what else fills the memory-side cache when it
-    starts.
-
-    Misses to HBM come in bursts: workgroups that started together touch the same new rows and
-    columns together, so all of them wait, and the burst meets a memory loaded by all of them at
-    once; with several workgroups on a CU, or several stages of operands in LDS, one waits while
-    another works. This is why cold operands cost a GEMM about their bytes over the memory
-    bandwidth, whatever its arithmetic (github.com/ROCm/tritonBLAS @70f7484
-    docs/overlap-analysis.md: 3 to 5 % at 8192^3, 4 to 10 % at 4096^3).
-    """
+    """The kernel of *task*."""
     spec = context.node.gpu
-    plan = plan_gemm(spec, task)
-    element = DTYPE_BYTES[task.dtype]
-    library = spec.gemm_library(task.library)
-    operands = (task.m * task.k + task.k * task.n) * element * task.batch
-    warm = _warm_bytes(context, name, task)
-    flop_energy = spec.energy.flop[task.dtype]
-    last_is_l2 = spec.memory_side_cache is None and spec.shared_cache > 0
-
-    def cost(per_unit: int, concurrent: int) -> TileCost:
-        traffic = gemm_traffic(
-            task.m,
-            task.n,
-            task.k,
-            task.batch,
-            plan.tile,
-            plan.split_k,
-            element,
-            spec.dies.count,
-            concurrent,
-            spec.l2.capacity / (2 * library.slice_bytes),
-            plan.cluster,
-        )
-        compute = per_unit * plan.body + plan.prologue
-        first, again = _misses(context, name, gpu, traffic, concurrent / compute, warm, operands)
-        from_hbm = first + again
-        moved = Traffic(
-            l2=traffic.l2,
-            cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2,
-            hbm_read=from_hbm,
-            hbm_write=traffic.written,
-            core_energy=plan.flops_per_tile * flop_energy,
-            inserted=from_hbm + traffic.written,
-        )
-        unit_rate = spec.compute_units.read_bandwidth * spec.clock.maximum
-        demanded = unit_rate * library.memory_efficiency / per_unit  # B/s of a workgroup
-        burst = concurrent * demanded / memory_given(spec, 0.0)
-        own = concurrent * context.machine.memory_time(moved) / (compute + from_hbm / demanded)
-        # the operands that come through the caches; the others are in `missing`
-        feed = plan.feed * max(0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written))
-        clocked = plan.issue**2 / (plan.issue**2 + feed**2)
-
-        def rate(state: GpuState) -> float:
-            others = max(0.0, state.load - own * pace(clocked, state.clock))
-            missing = (
-                from_hbm / demanded / served_share(burst + others, spec.hbm.saturation_exponent)
-            )
-            busy = hypot(plan.issue / state.clock, feed / state.memory)
-            working = per_unit * busy + plan.prologue / state.clock
-            return 1.0 / (
-                max(working, missing) + min(working, missing) / (per_unit * library.stages)
-            )
-
-        return TileCost(rate=rate, traffic=moved, clocked=clocked)
-
+    plan, library = plan_gemm(spec, task), spec.gemm_library(task.library)
     return KernelSpec(
         tiles=plan.tiles,
         schedule=plan.schedule,
         claim=Claim(plan.lds, plan.registers, plan.waves),
         residents=plan.residents,
-        cost=cost,
+        cost=_Tiles(context, name, gpu, task, plan).cost,
         setup=library.setup,
         own_tiles=library.own_tiles,
         fold_rounds=fold_rounds,
     )
 
 
-def _misses(
-    context: Context,
-    name: str,
-    gpu: int,
-    traffic: GemmTraffic,
-    tiles_per_second: float,
-    warm: float,
-    operands: float,
-) -> tuple[float, float]:
-    """HBM bytes per tile: operands touched for the first time, operands read again.
+class _Tiles:
+    """What a tile of *task* costs; it depends on what else fills the shared cache when it starts.
 
-    The last cache that all compute units share holds what is read again: the memory-side cache, or
-    the L2 of a GPU with one die. Where there is none, whatever passes L2 comes from HBM.
+    Misses to HBM come in bursts: workgroups that started together touch the same new rows and
+    columns together, so all of them wait, and the burst meets a memory loaded by all of them at
+    once. With several workgroups on a CU, or several stages of operands in LDS, one waits while
+    another works. This is why cold operands cost a GEMM about their bytes over the memory
+    bandwidth, whatever its arithmetic (github.com/ROCm/tritonBLAS @70f7484
+    docs/overlap-analysis.md: 3 to 5 % at 8192^3, 4 to 10 % at 4096^3).
     """
-    capacity = context.node.gpu.shared_cache
-    if not capacity:
-        return traffic.first_touch, max(
-            0.0, traffic.past_l2 - traffic.written - traffic.first_touch
+
+    def __init__(self, context: Context, name: str, gpu: int, task: Gemm, plan: GemmPlan):
+        self.context, self.name, self.gpu, self.task, self.plan = context, name, gpu, task, plan
+        self.spec = context.node.gpu
+        self.library = self.spec.gemm_library(task.library)
+        self.element = DTYPE_BYTES[task.dtype]
+        self.operands = (task.m * task.k + task.k * task.n) * self.element * task.batch
+        self.warm = self._warm_bytes()
+
+    def cost(self, per_unit: int, concurrent: int) -> TileCost:
+        """Of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
+        spec, plan, stages = self.spec, self.plan, self.library.stages
+        traffic = self._past_caches(concurrent)
+        compute = per_unit * plan.body + plan.prologue
+        from_hbm = sum(self._misses(traffic, concurrent / compute))
+        moved = self._moved(traffic, from_hbm)
+        unit_rate = spec.compute_units.read_bandwidth * spec.clock.maximum
+        demanded = unit_rate * self.library.memory_efficiency / per_unit  # B/s of a workgroup
+        burst = concurrent * demanded / memory_given(spec, 0.0)
+        memory_time = self.context.machine.memory_time(moved)
+        own = concurrent * memory_time / (compute + from_hbm / demanded)
+        # the operands that come through the caches; the others are in `missing`
+        feed = plan.feed * max(0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written))
+        clocked = plan.issue**2 / (plan.issue**2 + feed**2)
+
+        def rate(state: GpuState) -> float:
+            others = max(0.0, state.load - own * pace(clocked, state.clock))
+            served = served_share(burst + others, spec.hbm.saturation_exponent)
+            missing = from_hbm / demanded / served
+            busy = hypot(plan.issue / state.clock, feed / state.memory)
+            working = per_unit * busy + plan.prologue / state.clock
+            hidden = per_unit * stages
+            return 1.0 / (max(working, missing) + min(working, missing) / hidden)
+
+        return TileCost(rate=rate, traffic=moved, clocked=clocked)
+
+    def _past_caches(self, concurrent: int) -> GemmTraffic:
+        task, spec, plan = self.task, self.spec, self.plan
+        return gemm_traffic(
+            task.m,
+            task.n,
+            task.k,
+            task.batch,
+            plan.tile,
+            plan.split_k,
+            self.element,
+            spec.dies.count,
+            concurrent,
+            spec.l2.capacity / (2 * self.library.slice_bytes),
+            plan.cluster,
         )
-    own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
-    others = context.machine.other_insertion(name, gpu)
-    share = cache_share(capacity, own, own + others)
-    kept = (
-        min(warm, capacity) / operands * resident_fraction(min(warm, capacity), share)
-        if warm
-        else 0.0
-    )
-    return traffic.first_touch * (1 - kept), traffic.reread * (
-        1 - resident_fraction(traffic.reuse_footprint, share)
-    )
+
+    def _moved(self, traffic: GemmTraffic, from_hbm: float) -> Traffic:
+        """What a tile moves, *from_hbm* bytes of it from HBM."""
+        last_is_l2 = self.spec.memory_side_cache is None and self.spec.shared_cache > 0
+        return Traffic(
+            l2=traffic.l2,
+            cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2,
+            hbm_read=from_hbm,
+            hbm_write=traffic.written,
+            core_energy=self.plan.flops_per_tile * self.spec.energy.flop[self.task.dtype],
+            inserted=from_hbm + traffic.written,
+        )
+
+    def _misses(self, traffic: GemmTraffic, tiles_per_second: float) -> tuple[float, float]:
+        """HBM bytes per tile: operands touched for the first time, operands read again.
+
+        The last cache that all compute units share holds what is read again: the memory-side cache,
+        or the L2 of a GPU with one die. Where there is none, whatever passes L2 comes from HBM.
+        """
+        capacity = self.spec.shared_cache
+        if not capacity:
+            again = traffic.past_l2 - traffic.written - traffic.first_touch
+            return traffic.first_touch, max(0.0, again)
+        own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
+        others = self.context.machine.other_insertion(self.name, self.gpu)
+        share = cache_share(capacity, own, own + others)
+        warm = min(self.warm, capacity)
+        kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
+        evicted = 1 - resident_fraction(traffic.reuse_footprint, share)
+        return traffic.first_touch * (1 - kept), traffic.reread * evicted
+
+    def _warm_bytes(self) -> float:
+        """Operand bytes that the shared cache holds at the start, if they fit."""
+        task, buffers = self.task, self.context.workload.buffers
+        if not task.reads:
+            warm = float(self.operands) if task.inputs == "warm" else 0.0
+        else:
+            warm = sum(buffers[name].size for name in task.reads if buffers[name].state == "warm")
+        return warm * surviving_share(self.context, self.name) if warm else 0.0

@@ -186,7 +186,7 @@ class Kernel:
         self._leave(idle)
 
     def _expected(self) -> tuple[int, int]:
-        """Workgroups that run at once with the GPU to themselves, and how many of them share a CU."""
+        """Workgroups that run at once with the GPU to themselves, and how many share a CU."""
         concurrent, units = 0, 0
         for group in self.dispatcher.groups:
             turn = group.turns[self.shape]

@@ -17,7 +17,8 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Copy, Hold, StreamKernel
 
 #: A workgroup of a stream or copy kernel: 4 waves with 64 registers per lane, no LDS to speak of.
-#: Estimate, as of 256 threads in TransferBench (GFX_BLOCK_SIZE); 2 to 16 waves, 32 to 128 registers.
+#: Estimate, as of 256 threads in TransferBench (GFX_BLOCK_SIZE): 2 to 16 waves, 32 to 128
+#: registers.
 CLAIM = Claim(lds=1.0, registers=4 * 64, waves=4)
 #: Copy kernels are launched with a workgroup for each compute unit they may use (TransferBench:
 #: subexecutors), and the rate of a unit is known for one.

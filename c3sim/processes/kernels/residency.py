@@ -1,8 +1,8 @@
 """Which compute units hold which workgroups, engine by engine, and how many more of them fit.
 
-Units in the same state are counted, not listed. Where a die is one engine to the dispatch rule but clusters must not
-straddle its real ones, units carry the *label* of theirs, and workgroups go where most room is, as they leave where most
-of them are.
+Units in the same state are counted, not listed. Where a die is one engine to the dispatch rule but
+clusters must not straddle its real ones, units carry the *label* of theirs. Workgroups then go to
+the engines with most room, and leave those with most of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from c3sim.models.dispatch import mask_by_engine
-from c3sim.processes.kernels.shader_engine_groups import Kind, Mask, Turn
+from c3sim.processes.kernels.shader_engine_groups import EngineTurns, Kind, Mask
 from c3sim.specs.hardware import ComputeUnits, Gpu
 
 
@@ -39,24 +39,21 @@ class Claim:
         return int(min(room))
 
 
-Residents = tuple[
-    tuple[int, int], ...
-]  # ((grid number, workgroups), ...) on one compute unit, sorted
-State = tuple[Kind, Residents]  # masks that include the unit and its engine, who is on it
+#: ((grid number, workgroups), ...) on one compute unit, sorted
+Residents = tuple[tuple[int, int], ...]
+#: masks that include the unit and its engine, and what is on it
+State = tuple[Kind, Residents]
 
 
 @dataclass(slots=True, eq=False)
 class EngineGroup:
-    """*multiplicity* engines that evolve alike; counts are per engine. *assigned* is in places of
-    the order.
-    """
+    """*multiplicity* shader engines that evolve alike; counts are per engine."""
 
     multiplicity: int
     units: dict[State, int]
-    turns: dict[GridShape, Turn]
-    assigned: dict[int, int] = field(
-        default_factory=dict
-    )  # grid number -> places dispatched so far
+    turns: dict[GridShape, EngineTurns]
+    # grid number -> places of its order dispatched so far
+    assigned: dict[int, int] = field(default_factory=dict)
 
     def units_for(self, mask: Mask) -> int:
         return sum(count for ((masks, _), _), count in self.units.items() if mask in masks)
@@ -69,7 +66,7 @@ class Residency:
 
     def __init__(self, unit: ComputeUnits, in_turns: bool = False):
         """*in_turns*: engines with a label get equal numbers, not those with most room more."""
-        self.unit, self.share = unit, level_up if in_turns else level_down
+        self.unit, self.share = unit, take_equally if in_turns else take_from_fullest
         self.claims: list[Claim] = []
         self._fits: dict[tuple[int, Residents], int] = {}
 
@@ -83,12 +80,13 @@ class Residency:
 
     def _fitting(self, residents: Residents, number: int) -> int:
         """How many more workgroups of grid *number* fit on a unit with *residents*."""
-        found = self._fits.get((number, residents))
-        if found is None:
-            found = self._fits[number, residents] = self._reckoned(residents, self.claims[number])
-        return found
+        fitting = self._fits.get((number, residents))
+        if fitting is None:
+            fitting = self._fits[number, residents] = self._beside(residents, self.claims[number])
+        return fitting
 
-    def _reckoned(self, residents: Residents, claim: Claim) -> int:
+    def _beside(self, residents: Residents, claim: Claim) -> int:
+        """Workgroups with that *claim* that fit beside *residents*."""
         lds, registers, waves = self.unit.lds, self.unit.registers, self.unit.waves
         for number, count in residents:
             other = self.claims[number]
@@ -146,10 +144,10 @@ class Residency:
         for ((_, label), residents), count in group.units.items():
             held[label] = held.get(label, 0) + count * dict(residents).get(number, 0)
         clusters = {label: count // cluster for label, count in held.items()}
-        whole = level_down(clusters, min(workgroups // cluster, sum(clusters.values())))
+        whole = take_from_fullest(clusters, min(workgroups // cluster, sum(clusters.values())))
         taken = {label: places * cluster for label, places in whole.items()}
         rest = {label: count - taken.get(label, 0) for label, count in held.items()}
-        for label, count in level_down(rest, workgroups - sum(taken.values())).items():
+        for label, count in take_from_fullest(rest, workgroups - sum(taken.values())).items():
             taken[label] = taken.get(label, 0) + count  # a cluster need not end together
         for label, count in taken.items():
             self._take_off(group, number, label, count)
@@ -182,11 +180,9 @@ def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
     return 1 if any(units % size for die in enabled for units in die) else size
 
 
-def level_down(have: dict[int, int], wanted: int) -> dict[int, int]:
+def take_from_fullest(have: dict[int, int], wanted: int) -> dict[int, int]:
     """Take *wanted* in all from those that *have* most, so that they end level; ties to the first.
-    Zeros are left out.
-
-    Raises ValueError when there are not so many.
+    Zeros are left out. Raises ValueError when there are not so many.
     """
     if len(have) == 1 and wanted <= sum(have.values()):
         return {label: wanted for label in have if wanted}
@@ -204,18 +200,15 @@ def level_down(have: dict[int, int], wanted: int) -> dict[int, int]:
     return {label: count for label, count in taken.items() if count}
 
 
-def level_up(have: dict[int, int], wanted: int) -> dict[int, int]:
-    """Take *wanted* in all in equal turns, as far as each *has* any; the first ones get the odd
-    turn. Zeros are left out.
-
-    Raises ValueError when there are not so many.
+def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
+    """Take *wanted* in all in equal turns, as far as each has any; the first ones get the odd turn.
+    Zeros are left out. Raises ValueError when there are not so many.
     """
     if wanted > sum(have.values()):
         raise ValueError(f"{wanted} wanted of {sum(have.values())}")
     turns = 0
-    while sum(min(count, turns + 1) for count in have.values()) <= wanted and turns < max(
-        have.values(), default=0
-    ):
+    most = max(have.values(), default=0)
+    while turns < most and sum(min(count, turns + 1) for count in have.values()) <= wanted:
         turns += 1
     taken = {label: min(count, turns) for label, count in have.items()}
     over = wanted - sum(taken.values())

@@ -15,22 +15,21 @@ from c3sim.models.dispatch import (
     turn_weights,
 )
 
-Mask = tuple[int, ...] | None  # enabled CU bits; None = all
-Kind = tuple[
-    frozenset[Mask], int
-]  # masks that include a unit; its engine, where a merged die must tell them apart
-Units = tuple[tuple[Kind, int], ...]  # (kind, compute units)
+#: enabled CU bits; None = all
+Mask = tuple[int, ...] | None
+#: masks that include a unit; its engine, where a merged die must tell them apart
+Kind = tuple[frozenset[Mask], int]
+#: (kind, compute units)
+Units = tuple[tuple[Kind, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """An engine's part in the order of one grid: its turns in the die's rotation, and the die's
-    workgroups in all.
-    """
+class EngineTurns:
+    """The turns of one engine in the order of one grid on its die."""
 
     rotation: Rotation
     engine: int
-    total: int
+    total: int  # places of the die
 
     @property
     def weight(self) -> int:
@@ -47,7 +46,7 @@ class Turn:
 @lru_cache(maxsize=512)
 def engine_groups(
     dies: int, sizes: tuple[int, ...], rule_name: str, shapes: tuple[tuple[int, Mask, int], ...]
-) -> tuple[tuple[int, Units, tuple[Turn, ...]], ...]:
+) -> tuple[tuple[int, Units, tuple[EngineTurns, ...]], ...]:
     """(multiplicity, units, turn in each grid of *shapes*) of engines that are alike, in order of
     appearance.
 
@@ -58,7 +57,7 @@ def engine_groups(
     units = _units(dies, sizes, tuple(mask for _, mask, _ in shapes))
     columns = [_turns(rule_name, dies, sizes, *shape) for shape in shapes]
     labelled = rule.merged and any(cluster > 1 for _, _, cluster in shapes)
-    alike: Counter[tuple[Units, tuple[Turn, ...]]] = Counter()
+    alike: Counter[tuple[Units, tuple[EngineTurns, ...]]] = Counter()
     for die in range(dies):
         engines = range(1) if rule.merged else range(len(sizes))
         for engine in engines:
@@ -94,8 +93,8 @@ def _units(
 
 def _turns(
     rule_name: str, dies: int, sizes: tuple[int, ...], workgroups: int, mask: Mask, cluster: int
-) -> list[tuple[Turn, ...]]:
-    """Turn of each die and engine for one grid."""
+) -> list[tuple[EngineTurns, ...]]:
+    """EngineTurns of each die and engine for one grid."""
     rule = RULES[rule_name]
     enabled = mask_by_engine(
         mask if mask is not None else tuple(range(dies * sum(sizes))), dies, sizes
@@ -104,15 +103,17 @@ def _turns(
     if not usable:
         raise ValueError("the mask leaves no compute unit")
     totals = dict(zip(usable, die_shares(workgroups, len(usable)), strict=True))
-    turns: list[tuple[Turn, ...]] = []
+    turns: list[tuple[EngineTurns, ...]] = []
     for die in range(dies):
         if rule.merged:
-            turns.append((Turn(rotation((1,)), 0, totals.get(die, 0)),))
+            turns.append((EngineTurns(rotation((1,)), 0, totals.get(die, 0)),))
             continue
         whole = tuple(size // cluster for size in sizes)  # clusters that an engine has room for
         weights = (
             turn_weights(rule, whole, enabled[die]) if die in totals else tuple(1 for _ in sizes)
         )
         order = rotation(weights)
-        turns.append(tuple(Turn(order, engine, totals.get(die, 0)) for engine in range(len(sizes))))
+        turns.append(
+            tuple(EngineTurns(order, engine, totals.get(die, 0)) for engine in range(len(sizes)))
+        )
     return turns

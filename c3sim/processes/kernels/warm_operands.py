@@ -1,11 +1,11 @@
 """What is warm: operands that the last shared cache (memory-side, or the L2 of a GPU with one die)
 still holds from the previous iteration of a loop.
 
-``warm`` says that the workload runs in a loop on the same buffers. A task then finds its operands where the last
-iteration left them, less what everybody else has pulled through the cache since: with V bytes inserted by the other
-tasks of an iteration and a capacity C, the share 1 - V/C survives, or nothing. (Measured: a GEMM that runs after a
-collective, not beside it, is 6.5 % slower than in a loop of its own, github.com/ROCm/tritonBLAS @3b84da4
-results/experiment_log.json, exp_007.)
+``warm`` says that the workload runs in a loop on the same buffers. A task then finds its operands
+where the last iteration left them, less what all others have pulled through the cache since: with V
+bytes inserted by the other tasks of an iteration and a capacity C, the share max(0, 1 - V/C)
+survives. (Measured: a GEMM that runs after a collective, not beside it, is 6.5 % slower than in a
+loop of its own, github.com/ROCm/tritonBLAS @3b84da4 results/experiment_log.json, exp_007.)
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from c3sim.specs.workload import DTYPE_BYTES, Collective, Copy, Gemm, StreamKern
 
 
 def surviving_share(context: Context, name: str) -> float:
-    """Part of what task *name* left in the cache that all compute units share that is there again
-    at its next start.
-    """
+    """Part of what task *name* left in the shared cache that is there at its next start."""
     capacity = context.node.gpu.shared_cache
     if not capacity:
         return 0.0

@@ -1,18 +1,19 @@
 """Collectives on DMA engines across nodes: engines copy inside each node, NICs between nodes; both
 without compute units.
 
-    all_gather     each GPU's part to the same GPU of every node by its NIC; what has arrived, and at once the own part, to
-                   the GPUs of the node by engines
-    all_to_all     everything for a rail to the GPU on that rail by engines, then to the nodes by its NIC (``hierarchical``);
-                   or straight to every GPU by the own NIC, inside the node by engines (``direct``)
+``all_gather``   each GPU's part goes to the same GPU of every node by its NIC. What has arrived,
+                 and at once the own part, goes to the GPUs of the node by engines
+``all_to_all``   ``hierarchical``: everything for a rail goes to the GPU on that rail by engines,
+                 then to the nodes by its NIC. ``direct``: straight to every GPU of other nodes by
+                 the own NIC, inside the node by engines
 
-The message is cut into parts, so that engines and NICs work at once; a part goes on when it has arrived on every GPU. The
-number of parts is the power of two with the smallest estimate, time in both halves against the cost of submission.
+The message is cut into parts, so that engines and NICs work at once; a part goes on when it has
+arrived on every GPU. The number of parts is the power of two with the smallest estimate, time in
+both halves against the cost of submission.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from c3sim.models.network import network, shared_rate
@@ -23,15 +24,15 @@ from c3sim.processes.dma.copies import stream_queue
 from c3sim.processes.dma.host import DmaHost, countdown
 from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.network.nics import NicQueue, copy_transfer, to_all
+from c3sim.processes.signals import Callback
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Copy, Task
 
-Call = Callable[[], None]
-
 
 def parts_of(node: Node, task: Collective) -> int:
-    """Parts of *task*: as asked for, or with the smallest max(halves) + min(halves) / parts + parts
-    x submission.
+    """Parts of *task*: its own choice, or those with the smallest
+
+    max(halves) + min(halves) / parts + parts x submission.
     """
     wide, gpus = network(node), node.gpus
     if task.pipeline or _direct(task) or gpus == 1:
@@ -58,10 +59,10 @@ class EngineCollective:
         self.ranks = context.machine.gpus
         self.parts = parts_of(context.node, task)
         self._landed = [0] * self.parts
-        self._then: list[list[Call]] = [[] for _ in range(self.parts)]
+        self._then: list[list[Callback]] = [[] for _ in range(self.parts)]
 
-    def submit(self, gpu: int, done: Call) -> None:
-        """What *gpu* asks of engines and NIC; *done()* when all it sends has arrived."""
+    def submit(self, gpu: int, done: Callback) -> None:
+        """What *gpu* submits to engines and NIC; *done()* when all it sends has arrived."""
         node, task, nic = self.context.node, self.task, NicQueue(self.context, self.name, gpu)
         remote = (node.nodes - 1) / node.nodes * task.size  # to send, or to pass on, to other nodes
         if _direct(task):
@@ -86,7 +87,7 @@ class EngineCollective:
                 self._then[part].append(partial(nic.post, transfer, ended))
                 self._copies(gpu, task.size / self.parts, partial(self._land, part))
 
-    def _copies(self, gpu: int, size: float, done: Call) -> None:
+    def _copies(self, gpu: int, size: float, done: Callback) -> None:
         """To each other GPU of the node size / g."""
         part, context, name = self.task.model_copy(update={"size": size}), self.context, self.name
         program = collective_program(context.node, gpu, part)
@@ -118,8 +119,10 @@ class AcrossNodes:
             isinstance(task, Collective) and task.backend == "dma" and self.context.node.nodes > 1
         )
 
-    def submit(self, name: str, gpu: int, turn: int, detail: dict[str, object], done: Call) -> None:
-        """Task *name* of *gpu*, for the *turn*-th time."""
+    def submit(
+        self, name: str, gpu: int, repeat: int, detail: dict[str, object], done: Callback
+    ) -> None:
+        """Task *name* of *gpu*, for the *repeat*-th time."""
         task = self.context.workload.tasks[name]
         if isinstance(task, Copy):
             NicQueue(self.context, name, gpu).post(
@@ -127,10 +130,10 @@ class AcrossNodes:
             )
             return
         assert isinstance(task, Collective)  # nothing else is taken
-        if (name, turn) not in self._runs:
-            self._runs[name, turn] = EngineCollective(
+        if (name, repeat) not in self._runs:
+            self._runs[name, repeat] = EngineCollective(
                 self.context, self.dma, self.words, name, task
             )
-        run = self._runs[name, turn]
+        run = self._runs[name, repeat]
         detail["parts"] = run.parts
         run.submit(gpu, done)

@@ -1,8 +1,9 @@
 """Transfers between nodes that a program posts to NICs itself: copies, and the part of a collective
 on DMA engines that leaves the node.
 
-A host thread posts one transfer after another. What one task posts on one GPU moves in order, read from and written to GPU
-memory by the NICs, and is seen at the other end the network's latency later; the transfer behind it does not wait for that.
+A host thread posts one transfer after another. What one task posts on one GPU moves in order, read
+from and written to GPU memory by the NICs, and is seen at the other end the network's latency
+later; the transfer behind it does not wait for that.
 """
 
 from __future__ import annotations
@@ -30,16 +31,14 @@ from c3sim.specs.workload import Copy
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """*size* bytes to other nodes: per byte *draws* and *remote* traffic, and what is written here
-    (*arriving*). *posts*: work requests it takes. *latency* [s] until it is seen.
-    """
+    """Bytes to other nodes; traffic is per byte."""
 
     size: float
     draws: tuple[Draw, ...]
-    latency: float
-    posts: int = 1
-    arriving: float = 1.0
-    remote: tuple[tuple[int, float, float], ...] = ()
+    latency: float  # s until it is seen
+    posts: int = 1  # work requests it takes
+    arriving: float = 1.0  # bytes written here
+    remote: tuple[tuple[int, float, float], ...] = ()  # (GPU, bytes read there, written there)
 
 
 class NicQueue:

@@ -160,7 +160,7 @@ def test_disjoint_masks_share_nothing() -> None:
 
 
 def test_overlapping_masks_share_what_both_include() -> None:
-    """Bits 2 and 3 belong to both. The first grid has them, so the second gets its other two only."""
+    """Bits 2 and 3 belong to both. The first grid has them, the second gets its other two."""
     first, second = GridShape(4, (0, 1, 2, 3)), GridShape(4, (2, 3, 4, 5))
     bench = Bench(gpu_of(1, (4, 4)), first, second)
     bench.launch("one", first)

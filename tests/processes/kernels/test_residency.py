@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.processes.kernels.residency import level_down, level_up
+from c3sim.processes.kernels.residency import take_equally, take_from_fullest
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ from c3sim.processes.kernels.residency import level_down, level_up
 def test_those_with_most_give_first(
     have: dict[int, int], wanted: int, taken: dict[int, int]
 ) -> None:
-    assert level_down(have, wanted) == taken
+    assert take_from_fullest(have, wanted) == taken
 
 
 def test_more_than_there_is_is_refused() -> None:
     with pytest.raises(ValueError, match="5 wanted of 4"):
-        level_down({0: 2, 1: 2}, 5)
+        take_from_fullest({0: 2, 1: 2}, 5)
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_more_than_there_is_is_refused() -> None:
 def test_turns_go_round_those_that_have_room(
     have: dict[int, int], wanted: int, taken: dict[int, int]
 ) -> None:
-    assert level_up(have, wanted) == taken
+    assert take_equally(have, wanted) == taken
 
 
 def test_more_turns_than_there_is_room_are_refused() -> None:
     with pytest.raises(ValueError, match="5 wanted of 4"):
-        level_up({0: 2, 1: 2}, 5)
+        take_equally({0: 2, 1: 2}, 5)

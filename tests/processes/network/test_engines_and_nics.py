@@ -1,6 +1,7 @@
 """NICs that programs post to: copies between nodes, and collectives on DMA engines across nodes.
 
-Three nodes of four GPUs without latencies, 10 GB/s per link, 8 GB/s per NIC (see clusters.py); S = 96 MB.
+Three nodes of four GPUs without latencies, 10 GB/s per link, 8 GB/s per NIC (see clusters.py); S is
+96 MB.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Collectives across nodes, against times reckoned by hand from bytes and bandwidths.
 
-S = 96 MB on 3 nodes of 4 GPUs (n = 12). A GPU sends at most 30 GB/s over its three links and 8 GB/s over its NIC. All phases
-are bound by bandwidth: a phase among k GPUs that hold a share of s takes s (k-1)/k / rate, an all-reduce twice that.
+S = 96 MB on 3 nodes of 4 GPUs (n = 12). A GPU sends at most 30 GB/s over its three links and 8 GB/s
+over its NIC. All phases are bound by bandwidth: a phase among k GPUs that hold a share of s takes
+s (k-1)/k / rate, an all-reduce twice that.
 """
 
 from __future__ import annotations

@@ -1,0 +1,210 @@
+"""How a task of each kind does its work: kernels, collectives on compute units, DMA commands, host
+steps. Tiles and chunks that others wait for are signalled here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from c3sim.models.gemm import plan_gemm
+from c3sim.processes.collectives.collective import ChannelCollective
+from c3sim.processes.context import Context
+from c3sim.processes.dma.collectives import collective_program, is_one_batch
+from c3sim.processes.dma.commands import Words, copy_step
+from c3sim.processes.dma.copies import stream_queue, task_copies
+from c3sim.processes.dma.host import DmaHost
+from c3sim.processes.dma.programs import program_steps
+from c3sim.processes.kernels.gemm import gemm_kernel
+from c3sim.processes.kernels.kernel import Kernel, KernelSpec
+from c3sim.processes.kernels.memory_kernels import copy_kernel, hold_kernel, stream_kernel
+from c3sim.processes.network.engines_and_nics import AcrossNodes
+from c3sim.processes.signals import Callback, Key, Signals
+from c3sim.specs.references import parse_after
+from c3sim.specs.workload import (
+    Collective,
+    Commands,
+    Copy,
+    Gemm,
+    Hold,
+    HostTask,
+    StreamKernel,
+    Workload,
+)
+
+Detail = dict[str, object]  # what was decided for a task, for its result
+
+#: Relative: a share of tiles this close below the awaited one has been reached.
+ROUNDING = 1e-9
+
+
+class Starter:
+    """Starts tasks of one run; they call back when they start and when they are done."""
+
+    def __init__(self, context: Context, signals: Signals):
+        self.context, self.signals = context, signals
+        self.dma = DmaHost(context)
+        self.words = Words()
+        self.across = AcrossNodes(context, self.dma, self.words)
+        self._collectives: dict[tuple[str, int], ChannelCollective] = {}
+        # (collective, rank, repeat) -> what to call when it starts, and when it is done
+        self._callbacks: dict[tuple[str, int, int], tuple[Callback, Callback]] = {}
+        self._tiles: dict[Key, float] = {}  # share of a kernel's tiles that has finished
+        self._awaited = _awaited_tiles(context.workload)
+        self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
+
+    def start(
+        self, name: str, gpu: int, repeat: int, detail: Detail, started: Callback, done: Callback
+    ) -> None:
+        """Do task *name* on *gpu* for the *repeat*-th time."""
+        context, task = self.context, self.context.workload.tasks[name]
+        if isinstance(task, Gemm | StreamKernel | Hold) or (
+            isinstance(task, Copy) and task.executor == "kernel"
+        ):
+            self._start_kernel(name, gpu, task, detail, started, done)
+        elif isinstance(task, Collective) and task.backend != "dma":
+            self._callbacks[name, gpu, repeat] = (started, done)
+            run = self._collective(name, repeat, task)
+            detail.update(run.describe())
+            context.after(context.node.gpu.kernels.dispatch_latency, partial(run.launch, gpu))
+        elif isinstance(task, HostTask):
+            started()
+            context.host(gpu, name).do(task.time, done)
+        else:
+            started()
+            finished = partial(self._all_chunks, name, gpu, done)
+            if self.across.takes(task):
+                self.across.submit(name, gpu, repeat, detail, finished)
+            else:
+                self._submit_commands(name, gpu, task, detail, finished)
+
+    def _start_kernel(
+        self,
+        name: str,
+        gpu: int,
+        task: Gemm | StreamKernel | Hold | Copy,
+        detail: Detail,
+        started: Callback,
+        done: Callback,
+    ) -> None:
+        spec, latencies = self._kernel_spec(name, gpu, task), self.context.node.gpu.kernels
+        if isinstance(task, Gemm):
+            plan = plan_gemm(self.context.node.gpu, task)
+            detail.update(
+                macro_tile=f"{plan.tile[0]}x{plan.tile[1]}",
+                tiles=plan.tiles,
+                split_k=plan.split_k,
+                schedule=plan.schedule,
+            )
+        self._tiles[name, gpu] = 0.0
+        kernel = Kernel(
+            self.context,
+            name,
+            gpu,
+            spec,
+            started=started,
+            progressed=lambda tiles: self._tiles_done(name, gpu, tiles / spec.tiles),
+            done=partial(self.context.after, latencies.completion_latency, done),
+        )
+        self.context.after(spec.setup + latencies.dispatch_latency, kernel.launch)
+
+    def _kernel_spec(
+        self, name: str, gpu: int, task: Gemm | StreamKernel | Hold | Copy
+    ) -> KernelSpec:
+        if isinstance(task, Gemm):
+            return gemm_kernel(self.context, name, gpu, task, fold_rounds=name not in self._awaited)
+        if isinstance(task, StreamKernel):
+            return stream_kernel(self.context, name, gpu, task)
+        if isinstance(task, Hold):
+            return hold_kernel(self.context, task)
+        return copy_kernel(self.context, name, gpu, task)
+
+    def _tiles_done(self, name: str, gpu: int, share: float) -> None:
+        """A *share* of all tiles has finished: release the tasks that wait for the sum."""
+        self._tiles[name, gpu] += share
+        for signal, wanted in self._awaited.get(name, ()):
+            if self._tiles[name, gpu] >= wanted * (1 - ROUNDING):
+                self.signals.fire((signal, gpu))
+
+    def _collective(self, name: str, repeat: int, task: Collective) -> ChannelCollective:
+        """The run that all ranks share."""
+        context = self.context
+        latency = context.node.gpu.kernels.completion_latency
+
+        def chunk_done(chunk: int) -> None:
+            for gpu in context.machine.gpus:
+                self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
+
+        if (name, repeat) not in self._collectives:
+            self._collectives[name, repeat] = ChannelCollective(
+                context,
+                name,
+                task,
+                started=lambda rank: self._callbacks[name, rank, repeat][0](),
+                chunk_done=chunk_done,
+                done=lambda rank: context.after(latency, self._callbacks[name, rank, repeat][1]),
+            )
+        return self._collectives[name, repeat]
+
+    def _submit_commands(
+        self,
+        name: str,
+        gpu: int,
+        task: Collective | Copy | Commands,
+        detail: Detail,
+        finished: Callback,
+    ) -> None:
+        context, host = self.context, self.context.workload.host
+        if isinstance(task, Commands):
+            stamps: dict[str, float] = {}
+            steps = program_steps(context, self.words, name, gpu, task.program, times=stamps)
+            if any(command.op == "timestamp" for command in task.program):
+                detail["timestamps_s"] = stamps
+        elif isinstance(task, Copy):
+            in_order = host.submission == "one_by_one" and task.repeat > 1
+            copies = task_copies(context, gpu, name, task) * task.repeat
+            steps = [copy_step(context, name, copy, in_order=in_order) for copy in copies]
+        else:
+            batch = is_one_batch(context.workload, task)
+            steps = program_steps(
+                context,
+                self.words,
+                name,
+                gpu,
+                collective_program(context.node, gpu, task, batch=batch),
+                # of two GPUs, one submits the only swap
+                mirrored=task.variant != "swap" or context.node.gpus > 2,
+                queue=stream_queue(context, name),
+                batch=batch,
+            )
+            if task.variant == "swap":
+                finished = partial(self._swapped_on_one, name, finished)
+        self.dma.submit(name, gpu, steps, finished)
+
+    def _swapped_on_one(self, name: str, finished: Callback) -> None:
+        """A swap that one GPU submits changes the memory of another: all GPUs end with the last."""
+        self._swapped.setdefault(name, []).append(finished)
+        if len(self._swapped[name]) == len(self.context.machine.gpus):
+            for finish in self._swapped.pop(name):
+                finish()
+
+    def _all_chunks(self, name: str, gpu: int, done: Callback) -> None:
+        """The engines report completion of whole copies only."""
+        task = self.context.workload.tasks[name]
+        for chunk in range(task.chunks) if isinstance(task, Collective) else ():
+            self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
+        done()
+
+
+def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, float]]]:
+    """GEMM -> (signal, share of its tiles), by share: those reached at one instant are released in
+    this order.
+    """
+    awaited: dict[str, list[tuple[str, float]]] = {}
+    for task in workload.tasks.values():
+        for entry in task.after:
+            after = parse_after(entry)
+            if after.tiles is not None:
+                awaited.setdefault(after.task, []).append((entry, after.tiles))
+    for shares in awaited.values():
+        shares.sort(key=lambda item: item[1])
+    return awaited
