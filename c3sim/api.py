@@ -18,7 +18,7 @@ from c3sim.input.paths import set_value
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import choose
+from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import STRATEGIES
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def explain(
     from c3sim.evaluation.explanation import explain_run
 
     prepared, on = prepare(workload, node, set)
-    return explain_run(choose(strategy, prepared, on), on, strategy)
+    return explain_run(best_candidate(strategy, prepared, on), on, strategy)
 
 
 def study(

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.machine.machine import SHARING
-from c3sim.simulation.runs import Run, isolated, run_once
+from c3sim.simulation.runs import isolated, run_once
+from c3sim.simulation.simulate import Run
 from c3sim.specs.hardware import Node
-from c3sim.strategies.best import Chosen
+from c3sim.strategies.best import Best
 
 REMOVABLE = tuple(kind for kind in SHARING if kind != "order")
 CAUSES = ("order", *REMOVABLE, "dependencies")
@@ -87,16 +88,16 @@ class Explanation:
         }
 
 
-def explain_run(chosen: Chosen, node: Node, strategy: str) -> Explanation:
-    """Explain the run that *strategy* chose."""
-    workload = chosen.workload
+def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
+    """Explain the run of the *best* candidate of *strategy*."""
+    workload = best.workload
     without = {kind: run_once(node, workload, frozenset({kind})) for kind in REMOVABLE}
     free = run_once(node, workload, frozenset(REMOVABLE))
     tasks = {}
     for name in workload.tasks:
         alone = isolated(node, workload, name).end
-        causes = _causes(name, chosen.run, without, free)
-        time = chosen.run.tasks[name].end
+        causes = _causes(name, best.run, without, free)
+        time = best.run.task(name).end
         tasks[name] = TaskExplanation(
             isolated_s=alone,
             time_s=time,
@@ -107,17 +108,17 @@ def explain_run(chosen: Chosen, node: Node, strategy: str) -> Explanation:
         workload=workload.name,
         node=node.name,
         strategy=strategy,
-        wall_s=chosen.run.wall,
+        wall_s=best.run.end,
         tasks=tasks,
     )
 
 
 def _causes(name: str, run: Run, without: Mapping[str, Run], free: Run) -> dict[str, float]:
     """Seconds per cause of task *name*."""
-    task = run.tasks[name]
-    gained = {kind: task.end - other.tasks[name].end for kind, other in without.items()}
-    waited = task.start - without["compute_units"].tasks[name].start
+    task = run.task(name)
+    gained = {kind: task.end - other.task(name).end for kind, other in without.items()}
+    waited = task.start - without["compute_units"].task(name).start
     gained["order"] = min(max(waited, 0.0), max(gained["compute_units"], 0.0))
     gained["compute_units"] -= gained["order"]
-    gained["dependencies"] = free.tasks[name].ready
+    gained["dependencies"] = free.task(name).ready
     return {cause: gained[cause] for cause in CAUSES}

@@ -87,5 +87,5 @@ class Fetch:
     def _simulated(self, copies: int) -> float:
         if copies not in self._known:
             workload = workload_of({"fetch": self.task(copies)}, HOSTS[self.method])
-            self._known[copies] = run_once(self.node, workload).wall
+            self._known[copies] = run_once(self.node, workload).end
         return self._known[copies]

@@ -114,7 +114,7 @@ class Steps:
         return attention_task(self.node, self.model, read, flops, self.efficiency)
 
     def _wall(self, tasks: dict[str, dict[str, Any]]) -> float:
-        return run_once(self.node, workload_of(tasks, {})).wall
+        return run_once(self.node, workload_of(tasks, {})).end
 
     def _slowdowns(
         self, tokens: int, attentions: tuple[tuple[float, float], ...], fetch: Fetch
@@ -135,8 +135,8 @@ class Steps:
             "launch": "queued",
         }  # the kernel runs on from the layer before
         run = run_once(self.node, workload_of({"fetch": fetch.task(copies), **whole}, host))
-        fetched = run.tasks["fetch"].end
-        computed = max(task.end for name, task in run.tasks.items() if name != "fetch")
+        fetched = run.task("fetch").end
+        computed = max(run.task(name).end for name in whole)
         together = min(fetched, computed)
         return _factor(together, layer, computed), _factor(together, alone, fetched)
 

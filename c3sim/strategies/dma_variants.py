@@ -86,7 +86,7 @@ def with_variants(workload: Workload, chosen: Mapping[str, Variant]) -> Workload
     return with_tasks(workload, changes).model_copy(update={"host": host})
 
 
-def choose_variants(workload: Workload, node: Node) -> Choice:
+def recommended_variants(workload: Workload, node: Node) -> Choice:
     """The rule of this page for every collective of *workload*, which are on DMA engines already."""
     compute = sum(isolated(node, workload, name).end for name in compute_tasks(workload))
     memory = sum(_memory_time(node, *_touched(workload, name)) for name in compute_tasks(workload))

@@ -112,7 +112,7 @@ def on_dma(workload: Workload, node: Node) -> Workload:
     return with_tasks(workload, dict.fromkeys(collectives(workload), change))
 
 
-def yardstick(workload: Workload, node: Node) -> Workload:
+def baseline(workload: Workload, node: Node) -> Workload:
     """The workload whose isolated times all strategies are measured by: no masks, collectives on
     compute units.
     """

@@ -29,9 +29,9 @@ from c3sim.input.hints import unknown
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies import heuristics
-from c3sim.strategies.dma_variants import choose_variants, with_variants
+from c3sim.strategies.dma_variants import recommended_variants, with_variants
 from c3sim.strategies.masks import memory_bound_streams, reserved, splits, withheld
-from c3sim.strategies.rewrites import collectives, compute_tasks, on_dma, prioritised, yardstick
+from c3sim.strategies.rewrites import baseline, collectives, compute_tasks, on_dma, prioritised
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +61,21 @@ class Strategy:
 
 
 def _base(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
-    return (Candidate("base", yardstick(workload, node)),)
+    return (Candidate("base", baseline(workload, node)),)
 
 
 def _sp(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
-    return (Candidate("sp", prioritised(yardstick(workload, node), node)),)
+    return (Candidate("sp", prioritised(baseline(workload, node), node)),)
 
 
 def _rp(workload: Workload, node: Node, number: int | None) -> tuple[Candidate, ...]:
-    base = yardstick(workload, node)
+    base = baseline(workload, node)
     counts = splits(node) if number is None else (number,)
     return tuple(Candidate(f"rp:{count}", _reserved("rp", base, node, count)) for count in counts)
 
 
 def _sp_rp(workload: Workload, node: Node, number: int | None) -> tuple[Candidate, ...]:
-    base = yardstick(workload, node)
+    base = baseline(workload, node)
     counts = splits(node) if number is None else (number,)
     return tuple(
         Candidate(f"sp_rp:{count}", prioritised(_reserved("sp_rp", base, node, count), node))
@@ -85,19 +85,19 @@ def _sp_rp(workload: Workload, node: Node, number: int | None) -> tuple[Candidat
 
 def _conccl(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
     _need_collective("conccl", workload)
-    return (Candidate("conccl", on_dma(yardstick(workload, node), node)),)
+    return (Candidate("conccl", on_dma(baseline(workload, node), node)),)
 
 
 def _conccl_rp(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
     _need_collective("conccl_rp", workload)
-    moved = on_dma(yardstick(workload, node), node)
+    moved = on_dma(baseline(workload, node), node)
     return (Candidate("conccl_rp", withheld(moved, node, memory_bound_streams(moved, node))),)
 
 
 def _conccl_latte(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
     _need_collective("conccl_latte", workload)
-    moved = on_dma(yardstick(workload, node), node)
-    choice = choose_variants(moved, node)
+    moved = on_dma(baseline(workload, node), node)
+    choice = recommended_variants(moved, node)
     detail = {
         "variants": {name: variant.name for name, variant in choice.variants.items()},
         "alone_s": {name: dict(times) for name, times in choice.alone.items()},
@@ -106,11 +106,11 @@ def _conccl_latte(workload: Workload, node: Node, _number: int | None) -> tuple[
 
 
 def _auto(workload: Workload, node: Node, _number: int | None) -> tuple[Candidate, ...]:
-    base = yardstick(workload, node)
+    base = baseline(workload, node)
     if not (compute_tasks(base) and collectives(base)):
         return (Candidate("base", base, {"chosen": "base"}),)
     choice = heuristics.choose(base, node, splits(node))
-    (found,) = apply(choice.strategy, workload, node)
+    (found,) = candidates_of(choice.strategy, workload, node)
     detail = {"chosen": choice.strategy, "estimated_s": dict(choice.estimates)}
     return (Candidate(found.name, found.workload, detail),)
 
@@ -145,7 +145,7 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def apply(name: str, workload: Workload, node: Node) -> tuple[Candidate, ...]:
+def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate, ...]:
     """The candidates of strategy *name* (``sp``, ``rp:32``). Raises InputError: unknown, or it
     cannot apply.
     """
@@ -173,7 +173,7 @@ def exhaustive(workload: Workload, node: Node) -> tuple[Candidate, ...]:
     for name in STRATEGIES:
         if name not in ("as_written", "auto", "conccl_latte"):
             try:
-                found += apply(name, workload, node)
+                found += candidates_of(name, workload, node)
             except InputError:
                 continue  # cannot apply: nothing to compare with
     return tuple(found)

@@ -18,11 +18,12 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from c3sim.evaluation.overlap import overlap
-from c3sim.simulation.runs import Run, isolated, run_once
+from c3sim.simulation.runs import isolated, run_once
+from c3sim.simulation.simulate import Run
 from c3sim.specs.workload import HostThreads, Workload
-from c3sim.strategies.best import choose
-from c3sim.strategies.dma_variants import choose_variants, variants, with_variants
-from c3sim.strategies.rewrites import on_dma, yardstick
+from c3sim.strategies.best import best_candidate
+from c3sim.strategies.dma_variants import recommended_variants, variants, with_variants
+from c3sim.strategies.rewrites import baseline, on_dma
 from c3sim.studies.cases import Case, gather_of, gemm_of
 from c3sim.studies.rows import CHUNK, WORTH_IT, Progress
 
@@ -106,15 +107,15 @@ def _rows(cases: Sequence[Case], strategies: Sequence[str]) -> list[Row]:
 
 def _row(case: Case, strategies: Sequence[str]) -> Row:
     (name, task), (gemm_name, gemm), node = gather_of(case), gemm_of(case), case.node
-    common = yardstick(case.workload, node)
+    common = baseline(case.workload, node)
     alone = [isolated(node, common, part).end for part in (gemm_name, name)]
 
     def entry(run: Run) -> dict[str, Any]:
         return {
-            "wall_s": run.wall,
-            "gemm_slowdown": run.tasks[gemm_name].end / alone[0],
-            "collective_s": run.tasks[name].end,
-            "fraction_of_ideal": overlap(alone, run.wall).fraction,
+            "wall_s": run.end,
+            "gemm_slowdown": run.task(gemm_name).end / alone[0],
+            "collective_s": run.task(name).end,
+            "fraction_of_ideal": overlap(alone, run.end).fraction,
         }
 
     moved = on_dma(common, case.node)
@@ -130,7 +131,7 @@ def _row(case: Case, strategies: Sequence[str]) -> Row:
         min(found, key=lambda v: found[v][what]) for what in ("wall_s", "collective_s")
     )
     chosen = {
-        "conccl_latte": choose_variants(moved, node).variants[name].name,
+        "conccl_latte": recommended_variants(moved, node).variants[name].name,
         "alone": min(times, key=lambda variant: times[variant]),
         "one_thread": _quickest(case, made, name),
     }
@@ -145,7 +146,7 @@ def _row(case: Case, strategies: Sequence[str]) -> Row:
         "gemm_isolated_s": alone[0],
         "comm_isolated_s": alone[1],
         "ideal_speedup": sum(alone) / max(alone),
-        "strategies": {word: entry(choose(word, case.workload, node).run) for word in strategies},
+        "strategies": {word: entry(best_candidate(word, case.workload, node).run) for word in strategies},
         "variants": found,
         "best": best,
         "soonest": soonest,

@@ -14,7 +14,7 @@ from typing import Any
 from c3sim.simulation.runs import isolated
 from c3sim.specs.workload import Workload
 from c3sim.strategies.masks import is_memory_bound, reserved, withheld
-from c3sim.strategies.rewrites import on_dma, streams_of, with_tasks, yardstick
+from c3sim.strategies.rewrites import baseline, on_dma, streams_of, with_tasks
 from c3sim.studies.cases import Case, gather_of, gemm_of
 
 CHANNELS = range(4, 129, 4)
@@ -91,7 +91,7 @@ def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[di
 
 
 def _base(case: Case) -> Workload:
-    return yardstick(case.workload, case.node)
+    return baseline(case.workload, case.node)
 
 
 def _taken(case: Case, count: int) -> float:

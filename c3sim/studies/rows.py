@@ -8,7 +8,7 @@ from typing import Any
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.notes import auto_loss
 from c3sim.result import Result
-from c3sim.strategies.best import choose
+from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import exhaustive
 from c3sim.studies.cases import Case
 from c3sim.sweeps.outputs import FIELDS, TASK_FIELDS
@@ -26,7 +26,7 @@ def rows_of(case: Case, strategies: Sequence[str]) -> list[Row]:
     rows = []
     for strategy in strategies:
         result = evaluate_run(case.workload, case.node, strategy)
-        chosen = choose(strategy, case.workload, case.node)
+        chosen = best_candidate(strategy, case.workload, case.node)
         row = {
             "scenario": case.name,
             "strategy": strategy,

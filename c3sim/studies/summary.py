@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from c3sim.simulation.runs import isolated
-from c3sim.strategies.rewrites import yardstick
+from c3sim.strategies.rewrites import baseline
 from c3sim.studies.cases import Case, gather_of, gemm_of
 from c3sim.studies.rows import Row
 
@@ -27,7 +27,7 @@ def classify(gemm_s: float, comm_s: float) -> str:
 
 def isolated_pair(case: Case) -> tuple[float, float]:
     """Times alone [s] of the GEMM, and of the collective on compute units."""
-    base = yardstick(case.workload, case.node)
+    base = baseline(case.workload, case.node)
     return (
         isolated(case.node, base, gemm_of(case)[0]).end,
         isolated(case.node, base, gather_of(case)[0]).end,

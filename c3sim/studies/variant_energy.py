@@ -139,7 +139,7 @@ def _workload(base: Workload, name: str, variant: str) -> Workload:
 
 def _spent(node: Node, workload: Workload, name: str) -> Spent:
     run = run_once(node, alone(workload, name))
-    return Spent(run.account, run.wall)
+    return Spent(run.account, run.end)
 
 
 def _entry(node: Node, run: Spent, moved: float) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def _phases(node: Node, size: int) -> dict[str, Any]:
     workload = Workload(
         schema_version=1, name="copy", tasks={"copy": task}, host=HostThreads(submission="direct")
     )
-    run = run_once(node, workload).tasks["copy"]
+    run = run_once(node, workload).task("copy")
     stamps = run.detail["timestamps_s"]
     written = len(program) * node.host.packet_time
     parts = {

@@ -12,7 +12,8 @@ from c3sim.machine.machine import SHARING
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import HierarchicalPlan, plan_task
 from c3sim.processes.network.engines_and_nics import parts_of
-from c3sim.simulation.simulate import can_fold, simulate
+from c3sim.simulation.folding import can_fold
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Gemm, Workload
 
