@@ -8,7 +8,7 @@ from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import isolated
 from c3sim.specs.references import parse_cu_mask, task_order
 from c3sim.specs.workload import Workload
-from c3sim.strategies.heuristics import _follow, choose, slowdown_table
+from c3sim.strategies.heuristics import recommend, slowdown_table, sp_estimate
 from c3sim.strategies.masks import is_memory_bound, splits
 from c3sim.strategies.rewrites import baseline
 from c3sim.strategies.table import STRATEGIES, candidates_of, exhaustive
@@ -234,18 +234,18 @@ def test_one_stream_for_both_is_the_programs_order():
         (3.0, 4.0, 1.0, 4.0),  # no slowdown: side by side
     ],
 )
-def test_who_follows_runs_slowed_down_until_the_first_has_ended(first, second, slowdown, end):
-    assert _follow(first, second, slowdown) == end
+def test_the_second_runs_slowed_down_until_the_first_has_ended(first, second, slowdown, end):
+    assert sp_estimate(first, second, slowdown) == end
 
 
 def test_rp_is_estimated_by_the_published_rule():
     base = baseline(workload(), NODE)
     alone = {name: isolated(NODE, base, name).end for name in base.tasks}
-    choice = choose(base, NODE, (8, 64))
+    recommended = recommend(base, NODE, (8, 64))
     for count, (slow_g, slow_c) in slowdown_table(base, NODE, (8, 64)).items():
         estimate = max(alone["gemm"] * slow_g, alone["gather"] * slow_c)
-        assert choice.estimates[f"rp:{count}"] == pytest.approx(estimate, rel=1e-12)
-    assert choice.estimates[choice.strategy] == min(choice.estimates.values())
+        assert recommended.estimates[f"rp:{count}"] == pytest.approx(estimate, rel=1e-12)
+    assert recommended.estimates[recommended.strategy] == min(recommended.estimates.values())
 
 
 def test_auto_is_the_strategy_it_names():
