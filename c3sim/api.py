@@ -1,6 +1,6 @@
 """The Python interface: run a workload, compare strategies, explain a run, run a study.
 
-Names, paths and loaded models are all accepted. Everything raises InputError or InputErrors for bad input.
+Names, paths and loaded models are all accepted. Bad input raises InputError or InputErrors.
 """
 
 from __future__ import annotations

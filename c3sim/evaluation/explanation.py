@@ -1,17 +1,19 @@
 """Where the time of each task went: its slowdown split by cause.
 
-The run is repeated with one kind of sharing taken away at a time (each task gets, say, the memory to itself); what a
-task gains is that cause's share. With T the time of a task, T0 alone, T(-k) without sharing of kind k:
+The run is repeated with one kind of sharing taken away at a time (each task gets, say, the memory
+to itself); what a task gains is that cause's share. With T the time of a task, T0 alone, T(-k)
+without sharing of kind k:
 
     T - T0 = sum over k of (T - T(-k)) + dependencies + left over
 
-``order`` is the part of the compute units' share that passed before the first workgroup got room (queueing and launch
-order); ``compute_units`` is the rest of it. ``dependencies`` is the time until a task is released by others, with no
-sharing at all; it is zero for a task that waits for nothing. What is left over is interaction: two causes that hide
-each other (only the slower one counts) or add up to more than their parts. It may be negative, and so may a cause:
-company can help. The identity holds by construction; the left-over says how far to trust the split.
+``compute_units``  the share of the compute units, less ``order``
+``order``          the part of it that passed before the first workgroup got room: queueing, launch
+``dependencies``   the time until other tasks release it, with no sharing at all
+left over          interaction: two causes that hide each other (only the slower one counts), or
+                   that add up to more than their parts; it says how far to trust the split
 
-The isolated time is that of the task as the strategy runs it, so masks and backends are no cause here.
+Left-over and causes may be negative: company can help. The identity holds by construction. The
+isolated time is that of the task as the strategy runs it, so masks and backends are no cause here.
 """
 
 from __future__ import annotations
@@ -105,11 +107,7 @@ def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
             left_over_s=time - alone - sum(causes.values()),
         )
     return Explanation(
-        workload=workload.name,
-        node=node.name,
-        strategy=strategy,
-        wall_s=best.run.end,
-        tasks=tasks,
+        workload=workload.name, node=node.name, strategy=strategy, wall_s=best.run.end, tasks=tasks
     )
 
 

@@ -59,8 +59,7 @@ class Run:
     def task(self, name: str) -> TaskRun:
         """The task on its slowest GPU."""
         return max(
-            (run for (task, _), run in self.times.items() if task == name),
-            key=lambda run: run.end,
+            (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
         )
 
     @property
@@ -103,9 +102,9 @@ def simulate(
 ) -> Run:
     """Run *workload*.
 
-    *private*: kinds of sharing to take away. *fold* overrides the derived decision (None). *energy*
-    records the accounts, *trace* the timeline as well. *compiled* (needs numba) pays off in unfolded
-    runs with hundreds of flows at once, and changes rounding alone.
+    *private*: kinds of sharing to take away. *fold*: overrides the derived decision (None).
+    *energy*: record the accounts; *trace*: the timeline as well. *compiled* (needs numba): pays off
+    in unfolded runs with hundreds of flows at once, and changes rounding alone.
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """

@@ -8,12 +8,12 @@ and writes:
 
     hidden       T_v (1 + M_g / T_g) <= T_g: it ends before the compute tasks even if it waits for
                  all the memory time that they take meanwhile
-    recommended  of the hidden variants the one with the least M_v, of equal ones the quickest alone:
-                 ending sooner gains nothing, and what it moves costs the compute tasks memory and
-                 power. If none is hidden, the quickest alone. The first in order on a tie
+    recommended  of the hidden variants the one with the least M_v, of equal ones the quickest
+                 alone: ending sooner gains nothing, and what it moves costs the compute tasks
+                 memory and power. If none is hidden, the quickest alone. The first on a tie
 
-Nothing that overlaps is simulated: times alone, bytes and the bandwidth of the memory are all that a
-runtime has to know. M counts operands and results of compute tasks once, as if caches held them.
+Nothing that overlaps is simulated: a runtime has to know times alone, bytes and the bandwidth of
+the memory. M counts operands and results of compute tasks once, as if caches held them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class RecommendedVariants:
-    """The variant of each collective, and by name the times alone [s] of those it was chosen from."""
+    """The variant of each collective, and by name the times alone [s] of all of them."""
 
     variants: Mapping[str, Variant]
     alone: Mapping[str, Mapping[str, float]]

@@ -44,7 +44,7 @@ class Candidate:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Strategy:
     """*rewrite(workload, node, numbers)* gives the candidates; *workload* is the baseline unless
     *as_written*, *numbers* are those to try of a *numbered* strategy.
@@ -110,49 +110,39 @@ def _auto(base: Workload, node: Node, _numbers: Sequence[int]) -> tuple[Candidat
 
 
 STRATEGIES: dict[str, Strategy] = {
-    "as_written": Strategy(
-        rewrite=_as_written,
-        help="the workload as it is",
-        as_written=True,
-    ),
-    "base": Strategy(
-        rewrite=_base,
-        help="compute kernels launched first, collectives on compute units",
-    ),
-    "sp": Strategy(
-        rewrite=_sp,
-        help="schedule prioritisation: the kernel with fewer workgroups launched first",
-    ),
+    "as_written": Strategy(_as_written, "the workload as it is", as_written=True),
+    "base": Strategy(_base, "compute kernels launched first, collectives on compute units"),
+    "sp": Strategy(_sp, "schedule prioritisation: the kernel with fewer workgroups launched first"),
     "rp": Strategy(
-        rewrite=_rp,
-        help="CUs reserved for the collective: rp:32, or the best of 1 to 16 per die",
+        _rp,
+        "CUs reserved for the collective: rp:32, or the best of 1 to 16 per die",
         numbered=True,
         needs_collective=True,
     ),
     "sp_rp": Strategy(
-        rewrite=_sp_rp,
-        help="sp and rp together: sp_rp:32, or the best of 1 to 16 per die",
+        _sp_rp,
+        "sp and rp together: sp_rp:32, or the best of 1 to 16 per die",
         numbered=True,
         needs_collective=True,
     ),
     "conccl": Strategy(
-        rewrite=_conccl,
-        help="collectives on DMA engines (all_gather and all_to_all; reductions where engines can)",
+        _conccl,
+        "collectives on DMA engines (all_gather and all_to_all; reductions where engines can)",
         needs_collective=True,
     ),
     "conccl_rp": Strategy(
-        rewrite=_conccl_rp,
-        help="conccl, and one CU per die withheld from memory-bound GEMMs",
+        _conccl_rp,
+        "conccl, and one CU per die withheld from memory-bound GEMMs",
         needs_collective=True,
     ),
     "conccl_latte": Strategy(
-        rewrite=_conccl_latte,
-        help="conccl, with the DMA variant and prelaunch that isolated times recommend",
+        _conccl_latte,
+        "conccl, with the DMA variant and prelaunch that isolated times recommend",
         needs_collective=True,
     ),
     "auto": Strategy(
-        rewrite=_auto,
-        help="chosen by heuristics from isolated times; the loss against the best choice is reported",
+        _auto,
+        "chosen by heuristics from isolated times; the loss against the best choice is reported",
     ),
 }
 
