@@ -1,4 +1,4 @@
-"""The Python interface: what a result holds, the yardstick, comparisons, and an import that costs
+"""The Python interface: what a result holds, the baseline, comparisons, and an import that costs
 nothing.
 """
 
@@ -78,7 +78,7 @@ def test_the_fraction_of_ideal(isolated_s, wall, serial, ideal, speedup, fractio
     assert found.fraction == (None if fraction is None else pytest.approx(fraction))
 
 
-def test_all_strategies_share_one_yardstick():
+def test_all_strategies_share_one_baseline():
     """The collective counts as on compute units, whoever carries it out."""
     base = best_candidate("base", PAIR, NODE).workload
     serial = sum(isolated(NODE, base, name).end for name in ("gemm", "gather"))
@@ -208,7 +208,8 @@ def test_a_trace_changes_nothing_and_holds_the_timeline():
 
 def test_importing_c3sim_imports_nothing_else():
     """Command-line completion and --help must not wait for pydantic, pint or SimPy."""
-    code = "import sys, c3sim; print([m for m in ('pydantic', 'pint', 'simpy', 'yaml', 'numpy') if m in sys.modules])"
+    heavy = ("pydantic", "pint", "simpy", "yaml", "numpy")
+    code = f"import sys, c3sim; print([m for m in {heavy} if m in sys.modules])"
     path = str(Path(c3sim.__file__).absolute().parents[1])
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(

@@ -94,7 +94,7 @@ def _pinned(workload: Workload, node: Node) -> Workload:
 
 
 def _improvements(node: Node) -> Iterator[tuple[str, Node]]:
-    """*node* with one bandwidth a quarter higher or one latency a quarter lower, for each of them."""
+    """*node* with one bandwidth a quarter higher or one latency a quarter lower, for each."""
     found: dict[str, str] = {}
     scaled(node, lambda path, unit: found.setdefault(path, unit) and 1.0)
     for path, unit in found.items():
@@ -110,7 +110,7 @@ def _improvements(node: Node) -> Iterator[tuple[str, Node]]:
 # What the model does not use, and why.
 UNUSED = {
     "links.raw_bandwidth": "what links signal at; usable bandwidth has an entry of its own",
-    "gpu.clock.power_window": "how long the power limit takes to act; these runs are without a limit",
+    "gpu.clock.power_window": "when the power limit acts; these runs are without a limit",
     "gpu.dma_engines.queue_time_slice": "whose turn it is; a shorter one is not a better one",
 }
 

@@ -1,4 +1,4 @@
-"""Strategies are pure rewrites: what they change, what they leave alone, and what auto decides by."""
+"""Strategies are pure rewrites: what they change, what they leave alone, and how auto decides."""
 
 import pytest
 
@@ -171,8 +171,8 @@ def test_conccl_moves_the_collective_to_dma_engines():
 def test_dma_engines_cannot_reduce(name, op):
     message = wrong(name, workload(gather={**GATHER, "op": op}))
     assert (
-        message
-        == f"tasks.gather.op: DMA engines copy and cannot reduce, so not {op!r}; allowed: all_gather, all_to_all"
+        message == f"tasks.gather.op: DMA engines copy and cannot reduce, so not {op!r};"
+        " allowed: all_gather, all_to_all"
     )
 
 
