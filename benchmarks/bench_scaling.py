@@ -44,7 +44,7 @@ def best(call: Callable[[], float], repeats: int) -> float:
 def scenario(gpus: int, strategy: str) -> float:
     """Seconds of a whole result, isolated runs included; nothing is remembered."""
     workload, node = prepare("gemm-beside-all-gather", None, {"gpus": gpus})
-    runs._runs.clear()
+    runs.forget()
     begin = process_time()
     result = evaluate_run(workload, node, strategy)
     assert result.folded

@@ -26,7 +26,7 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.loading import load_study
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
-from c3sim.strategies.table import apply
+from c3sim.strategies.table import candidates_of
 from c3sim.studies.cases import study_cases
 
 COMMAND = (
@@ -51,17 +51,17 @@ def typical(call: Callable[[], object], repeats: int) -> float:
 
 
 def scenario_rows(repeats: int) -> list[Row]:
-    """One scenario: simulated once, and as ``c3sim.run`` gives it, with isolated times, yardstick
+    """One scenario: simulated once, and as ``c3sim.run`` gives it, with isolated times, baseline
     and energy.
     """
     rows = []
     workload, node = prepare("gemm-beside-all-gather", None)
     for strategy in ("base", "conccl"):
-        (candidate,) = apply(strategy, workload, node)
+        (candidate,) = candidates_of(strategy, workload, node)
         once = typical(lambda only=candidate.workload: simulate(node, only), repeats)  # type: ignore[misc]
 
         def whole(name: str = strategy) -> None:
-            runs._runs.clear()
+            runs.forget()
             evaluate_run(workload, node, name)
 
         rows.append(Row(name=f"scenario, {strategy}: simulated once", value=1e3 * once, unit="ms"))
@@ -76,7 +76,7 @@ def event_rows() -> list[Row]:
         simulate(case.node, candidate.workload).events
         for case in study_cases(load_study("conccl"))
         for strategy in ("base", "sp", "rp", "sp_rp", "conccl", "conccl_rp")
-        for candidate in apply(strategy, case.workload, case.node)
+        for candidate in candidates_of(strategy, case.workload, case.node)
     ]
     return [
         Row(

@@ -93,7 +93,7 @@ def processor_seconds(plan: Plan) -> float:
     together, each = len(plan.strategies), len(plan.indices) // len(plan.scenarios)
     first = (scenario * each for scenario in range(len(plan.scenarios)))
     points = [plan.point(begin + strategy) for begin in first for strategy in range(together)]
-    runs._runs.clear()
+    runs.forget()
     begin = process_time()
     for point in points:
         runner.row(point.scenario, point.strategy, point.settings)

@@ -1,6 +1,6 @@
 """The Python interface: run a workload, compare strategies, explain a run, run a study.
 
-Names, paths and loaded models are all accepted. Everything raises InputError or InputErrors for bad input.
+Names, paths and loaded models are all accepted. Bad input raises InputError or InputErrors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from c3sim.input.paths import set_value
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import choose
+from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import STRATEGIES
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def run(
     """One workload under one strategy; *node* left out: the workload's own. *set*: values by path
     (``input/paths.py``).
     """
-    prepared, on = prepare(workload, node, set)
-    return evaluate_run(prepared, on, strategy, trace=trace)
+    model, target = prepare(workload, node, set)
+    return evaluate_run(model, target, strategy, trace=trace)
 
 
 def compare(
@@ -57,14 +57,14 @@ def compare(
     """The workload under several strategies. ``all``: those that can apply to it; the others are
     left out.
     """
-    prepared, on = prepare(workload, node, set)
+    model, target = prepare(workload, node, set)
     if strategies != "all":
         names = strategies.split(",") if isinstance(strategies, str) else strategies
-        return [evaluate_run(prepared, on, name.strip()) for name in names]
+        return [evaluate_run(model, target, name.strip()) for name in names]
     results = []
     for name in STRATEGIES:
         try:
-            results.append(evaluate_run(prepared, on, name))
+            results.append(evaluate_run(model, target, name))
         except InputError:
             continue
     return results
@@ -80,8 +80,8 @@ def explain(
     """Where the time of each task went: its slowdown split by cause."""
     from c3sim.evaluation.explanation import explain_run
 
-    prepared, on = prepare(workload, node, set)
-    return explain_run(choose(strategy, prepared, on), on, strategy)
+    model, target = prepare(workload, node, set)
+    return explain_run(best_candidate(strategy, model, target), target, strategy)
 
 
 def study(
@@ -103,9 +103,9 @@ def study(
     from c3sim.input.loading import load_study
     from c3sim.studies import Options, run_study
 
-    loaded = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
+    loaded = None if node is None else _opened(node)
     options = Options(
-        node=None if loaded is None else _node(loaded),
+        node=None if loaded is None else _plain(loaded),
         provenance=loaded.provenance if isinstance(loaded, LoadedNode) else {},
         strategies=strategies,
         settings=set or {},
@@ -113,31 +113,34 @@ def study(
         n_jobs=n_jobs,
         progress=progress,
     )
-    return run_study(load_study(_pathlike(name_or_path)), options)
+    return run_study(load_study(_name_or_path(name_or_path)), options)
 
 
 def prepare(
     workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None
 ) -> tuple[Workload, Node]:
-    """Models of both, with the settings made and checked against each other."""
-    loaded = (
-        open_workload(_pathlike(workload)) if isinstance(workload, str | PathLike) else workload
-    )
-    plain = loaded.workload if isinstance(loaded, LoadedWorkload) else loaded
-    on = _node(plain.node if node is None else node)
+    """Models of both, with the settings applied, checked against each other."""
+    if isinstance(workload, str | PathLike):
+        workload = open_workload(_name_or_path(workload))
+    model = workload.workload if isinstance(workload, LoadedWorkload) else workload
+    target = _plain(_opened(model.node if node is None else node))
     for path, value in (set or {}).items():
-        on, plain = set_value(on, plain, path, value)
-    if isinstance(loaded, LoadedWorkload) and not set:
-        loaded.check_on(on)  # its errors have file and line
+        target, model = set_value(target, model, path, value)
+    if isinstance(workload, LoadedWorkload) and not set:
+        workload.check_on(target)  # its errors have file and line
     else:
-        check_on_node(plain, on)
-    return plain, on
+        check_on_node(model, target)
+    return model, target
 
 
-def _node(node: AnyNode) -> Node:
-    loaded = load_hardware(_pathlike(node)) if isinstance(node, str | PathLike) else node
-    return loaded.node if isinstance(loaded, LoadedNode) else loaded
+def _opened(node: AnyNode) -> Node | LoadedNode:
+    return load_hardware(_name_or_path(node)) if isinstance(node, str | PathLike) else node
 
 
-def _pathlike(value: str | PathLike[str]) -> str | Path:
+def _plain(node: Node | LoadedNode) -> Node:
+    return node.node if isinstance(node, LoadedNode) else node
+
+
+def _name_or_path(value: str | PathLike[str]) -> str | Path:
+    """Text may be a name or a path; anything else is a path."""
     return value if isinstance(value, str) else Path(value)

@@ -1,7 +1,7 @@
 """The exceptions of c3sim.
 
     C3simError
-    +-- InputError      something the user wrote is wrong: one line that names file, line, path, value, what is allowed
+    +-- InputError      something the user wrote is wrong: file, line, path, value, what is allowed
     +-- InputErrors     several of them, found in one pass
     +-- DeadlockError   a run that can never finish: which task waits for what
 
@@ -20,7 +20,7 @@ class C3simError(Exception):
 
 
 class InputError(C3simError):
-    """One mistake in the input: *message* says what is wrong, with the value, and what is allowed."""
+    """One mistake in the input; *message*: what is wrong, with the value, and what is allowed."""
 
     def __init__(self, message: str, path: str = "", file: str = "", line: int = 0):
         super().__init__(message, path, file, line)

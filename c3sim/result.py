@@ -1,6 +1,4 @@
-"""What a run returns: times of each task and of the whole, and, when asked for, the timeline. Plain
-frozen data.
-"""
+"""What a run returns: times of each task and of the whole, and the timeline. Plain frozen data."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ __all__ = ["Counter", "Result", "Span", "TaskResult", "Timeline"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Something that occupied a row of *owner* from *start* to *end* [s]: a kernel on its queue, a command
-    on its engine.
-    """
+    """What occupied a row of *owner* from *start* to *end* [s]: a kernel, a DMA command."""
 
     owner: str  # "gpu0", "host"
     row: str  # of the owner: "stream.compute", "dma[3]", "nic"
@@ -39,16 +35,15 @@ class Counter:
     the end of the run).
     """
 
-    # what was counted; also compute_units, power, clock of a GPU, and dma for all its engines
+    # What was counted: a capacity; compute_units, power or clock of a GPU; dma for all its engines.
     place: Capacity
     unit: str  # "B/s", "Hz", "1", "W"
     times: Sequence[float]
     values: Sequence[float]
     maximum: float | None = None  # the capacity, where there is one
-    by_task: Mapping[str, Sequence[float]] = field(default_factory=dict)  # the same, split by task
-    by_component: Mapping[str, Sequence[float]] = field(
-        default_factory=dict
-    )  # of power: the same, split by component
+    # The same values, split by task, and those of power by component.
+    by_task: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    by_component: Mapping[str, Sequence[float]] = field(default_factory=dict)
     label: str = ""  # for display instead of the place, of a mean over several
 
     @property
@@ -64,9 +59,7 @@ class Timeline:
     spans: Sequence[Span]
     counters: Sequence[Counter]
     end: float
-    component_names: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of power's components, for display
+    component_names: Mapping[str, str] = field(default_factory=dict)  # of power's, for display
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,23 +83,26 @@ class TaskResult:
     average_power_w: float = 0.0
     payload_bytes: float | None = None
     energy_per_byte: float | None = None
-    detail: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # macro-tile, rounds, channels, protocol, bytes moved ...
+    # Macro-tile, rounds, channels, protocol, bytes moved ...
+    detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
     """One workload on one node under one strategy.
 
-    *serial_s* is the sum of the isolated times; *ideal_speedup* = serial / longest isolated;
-    *speedup* = serial / wall; *fraction_of_ideal* = (speedup - 1) / (ideal_speedup - 1), with the
-    collective's isolated time on compute units as the yardstick for every strategy; *own_fraction*
-    is the same with the strategy's own isolated times. Both are None where nothing can overlap (one
-    task, or ideal_speedup = 1). Energies [J] are of all GPUs, idle power included: *energy* by
-    component (keys of the node file, their names for display in *component_names*),
-    *average_power_w* over the wall time. They are not validated where no power was measured
-    (*energy_measured* is empty; docs/energy.md).
+    serial_s            sum of the isolated times
+    ideal_speedup       serial_s / longest isolated time
+    speedup             serial_s / wall_s
+    fraction_of_ideal   (speedup - 1) / (ideal_speedup - 1), with the isolated times of the
+                        baseline, collectives on compute units, for every strategy
+    own_fraction        the same with the strategy's own isolated times of collectives
+    energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
+                        node file, for display named in *component_names*
+    average_power_w     over the wall time, of all GPUs
+
+    Fractions are None where nothing can overlap (one task, or ideal_speedup = 1). Energies are not
+    validated where no power was measured (*energy_measured* is empty; docs/energy.md).
     """
 
     workload: str

@@ -1,4 +1,4 @@
-"""The Python interface: what a result holds, the yardstick, comparisons, and an import that costs
+"""The Python interface: what a result holds, the baseline, comparisons, and an import that costs
 nothing.
 """
 
@@ -18,7 +18,7 @@ from c3sim.evaluation.overlap import overlap
 from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import alone, isolated, run_once
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import choose
+from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import STRATEGIES, exhaustive
 
 NODE = load_hardware("mi300x-8").node
@@ -78,9 +78,9 @@ def test_the_fraction_of_ideal(isolated_s, wall, serial, ideal, speedup, fractio
     assert found.fraction == (None if fraction is None else pytest.approx(fraction))
 
 
-def test_all_strategies_share_one_yardstick():
+def test_all_strategies_share_one_baseline():
     """The collective counts as on compute units, whoever carries it out."""
-    base = choose("base", PAIR, NODE).workload
+    base = best_candidate("base", PAIR, NODE).workload
     serial = sum(isolated(NODE, base, name).end for name in ("gemm", "gather"))
     for strategy in STRATEGIES:
         result = c3sim.run(PAIR, node=NODE, strategy=strategy)
@@ -89,7 +89,7 @@ def test_all_strategies_share_one_yardstick():
 
 
 def test_the_own_fraction_counts_the_collective_as_it_was_run():
-    moved = choose("conccl", PAIR, NODE).workload
+    moved = best_candidate("conccl", PAIR, NODE).workload
     gemm, gather = isolated(NODE, moved, "gemm").end, isolated(NODE, moved, "gather").end
     result = c3sim.run(PAIR, node=NODE, strategy="conccl")
     ideal, speedup = (gemm + gather) / max(gemm, gather), (gemm + gather) / result.wall_s
@@ -105,18 +105,18 @@ def test_who_is_faster_than_ideal_says_why():
 
 
 def test_best_of_names_its_candidates():
-    chosen = choose("rp", PAIR, NODE)
-    assert chosen.run.wall == min(chosen.walls.values()) == chosen.walls[chosen.candidate.name]
+    chosen = best_candidate("rp", PAIR, NODE)
+    assert chosen.run.end == min(chosen.walls.values()) == chosen.walls[chosen.candidate.name]
     result = c3sim.run(PAIR, node=NODE, strategy="rp")
-    assert result.wall_s == chosen.run.wall and chosen.candidate.name in result.notes[0]
+    assert result.wall_s == chosen.run.end and chosen.candidate.name in result.notes[0]
 
 
 def test_auto_reports_its_loss():
-    chosen = choose("auto", PAIR, NODE)
+    chosen = best_candidate("auto", PAIR, NODE)
     best, loss = auto_loss(chosen, NODE, exhaustive(PAIR, NODE))
     assert loss >= 0
-    walls = {c.name: run_once(NODE, c.workload).wall for c in exhaustive(PAIR, NODE)}
-    assert loss == pytest.approx(chosen.run.wall / min(walls.values()) - 1) and walls[best] == min(
+    walls = {c.name: run_once(NODE, c.workload).end for c in exhaustive(PAIR, NODE)}
+    assert loss == pytest.approx(chosen.run.end / min(walls.values()) - 1) and walls[best] == min(
         walls.values()
     )
     assert any(
@@ -185,7 +185,7 @@ def test_a_run_is_made_once():
 
 
 def test_alone_keeps_the_mask_and_drops_the_others():
-    chosen = choose("rp:32", PAIR, NODE)
+    chosen = best_candidate("rp:32", PAIR, NODE)
     only = alone(chosen.workload, "gather")
     assert list(only.tasks) == list(only.streams) == ["gather"] or list(only.streams) == [
         "communication"
@@ -208,7 +208,8 @@ def test_a_trace_changes_nothing_and_holds_the_timeline():
 
 def test_importing_c3sim_imports_nothing_else():
     """Command-line completion and --help must not wait for pydantic, pint or SimPy."""
-    code = "import sys, c3sim; print([m for m in ('pydantic', 'pint', 'simpy', 'yaml', 'numpy') if m in sys.modules])"
+    heavy = ("pydantic", "pint", "simpy", "yaml", "numpy")
+    code = f"import sys, c3sim; print([m for m in {heavy} if m in sys.modules])"
     path = str(Path(c3sim.__file__).absolute().parents[1])
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(

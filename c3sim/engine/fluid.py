@@ -46,9 +46,6 @@ class Fluid:
         """Declare a capacity; *rule(value, users)* gives what is available to that set of users."""
         self._progress.capacity(name, value, rule)
 
-    def has_capacity(self, name: Hashable) -> bool:
-        return name in self._progress.index
-
     def domain(self, name: Hashable, rule: DomainRule) -> None:
         """Declare a domain; *rule(members)* gives its state."""
         self._progress.domain(name, rule)

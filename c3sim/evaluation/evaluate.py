@@ -1,76 +1,89 @@
-"""One run under one strategy, from models that are known to be right to a result."""
+"""One run under one strategy, from models that have been checked to a result."""
 
 from __future__ import annotations
 
+from c3sim.errors import InputError
 from c3sim.evaluation.notes import notes
 from c3sim.evaluation.overlap import overlap
 from c3sim.evaluation.payload import payload_bytes
 from c3sim.machine.energy import by_component, components_of
 from c3sim.result import Result, TaskResult
-from c3sim.simulation.runs import TaskRun, isolated, run_traced
+from c3sim.simulation.runs import isolated
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Task, Workload
-from c3sim.strategies.best import choose
-from c3sim.strategies.rewrites import collectives
+from c3sim.strategies.best import best_candidate
+from c3sim.strategies.rewrites import baseline, collectives
 from c3sim.strategies.table import exhaustive
 
 
 def evaluate_run(
     workload: Workload, node: Node, strategy: str, *, trace: bool = False, noted: bool = True
 ) -> Result:
-    """As :func:`c3sim.run`, for models that have been checked against each other; *noted* = False
-    leaves out the notes, which may take runs of their own.
+    """As :func:`c3sim.run`, for models that have been checked against each other.
+
+    *noted* = False leaves out the notes, which may take runs of their own.
     """
-    chosen = choose(strategy, workload, node)
-    made, timeline = run_traced(node, chosen.workload) if trace else (chosen.run, None)
-    common = {name: isolated(node, chosen.yardstick, name).end for name in workload.tasks}
-    alone = {name: isolated(node, chosen.workload, name).end for name in workload.tasks}
+    best = best_candidate(strategy, workload, node)
+    run = simulate(node, best.workload, trace=True) if trace else best.run
+    base = _baseline(workload, node)
+    common = {name: isolated(node, base, name).end for name in workload.tasks}
+    alone = {name: isolated(node, best.workload, name).end for name in workload.tasks}
     moved = collectives(workload)
-    whole = overlap(list(common.values()), made.wall)
-    own = overlap([(alone if name in moved else common)[name] for name in common], made.wall)
+    shared = overlap(list(common.values()), run.end)
+    own = overlap([(alone if name in moved else common)[name] for name in common], run.end)
     rivals = exhaustive(workload, node) if noted and strategy == "auto" else ()
-    tasks = {
-        name: _task(node, chosen.workload.tasks[name], task, alone[name])
-        for name, task in made.tasks.items()
-    }
     return Result(
         workload=workload.name,
         node=node.name,
         strategy=strategy,
-        wall_s=made.wall,
-        serial_s=whole.serial,
-        ideal_speedup=whole.ideal_speedup,
-        speedup=whole.speedup,
-        fraction_of_ideal=whole.fraction,
+        wall_s=run.end,
+        serial_s=shared.serial,
+        ideal_speedup=shared.ideal_speedup,
+        speedup=shared.speedup,
+        fraction_of_ideal=shared.fraction,
         own_fraction=own.fraction,
-        energy_j=made.energy,
+        energy_j=run.energy,
         gpus=node.ranks,
-        energy=by_component(node, made.account),
-        average_power_w=made.energy / made.wall,
+        energy=by_component(node, run.account),
+        average_power_w=run.energy / run.end,
         component_names=components_of(node),
         energy_measured=node.gpu.energy.measured,
-        tasks=tasks,
-        folded=made.folded,
-        events=made.events,
-        notes=notes(chosen, node, common, alone, rivals) if noted else (),
-        timeline=timeline,
+        tasks={
+            name: _task_result(node, name, task, run, alone[name])
+            for name, task in best.workload.tasks.items()
+        },
+        folded=run.folded,
+        events=run.events,
+        notes=notes(best, node, common, alone, rivals) if noted else (),
+        timeline=run.timeline,
     )
 
 
-def _task(node: Node, task: Task, run: TaskRun, alone: float) -> TaskResult:
-    moved = payload_bytes(node, task)
-    span = run.end - run.start
+def _baseline(workload: Workload, node: Node) -> Workload:
+    """As written where there is no baseline: one stream for all, or a collective no library has."""
+    try:
+        return baseline(workload, node)
+    except InputError:
+        return workload
+
+
+def _task_result(node: Node, name: str, task: Task, run: Run, alone: float) -> TaskResult:
+    times, account = run.task(name), run.account_of(name)
+    payload = payload_bytes(node, task)
+    energy = sum(account.values())
+    duration = times.end - times.start
     return TaskResult(
         isolated_s=alone,
-        start_s=run.start,
-        end_s=run.end,
-        time_s=run.end,
-        slowdown=run.end / alone,
+        start_s=times.start,
+        end_s=times.end,
+        time_s=times.end,
+        slowdown=times.end / alone,
         kind=task.kind,
-        energy_j=run.energy,
-        energy=by_component(node, run.account, idle=False),
-        average_power_w=run.energy / span if span else 0.0,
-        payload_bytes=moved,
-        energy_per_byte=run.energy / moved if moved else None,
-        detail=run.detail,
+        energy_j=energy,
+        energy=by_component(node, account, idle=False),
+        average_power_w=energy / duration if duration else 0.0,
+        payload_bytes=payload,
+        energy_per_byte=energy / payload if payload else None,
+        detail=times.detail,
     )

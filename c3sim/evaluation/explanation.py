@@ -1,17 +1,19 @@
 """Where the time of each task went: its slowdown split by cause.
 
-The run is repeated with one kind of sharing taken away at a time (each task gets, say, the memory to itself); what a
-task gains is that cause's share. With T the time of a task, T0 alone, T(-k) without sharing of kind k:
+The run is repeated with one kind of sharing taken away at a time (each task gets, say, the memory
+to itself); what a task gains is that cause's share. With T the time of a task, T0 alone, T(-k)
+without sharing of kind k:
 
     T - T0 = sum over k of (T - T(-k)) + dependencies + left over
 
-``order`` is the part of the compute units' share that passed before the first workgroup got room (queueing and launch
-order); ``compute_units`` is the rest of it. ``dependencies`` is the time until a task is released by others, with no
-sharing at all; it is zero for a task that waits for nothing. What is left over is interaction: two causes that hide
-each other (only the slower one counts) or add up to more than their parts. It may be negative, and so may a cause:
-company can help. The identity holds by construction; the left-over says how far to trust the split.
+``compute_units``  the share of the compute units, less ``order``
+``order``          the part of it that passed before the first workgroup got room: queueing, launch
+``dependencies``   the time until other tasks release it, with no sharing at all
+left over          interaction: two causes that hide each other (only the slower one counts), or
+                   that add up to more than their parts; it says how far to trust the split
 
-The isolated time is that of the task as the strategy runs it, so masks and backends are no cause here.
+Left-over and causes may be negative: company can help. The identity holds by construction. The
+isolated time is that of the task as the strategy runs it, so masks and backends are no cause here.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.machine.machine import SHARING
-from c3sim.simulation.runs import Run, isolated, run_once
+from c3sim.simulation.runs import isolated, run_once
+from c3sim.simulation.simulate import Run
 from c3sim.specs.hardware import Node
-from c3sim.strategies.best import Chosen
+from c3sim.strategies.best import Best
 
 REMOVABLE = tuple(kind for kind in SHARING if kind != "order")
 CAUSES = ("order", *REMOVABLE, "dependencies")
@@ -87,16 +90,16 @@ class Explanation:
         }
 
 
-def explain_run(chosen: Chosen, node: Node, strategy: str) -> Explanation:
-    """Explain the run that *strategy* chose."""
-    workload = chosen.workload
+def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
+    """Explain the run of the *best* candidate of *strategy*."""
+    workload = best.workload
     without = {kind: run_once(node, workload, frozenset({kind})) for kind in REMOVABLE}
     free = run_once(node, workload, frozenset(REMOVABLE))
     tasks = {}
     for name in workload.tasks:
         alone = isolated(node, workload, name).end
-        causes = _causes(name, chosen.run, without, free)
-        time = chosen.run.tasks[name].end
+        causes = _causes(name, best.run, without, free)
+        time = best.run.task(name).end
         tasks[name] = TaskExplanation(
             isolated_s=alone,
             time_s=time,
@@ -104,20 +107,16 @@ def explain_run(chosen: Chosen, node: Node, strategy: str) -> Explanation:
             left_over_s=time - alone - sum(causes.values()),
         )
     return Explanation(
-        workload=workload.name,
-        node=node.name,
-        strategy=strategy,
-        wall_s=chosen.run.wall,
-        tasks=tasks,
+        workload=workload.name, node=node.name, strategy=strategy, wall_s=best.run.end, tasks=tasks
     )
 
 
 def _causes(name: str, run: Run, without: Mapping[str, Run], free: Run) -> dict[str, float]:
     """Seconds per cause of task *name*."""
-    task = run.tasks[name]
-    gained = {kind: task.end - other.tasks[name].end for kind, other in without.items()}
-    waited = task.start - without["compute_units"].tasks[name].start
+    task = run.task(name)
+    gained = {kind: task.end - other.task(name).end for kind, other in without.items()}
+    waited = task.start - without["compute_units"].task(name).start
     gained["order"] = min(max(waited, 0.0), max(gained["compute_units"], 0.0))
     gained["compute_units"] -= gained["order"]
-    gained["dependencies"] = free.tasks[name].ready
+    gained["dependencies"] = free.task(name).ready
     return {cause: gained[cause] for cause in CAUSES}

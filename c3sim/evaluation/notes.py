@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
-from c3sim.strategies.best import Chosen
+from c3sim.strategies.best import Best
 from c3sim.strategies.rewrites import REDUCTIONS
 from c3sim.strategies.table import Candidate
 
@@ -15,71 +15,75 @@ ROUNDING = 1e-9  # relative
 
 
 def notes(
-    chosen: Chosen,
+    best: Best,
     node: Node,
     common: Mapping[str, float],
     alone: Mapping[str, float],
     rivals: Sequence[Candidate] = (),
 ) -> tuple[str, ...]:
-    """Notes on a run. *common*, *alone*: isolated times [s] by the yardstick and as run; *rivals*:
-    of ``auto``.
+    """Notes on the run of *best*.
+
+    *common*, *alone*: isolated times [s] in the baseline and as run; *rivals*: candidates that
+    ``auto`` is compared with.
     """
-    found = [f"{node.nodes} nodes of {node.gpus} GPUs"] if node.nodes > 1 else []
-    if len(chosen.walls) > 1:
-        found.append(f"{chosen.candidate.name} is the best of: {', '.join(chosen.walls)}")
-    for name, variant in chosen.candidate.detail.get("variants", {}).items():
-        found.append(f"{name} runs as {variant}, chosen from isolated times")
+    texts = [f"{node.nodes} nodes of {node.gpus} GPUs"] if node.nodes > 1 else []
+    if len(best.walls) > 1:
+        texts.append(f"{best.candidate.name} is the best of: {', '.join(best.walls)}")
+    for name, variant in best.candidate.detail.get("variants", {}).items():
+        texts.append(f"{name} runs as {variant}, chosen from isolated times")
     if any(
         isinstance(task, Collective) and task.backend == "dma" and task.op in REDUCTIONS
-        for task in chosen.candidate.workload.tasks.values()
+        for task in best.workload.tasks.values()
     ):
-        found.append(
+        texts.append(
             "what-if: DMA engines that reduce (gpu.dma_engines.reduce_bandwidth); none is known to"
         )
     if rivals:
-        best, loss = auto_loss(chosen, node, rivals)
-        found.append(
-            f"auto chose {chosen.candidate.name} from isolated times; {100 * loss:.1f} % slower than the best choice, {best}"
+        rival, loss = auto_loss(best, node, rivals)
+        texts.append(
+            f"auto chose {best.candidate.name} from isolated times;"
+            f" {100 * loss:.1f} % slower than the best choice, {rival}"
         )
-    if chosen.run.wall < max(common.values()) * (1 - ROUNDING):
-        found.append("faster than ideal: " + _reason(chosen, node, alone))
-    found += _over_the_limit(chosen, node)
-    return tuple(found)
+    if best.run.end < max(common.values()) * (1 - ROUNDING):
+        texts.append("faster than ideal: " + _reason(best, node, alone))
+    return (*texts, *_over_the_limit(best, node))
 
 
-def _over_the_limit(chosen: Chosen, node: Node) -> list[str]:
-    """A note where the GPUs take more than their power limit over the run: the average has not come
-    up, or nothing helps.
+def auto_loss(best: Best, node: Node, rivals: Sequence[Candidate]) -> tuple[str, float]:
+    """The candidate with the shortest wall time, and how much longer [fraction of it] the one that
+    ``auto`` chose takes (>= 0).
     """
-    clock, drawn = node.gpu.clock, chosen.run.energy / chosen.run.wall / node.ranks
-    if drawn <= clock.power_limit * (1 + ROUNDING):
+    walls = {rival.name: run_once(node, rival.workload).end for rival in rivals}
+    walls.setdefault(best.candidate.name, best.run.end)
+    shortest = min(walls, key=lambda name: walls[name])
+    return shortest, best.run.end / walls[shortest] - 1
+
+
+def _over_the_limit(best: Best, node: Node) -> list[str]:
+    """A note where the GPUs take more than their power limit over the run: its average has not
+    reached the limit yet, or the lowest clock still takes too much.
+    """
+    clock, watts = node.gpu.clock, best.run.energy / best.run.end / node.ranks
+    if watts <= clock.power_limit * (1 + ROUNDING):
         return []
-    words = f"takes {drawn:.0f} W per GPU, more than the limit of {clock.power_limit:.0f} W, "
+    text = f"takes {watts:.0f} W per GPU, more than the limit of {clock.power_limit:.0f} W, "
     if clock.power_window == 0:
-        return [words + "which the lowest clock does not reach"]
+        return [text + "which the lowest clock does not reach"]
     return [
-        f"{words}which acts on an average over {1e3 * clock.power_window:g} ms; a loop is slower"
+        f"{text}which acts on an average over {1e3 * clock.power_window:g} ms; a loop is slower"
         " (--set gpu.clock.power_window='0 s')"
     ]
 
 
-def auto_loss(chosen: Chosen, node: Node, rivals: Sequence[Candidate]) -> tuple[str, float]:
-    """The best choice of all, and how much longer [fraction of its wall time] the one made takes
-    (>= 0).
-    """
-    walls = {rival.name: run_once(node, rival.workload).wall for rival in rivals}
-    walls.setdefault(chosen.candidate.name, chosen.run.wall)
-    best = min(walls, key=lambda name: walls[name])
-    return best, chosen.run.wall / walls[best] - 1
-
-
-def _reason(chosen: Chosen, node: Node, alone: Mapping[str, float]) -> str:
-    """Why the wall time is below the longest isolated time of the yardstick."""
-    if chosen.run.wall >= max(alone.values()) * (1 - ROUNDING):
+def _reason(best: Best, node: Node, alone: Mapping[str, float]) -> str:
+    """Why the wall time is below the longest isolated time of the baseline."""
+    longest = max(alone.values()) * (1 - ROUNDING)
+    if best.run.end >= longest:
         return "alone, too, the tasks are faster under this strategy than on all compute units"
     for kind, words in (("clock", "the power limit"), ("cache", "the shared caches")):
-        if run_once(node, chosen.workload, frozenset({kind})).wall >= max(alone.values()) * (
-            1 - ROUNDING
-        ):
+        if run_once(node, best.workload, frozenset({kind})).end >= longest:
             return f"{words} let the tasks together be faster than one of them alone"
-    return "the tasks together disturb the longest of them less than it disturbs itself alone (dispatch)"
+    return (
+        "the tasks together disturb the longest of them less than it disturbs itself alone"
+        " (dispatch)"
+    )

@@ -1,9 +1,9 @@
 """How well tasks overlapped, against how well they could have: pure arithmetic on times.
 
-    serial = sum of the isolated times        ideal speedup = serial / longest isolated time
-    speedup = serial / wall                   fraction of ideal = (speedup - 1) / (ideal speedup - 1)
+    serial = sum of the isolated times      ideal speedup = serial / longest isolated time
+    speedup = serial / wall                 fraction of ideal = (speedup - 1) / (ideal speedup - 1)
 
-Which isolated times are meant is the caller's affair.
+The caller says which isolated times are meant.
 """
 
 from __future__ import annotations

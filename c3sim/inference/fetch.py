@@ -86,4 +86,4 @@ class Fetch:
 
     def _simulate(self, copies: int) -> float:
         workload = workload_of({"fetch": self.task(copies)}, HOSTS[self.method])
-        return run_once(self.node, workload).wall
+        return run_once(self.node, workload).end

@@ -106,7 +106,7 @@ class Steps:
         return attention_task(self.node, self.model, read, flops, self.efficiency)
 
     def _wall(self, tasks: dict[str, dict[str, Any]]) -> float:
-        return run_once(self.node, workload_of(tasks, {})).wall
+        return run_once(self.node, workload_of(tasks, {})).end
 
     def _slowdowns(
         self, tokens: int, attentions: tuple[tuple[float, float], ...], fetch: Fetch
@@ -124,8 +124,8 @@ class Steps:
         # queued: the kernel runs on from the layer before
         host = {**HOSTS[fetch.method], "launch": "queued"}
         run = run_once(self.node, workload_of({"fetch": fetch.task(copies), **tasks}, host))
-        fetched = run.tasks["fetch"].end
-        computed = max(task.end for name, task in run.tasks.items() if name != "fetch")
+        fetched = run.task("fetch").end
+        computed = max(run.task(name).end for name in tasks)
         concurrent = min(fetched, computed)
         return slowdown(concurrent, layer, computed), slowdown(concurrent, alone, fetched)
 

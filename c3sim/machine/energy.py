@@ -4,12 +4,15 @@ While a flow proceeds at rate r with the clock at factor f, it takes the power
 
     P = r (e_core f^x + e_uncore) + N p_cu f^(1+x) + p_dma        [W]
 
-e_core, e_uncore: J per unit of work, in the clocked domain at full clock and outside it; N compute units held, p_cu the
-power of a held one at full clock; p_dma that of a busy DMA engine, if one moves it; x joins clock and voltage
-(models/power.py). A :class:`Bill` keeps the terms apart, each under the name of the energy in the node file
-(``gpu.energy.NAME``), and says on which GPU it falls due: at either end of a link, in the memory that is read or written.
-On top of that a GPU takes its idle power, which belongs to no task. Where no power was measured the result is
-unvalidated.
+    e_core, e_uncore   J per unit of work, in the clocked domain at full clock and outside it
+    N, p_cu            compute units held, and the power of a held one at full clock
+    p_dma              power of a busy DMA engine, if one moves the flow
+    x                  joins clock and voltage (models/power.py)
+
+A :class:`Bill` keeps the terms apart, each under the name of the energy in the node file
+(``gpu.energy.NAME``), and says which GPU is charged: at either end of a link, in the memory that is
+read or written. A GPU takes its idle power on top, which belongs to no task. Where no power was
+measured the result is unvalidated.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ PLAIN = {
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a flow costs, by the names of energies: J per unit of its progress, and W while it runs."""
+    """What a flow costs: J per unit of its progress by name of the energy, and W while it runs."""
 
     core: tuple[tuple[str, float], ...] = ()  # at the maximum clock, on the flow's own GPU
     uncore: tuple[tuple[int, str, float], ...] = ()  # (GPU, name, J)
@@ -182,7 +185,7 @@ def flow_powers(gpu: Gpu, home: int, segment: Segment) -> Iterator[tuple[int, st
 
 
 def task_accounts(gpu: Gpu, segments: Iterable[Segment]) -> dict[str, dict[str, float]]:
-    """Energy [J] of each task on the simulated GPUs, by the names of energies; idle power left out."""
+    """Energy [J] of each task on the simulated GPUs by name of the energy, without idle power."""
     accounts: dict[str, dict[str, float]] = {}
     for segment in segments:
         account = accounts.setdefault(segment.flow.tags.task, {})
@@ -201,10 +204,11 @@ def by_component(node: Node, account: Account, *, idle: bool = True) -> dict[str
     """*account* by component, every component of *node* named (idle left out of a task's); their
     sum is the account's.
     """
-    found = {name: 0.0 for name in components_of(node) if idle or name != COMPONENT_OF[IDLE]}
+    names = (name for name in components_of(node) if idle or name != COMPONENT_OF[IDLE])
+    sums = dict.fromkeys(names, 0.0)
     for name, joules in account.items():
-        found[COMPONENT_OF[name]] += joules
-    return found
+        sums[COMPONENT_OF[name]] += joules
+    return sums
 
 
 def components_of(node: Node) -> dict[str, str]:

@@ -1,12 +1,12 @@
-"""When the power limit lowers the clock: once power, averaged over a while, has come up to it.
+"""When the power limit lowers the clock: once power, averaged over a while, has reached it.
 
-A GPU may draw more than its limit for a moment. The average follows what the flows declare, P, with one time constant w
-(``gpu.clock.power_window``), from idle power on:
+A GPU may draw more than its limit for a moment. The average A follows the declared power P with one
+time constant w (``gpu.clock.power_window``), from idle power on:
 
     dA/dt = (P - A) / w,    A(0) = P_idle
 
-As long as A is below the limit the clock stays at its maximum; from then on it is what models/power.py gives. With
-w = 0 the limit acts at once: the steady state of a loop.
+While the average is below the limit the clock stays at its maximum; from then on it is what
+models/power.py gives. With w = 0 the limit acts at once: the steady state of a loop.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ from collections.abc import Callable
 from c3sim.models.power import Load, clock_factor, power
 from c3sim.specs.energies import Clock
 
-REACHED = (
-    1.0 - 1e-9
-)  # of the limit: what rounding may leave when the average was foreseen to be there
+# Of the limit: what rounding may leave when the average was foreseen to reach it.
+REACHED = 1.0 - 1e-9
 
 
 class Governor:
-    """The clock of one GPU. *now* tells the time [s]; *again* is asked to come back after so many
-    seconds.
-    """
+    """The clock of one GPU. *now()*: the time [s]; *again(s)*: ask for the factor again in s."""
 
     def __init__(self, clock: Clock, now: Callable[[], float], again: Callable[[float], None]):
         self.clock, self.now, self.again = clock, now, again

@@ -77,7 +77,7 @@ class Machine:
     ) -> Flow:
         """Start a flow.
 
-        *cap*: its greatest rate; a function of the state follows clock or memory, a number does not.
+        *cap*: its greatest rate; a function of the state follows clock and memory, a number not.
         *share*: its part of what its kernel has running, so that parts declare parts.
         *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
         through. *clocked*: how much of (the square of) its time follows the clock.
@@ -116,7 +116,7 @@ class Machine:
         return self.fluid.start(flow, done)
 
     def other_insertion(self, task: str, gpu: int) -> float:
-        """Bytes per second that other tasks insert into the memory-side cache of *gpu* now (static)."""
+        """B/s that other tasks insert into the memory-side cache of *gpu* now (static)."""
         if "cache" in self.private:
             return 0.0
         others = (
@@ -168,7 +168,7 @@ class Machine:
         return amounts
 
     def _host_memory(self, direction: str, amount: float) -> float:
-        """Share of all that host memory can do that *amount* B/s take; of a folded node all GPUs'."""
+        """Share of what host memory can do for *amount* B/s; in a folded run of all GPUs."""
         host = self.node.host
         most = host.memory_write_bandwidth if direction == "out" else host.memory_read_bandwidth
         return amount * (self.node.gpus if self.folded else 1) / most if most else 0.0

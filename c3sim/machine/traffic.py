@@ -1,10 +1,10 @@
-"""What a flow moves and burns per unit of its progress: declared by processes, drawn by the
-machine, paid for by energy.
+"""What a flow moves and spends per unit of its progress. Processes declare it, the machine draws it
+from capacities, energy charges for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from c3sim.models.links import Hop
 from c3sim.models.network import Draw
@@ -12,7 +12,7 @@ from c3sim.models.network import Draw
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What one unit of progress moves or burns; bytes unless said otherwise."""
+    """What one unit of progress moves or spends; bytes unless said otherwise."""
 
     l2: float = 0.0
     cache: float = 0.0  # through the memory-side cache
@@ -21,9 +21,7 @@ class Traffic:
     ports: tuple[tuple[Hop, float], ...] = ()  # ((GPU, port), bytes)
     network: tuple[Draw, ...] = ()  # between nodes
     together: bool = False  # all GPUs that share a part of the network draw on it alike
-    remote: tuple[
-        tuple[int, float, float], ...
-    ] = ()  # (GPU, bytes read there, bytes written there)
+    remote: tuple[tuple[int, float, float], ...] = ()  # (GPU, bytes read, bytes written there)
     host: tuple[tuple[str, float], ...] = ()  # ("in" | "out", bytes)
     engine: tuple[int, float] | None = None  # (DMA engine, bytes)
     core_energy: float = 0.0  # J at the maximum clock, matrix units
@@ -33,19 +31,16 @@ class Traffic:
 
     def times(self, count: float) -> Traffic:
         """The same for *count* units at once."""
-        return Traffic(
+        return replace(
+            self,
             l2=self.l2 * count,
             cache=self.cache * count,
             hbm_read=self.hbm_read * count,
             hbm_write=self.hbm_write * count,
             ports=tuple((port, amount * count) for port, amount in self.ports),
             network=tuple((where, amount * count) for where, amount in self.network),
-            together=self.together,
-            remote=tuple(
-                (gpu, read * count, written * count) for gpu, read, written in self.remote
-            ),
+            remote=tuple((gpu, read * count, write * count) for gpu, read, write in self.remote),
             host=tuple((direction, amount * count) for direction, amount in self.host),
-            engine=self.engine,
             core_energy=self.core_energy * count,
             inserted=self.inserted * count,
             vector=self.vector * count,

@@ -3,10 +3,10 @@
 The text of a capacity is its path, for output. Nothing parses it:
 
     gpu0.hbm   gpu0.memory_side_cache   gpu0.l2   gpu0.dma[2]    inside a GPU
-    gpu0.link[3].out   gpu0.port.in   gpu0.host.out              links, switch ports, the link to the host
+    gpu0.link[3].out   gpu0.port.in   gpu0.host.out              link, switch port, link to the host
     gpu0.nic.out   leaf0.up                                      between nodes
     host0.memory                                                 memory of the host of node 0
-    gpu0.hbm~gather                                              the same, private to the task ``gather``
+    gpu0.hbm~gather                                              private to the task ``gather``
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ class Port(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """*kind*, and *number* of several, of GPU, host or leaf switch *owner_number*; *task*: whose it is
-    alone, else empty.
+    """*kind*, and *number* of several, of a GPU, host or leaf switch (*owner* with its number).
+
+    *task*: the only task that has it, where sharing is taken away; else empty.
     """
 
     owner: str

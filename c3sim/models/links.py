@@ -1,10 +1,10 @@
 """Links between GPUs: topologies, routes, and how many senders fill a link.
 
-A route is a sequence of hops; a hop is (GPU, port). Ports are numbered by position, not by peer: renumbering GPUs
-cyclically maps every port onto itself, which folding relies on.
+A route is a sequence of hops; a hop is (GPU, port). Ports are numbered by position, not by peer:
+renumbering GPUs cyclically maps every port onto itself, which folding relies on.
 
 ``full_mesh``  link[d].out, the link to GPU (g + d) mod n
-``ring``       link[1].out and link[n-1].out, to the two neighbours; other peers by the shorter way round
+``ring``       link[1].out and link[n-1].out, to the neighbours; others by the shorter way round
 ``switch``     port.out of the sender and port.in of the receiver
 """
 

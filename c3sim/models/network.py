@@ -1,22 +1,20 @@
-"""The network between nodes: which GPUs share a NIC and a leaf switch, what these carry, and what
-crosses the spine.
+"""The network between nodes: who shares which NIC and leaf switch, and what crosses the spine.
 
-GPUs that share a NIC draw on a port named after the first of them; a GPU with several NICs has one
-port with their sum. ``rails``: NIC r of every node is on the leaf of rail r. ``racks``: all NICs of
-a node are on one leaf. A leaf has ports for *m* nodes; NICs below it reach one another at full
-rate, and what goes further shares its uplinks:
+GPUs that share a NIC draw on the port of the first of them; a GPU with several NICs has one port
+with their sum. ``rails``: NIC r of every node is on the leaf of rail r. ``racks``: all NICs of a
+node are on one leaf. A leaf has ports for *m* nodes; NICs below it reach one another at full rate,
+and what goes further shares its uplinks:
 
     uplinks = NICs below the leaf x rate of a NIC / oversubscription     (each direction)
 
-The spine itself does not block (routing spreads evenly over it). What share of a GPU's bytes
-crosses it follows from where it sends, with N nodes of which *m* share its leaf, and *k* GPUs of g
-on one rail:
+The spine does not block: routing spreads evenly over it. The share of a GPU's bytes that crosses it
+follows from its peers, with N nodes of which *m* share its leaf, and *k* GPUs of g on one rail:
 
-    next  a ring from node to node along the leaves: one node in m sends further, 1 / m for each of
-          its members, which advance in step (0 where one leaf holds all nodes)
-    rail  every node, same place:    (N - m) / (N - 1)
-    all   every GPU of other nodes:  1 - same / ((N - 1) g)
-          with same = (m - 1) k on rails, (m - 1) g in racks
+    next     a ring from node to node along the leaves: one node in m sends further, 1 / m for each
+             of its members, which advance in step (0 where one leaf holds all nodes)
+    rail     every node, same place:       (N - m) / (N - 1)
+    all      every GPU of other nodes:     1 - same / ((N - 1) g), same = (m - 1) k on rails,
+             (m - 1) g in racks
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Counters of a timeline from the recorded rates: bandwidths, clock, power, busy compute units, DMA
-engines.
+"""Counters of a timeline from the recorded rates: bandwidths, clock, power, busy compute units.
 
-    gpu0.hbm, gpu0.l2, gpu0.link[3].out, gpu0.dma[2] ...   B/s, by task, beside the capacity
-    gpu0.dma                                               B/s, all engines together
-    gpu0.compute_units                                     units that hold working workgroups, by task
-    gpu0.power                                             W, by task and by component, idle power included
-    gpu0.clock                                             Hz
+    gpu0.hbm, gpu0.link[3].out, gpu0.dma[2] ...   B/s, by task, beside the capacity
+    gpu0.dma                                      B/s, all engines together
+    gpu0.compute_units                            units that hold working workgroups, by task
+    gpu0.power                                    W, by task and by component, with idle power
+    gpu0.clock                                    Hz
 
 Values hold from their instant to the next.
 """
@@ -123,7 +122,7 @@ def _steps(parts: Sequence[Part]) -> tuple[list[float], list[dict[Key, float]]]:
 
 
 def _sums(rows: Sequence[Mapping[Key, float]], position: int) -> dict[str, list[float]]:
-    """*rows* summed over one part of their keys: a column per task (*position* 0) or component (1)."""
+    """*rows* as a column per task (*position* 0 of their keys) or per component (1)."""
     columns = {key[position]: [0.0] * len(rows) for key in (rows[0] if rows else ())}
     for number, row in enumerate(rows):
         for key, value in row.items():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 import simpy
 
@@ -12,99 +13,80 @@ from c3sim.engine.clock import Clock
 from c3sim.engine.flow import Observer
 from c3sim.engine.fluid import Fluid
 from c3sim.engine.progress import Progress
+from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
+from c3sim.machine.energy import IDLE, Account, components_of, idle_energy, task_accounts
 from c3sim.machine.machine import Machine
 from c3sim.processes.context import Context
-from c3sim.processes.dma.copies import same_sharing
-from c3sim.processes.dma.order import engines_differ_by_gpu
 from c3sim.processes.kernels.grids import grid_shapes
-from c3sim.processes.tasks import TaskRuns, Times
-from c3sim.result import Span
+from c3sim.processes.tasks import TaskRuns
+from c3sim.result import Span, Timeline
+from c3sim.simulation.counters import counters
+from c3sim.simulation.folding import can_fold
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
+from c3sim.specs.workload import Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What happened: *times* per (task, GPU), the last *end* [s], SimPy *events* processed, spans
-    if asked for.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskRun:
+    """One task on one GPU [s, from the common release]: when it was ready, when its first workgroup
+    or command started, when it ended; *detail*: what it chose.
     """
 
-    times: Mapping[tuple[str, int], Times]
+    ready: float
+    start: float
     end: float
-    events: int
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """What happened: *times* per (task, simulated GPU) in
+    the order of the tasks, the last *end* [s], *events* processed.
+
+    *accounts*: per task the energy [J] of all GPUs by name of the energy (machine/energy.py),
+    without idle power; None where energy was not recorded. *idle* [J]: of all GPUs, whatever runs.
+    """
+
+    times: Mapping[tuple[str, int], TaskRun]
+    end: float
+    idle: float
     folded: bool
-    spans: list[Span]
-    machine: Machine
+    events: int
+    accounts: Mapping[str, Account] | None = None
+    timeline: Timeline | None = None
 
-    def task(self, name: str) -> Times:
-        """The slowest GPU's times of one task."""
-        found = [times for (task, _), times in self.times.items() if task == name]
-        return max(found, key=lambda times: times.end or 0.0)
+    def task(self, name: str) -> TaskRun:
+        """The task on its slowest GPU."""
+        return max(
+            (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
+        )
 
+    @property
+    def spans(self) -> Sequence[Span]:
+        """Those of the timeline."""
+        return () if self.timeline is None else self.timeline.spans
 
-def can_fold(workload: Workload, node: Node) -> bool:
-    """Whether one GPU can stand for all, of all nodes: every GPU does the same, host and network
-    treat them alike.
+    def account_of(self, name: str) -> Account:
+        """The account of one task."""
+        assert self.accounts is not None, "this run did not record energy"
+        return self.accounts.get(name, {})
 
-    The three topologies map onto themselves when GPUs are renumbered cyclically, so within a node
-    only tasks, the map of DMA engines and host decide. Nodes are alike if all leaf switches have as
-    many of them.
-    """
-    if not _nodes_alike(workload, node):
-        return False
-    if any(
-        isinstance(task, Copy | Commands) and task.gpus == "first"
-        for task in workload.tasks.values()
-    ):
-        return False
-    if any(
-        isinstance(task, Collective) and task.variant == "swap" for task in workload.tasks.values()
-    ):
-        return False  # one GPU of each pair submits
-    if node.engine_map is not None and not _engines_alike(workload, node):
-        return False
-    if engines_differ_by_gpu(workload, node):
-        return False
-    if workload.host.threads == "per_gpu":
-        return True
-    by_dma = any(
-        task.kind in ("commands", "host")
-        or (isinstance(task, Collective) and task.backend == "dma")
-        or (isinstance(task, Copy) and task.executor == "dma")
-        for task in workload.tasks.values()
-    )
-    return workload.host.launch == "queued" and not by_dma
+    @property
+    def account(self) -> Account:
+        """Energy [J] of the whole by name of the energy, idle power included."""
+        assert self.accounts is not None, "this run did not record energy"
+        total = {IDLE: self.idle}
+        for account in self.accounts.values():
+            for name, joules in account.items():
+                total[name] = total.get(name, 0.0) + joules
+        return total
 
-
-def _nodes_alike(workload: Workload, node: Node) -> bool:
-    """Whether every GPU sees the same network."""
-    wide = node.scale_out
-    if wide is None or node.nodes <= wide.nodes_per_leaf:
-        return not any(_changes_rail(task, node) for task in workload.tasks.values())
-    by_nic = any(
-        isinstance(task, Copy) and task.executor == "nic" for task in workload.tasks.values()
-    )
-    return node.nodes % wide.nodes_per_leaf == 0 and not by_nic
-
-
-def _changes_rail(task: Task, node: Node) -> bool:
-    """Whether it is a copy that stays on its leaf for some GPUs and crosses the spine for others:
-    NICs are shared, and the peer is not in the same place of its node.
-    """
-    return isinstance(task, Copy) and task.executor == "nic" and task.peer % node.gpus != 0
-
-
-def _engines_alike(workload: Workload, node: Node) -> bool:
-    """Whether DMA commands share engines in the same way on every GPU, though the map numbers them
-    differently.
-    """
-    for task in workload.tasks.values():
-        if isinstance(task, Commands) and any(
-            command.engine is not None for command in task.program
-        ):
-            return False  # a number means another peer's engine on every GPU
-    return same_sharing(node)
+    @property
+    def energy(self) -> float:
+        """Energy [J] of the whole, idle power included."""
+        assert self.accounts is not None, "this run did not record energy"
+        return sum(sum(account.values()) for account in self.accounts.values()) + self.idle
 
 
 def simulate(
@@ -114,31 +96,75 @@ def simulate(
     private: frozenset[str] = frozenset(),
     observers: Iterable[Observer] = (),
     fold: bool | None = None,
-    spans: bool = False,
+    energy: bool = False,
+    trace: bool = False,
     compiled: bool = False,
-) -> Outcome:
-    """Run *workload*. *private* takes kinds of sharing away; *fold* overrides the derived choice
-    (None); *compiled* (needs numba) pays off in unfolded runs with hundreds of flows at once, and
-    changes rounding alone.
+) -> Run:
+    """Run *workload*.
+
+    *private*: kinds of sharing to take away. *fold*: overrides the derived decision (None).
+    *energy*: record the accounts; *trace*: the timeline as well. *compiled* (needs numba): pays off
+    in unfolded runs with hundreds of flows at once, and changes rounding alone.
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
     folded = can_fold(workload, node) if fold is None else fold
-    env = Clock()
-    fluid = Fluid(env, observers, _compiled() if compiled else None)
-    log: list[Span] | None = [] if spans else None
+    recorder = Recorder() if energy or trace else None
+    clock = Clock()
+    watching = (*observers, recorder) if recorder else tuple(observers)
+    fluid = Fluid(clock, watching, _compiled() if compiled else None)
     machine = Machine(node, fluid, folded=folded, private=private)
-    context = Context(env, node, workload, fluid, machine, grid_shapes(workload, node), log)
-    runs = TaskRuns(context)
-    runs.submit()
+    spans: list[Span] | None = [] if trace else None
+    context = Context(clock, node, workload, fluid, machine, grid_shapes(workload, node), spans)
+    tasks = TaskRuns(context)
+    tasks.submit()
     events = 0
-    while runs.unfinished:
+    while tasks.unfinished:
         try:
-            env.step()
+            clock.step()
         except simpy.core.EmptySchedule:
-            raise DeadlockError(runs.waiting()) from None
+            raise DeadlockError(tasks.waiting()) from None
         events += 1
-    return Outcome(runs.times, env.now, events, folded, log or [], machine)
+    return Run(
+        times=_task_runs(workload, tasks),
+        end=clock.now,
+        idle=idle_energy(node, clock.now),
+        folded=folded,
+        events=events,
+        accounts=None if recorder is None else _accounts(workload, machine, recorder),
+        timeline=None if recorder is None or spans is None else _timeline(machine, recorder, spans),
+    )
+
+
+def _task_runs(workload: Workload, tasks: TaskRuns) -> dict[tuple[str, int], TaskRun]:
+    """In the order of the workload's tasks."""
+    order = {name: position for position, name in enumerate(workload.tasks)}
+    runs = {}
+    for key, times in sorted(tasks.times.items(), key=lambda item: order[item[0][0]]):
+        assert times.start is not None and times.end is not None  # the run is over
+        runs[key] = TaskRun(
+            ready=times.ready, start=times.start, end=times.end, detail=times.detail
+        )
+    return runs
+
+
+def _accounts(workload: Workload, machine: Machine, recorder: Recorder) -> dict[str, Account]:
+    """Energy of each task on all GPUs, those that are folded included."""
+    copies = machine.node.ranks if machine.folded else 1
+    simulated = task_accounts(machine.node.gpu, recorder.segments())
+    return {
+        task: {name: copies * joules for name, joules in simulated.get(task, {}).items()}
+        for task in workload.tasks
+    }
+
+
+def _timeline(machine: Machine, recorder: Recorder, spans: Sequence[Span]) -> Timeline:
+    return Timeline(
+        spans=sorted(spans, key=lambda span: (span.start, span.end)),
+        counters=counters(recorder, machine),
+        end=machine.fluid.env.now,
+        component_names=components_of(machine.node),
+    )
 
 
 def _compiled() -> Progress:

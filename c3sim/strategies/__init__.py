@@ -1,4 +1,4 @@
-"""Strategies: pure rewrites of a workload, candidates, and the choice between them.
+"""Strategies: pure rewrites of a workload into candidates, and the best of them.
 
-It knows simulation (to compare candidates). It must not know results, studies or output.
+It knows simulation, to compare candidates. It must not know results, studies or output.
 """

@@ -1,18 +1,19 @@
-"""Variants of the collectives on DMA engines, and the one that isolated runs recommend beside
-compute tasks.
+"""Variants of the collectives on DMA engines, and those that isolated runs recommend beside compute
+tasks.
 
-A variant is a command program (``processes/dma/collectives.py``), on one or several engines where that is free, prelaunched
-or not. With T_g and T_v the times alone of the compute tasks and of a collective by variant v, and M_g and M_v the times that
-the memory of a GPU takes for what each reads and writes:
+A variant is a command program (``processes/dma/collectives.py``), on one or several engines where
+that is free, prelaunched or not. With T_g and T_v the times alone of the compute tasks and of a
+collective by variant v, M_g and M_v the times that the memory of a GPU takes for what each reads
+and writes:
 
-    hidden   T_v (1 + M_g / T_g) <= T_g: it ends before the compute tasks even if it waits for all the memory time that
-             they take meanwhile
-    chosen   of the hidden variants the one with the least M_v, of equal ones the quickest alone: nothing is to be gained
-             by ending sooner, and what it moves costs the compute tasks memory and power. If none is hidden, the quickest
-             alone. The first in order on a tie
+    hidden       T_v (1 + M_g / T_g) <= T_g: it ends before the compute tasks even if it waits for
+                 all the memory time that they take meanwhile
+    recommended  of the hidden variants the one with the least M_v, of equal ones the quickest
+                 alone: ending sooner gains nothing, and what it moves costs the compute tasks
+                 memory and power. If none is hidden, the quickest alone. The first on a tie
 
-Nothing that overlaps is simulated: times alone, bytes and the bandwidth of the memory are all that a runtime has to know.
-M counts operands and results of compute tasks once, as if caches held them.
+Nothing that overlaps is simulated: a runtime has to know times alone, bytes and the bandwidth of
+the memory. M counts operands and results of compute tasks once, as if caches held them.
 """
 
 from __future__ import annotations
@@ -47,32 +48,29 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The variant of each collective, and by name the times alone [s] of those it was chosen from."""
+class RecommendedVariants:
+    """The variant of each collective, and by name the times alone [s] of all of them."""
 
     variants: Mapping[str, Variant]
     alone: Mapping[str, Mapping[str, float]]
 
 
 def variants(node: Node, op: str) -> tuple[Variant, ...]:
-    """What the engines of *node* can do for an *op* that DMA engines can do: pcpy first, each
-    prelaunched after itself.
+    """What the engines of *node* can do for *op*: pcpy first, each prelaunched after itself.
 
-    Back to back on 1, 2, 4 ... engines, as long as they are fewer than the peers (one for each is
-    pcpy) and than there are.
+    Back to back on 1, 2, 4 ... engines: fewer than the peers (one for each is pcpy), and no more
+    than there are.
     """
     commands, most = node.gpu.dma_engines.commands, min(node.gpus - 2, node.gpu.dma_engines.count)
-    programs = [
+    names = [
         name for name, command in NEEDS.items() if command in commands and ONLY.get(name, op) == op
     ]
     if node.nodes > 1:
-        programs = ["pcpy"]  # the others are for the GPUs of one node
-    parallel = [2**power for power in range(1, 10) if 2**power <= most]
-    made = [(name, None) for name in programs] + [
-        ("b2b", count) for count in parallel if "b2b" in programs
-    ]
-    later = (False, True) if "poll" in commands else (False,)
-    return tuple(Variant(name, engines, late) for name, engines in made for late in later)
+        names = ["pcpy"]  # the others are for the GPUs of one node
+    counts = [2**power for power in range(1, 10) if 2**power <= most] if "b2b" in names else []
+    programs = [(name, None) for name in names] + [("b2b", count) for count in counts]
+    prelaunch = (False, True) if "poll" in commands else (False,)
+    return tuple(Variant(name, engines, late) for name, engines in programs for late in prelaunch)
 
 
 def with_variants(workload: Workload, chosen: Mapping[str, Variant]) -> Workload:
@@ -86,8 +84,8 @@ def with_variants(workload: Workload, chosen: Mapping[str, Variant]) -> Workload
     return with_tasks(workload, changes).model_copy(update={"host": host})
 
 
-def choose_variants(workload: Workload, node: Node) -> Choice:
-    """The rule of this page for every collective of *workload*, which are on DMA engines already."""
+def recommended_variants(workload: Workload, node: Node) -> RecommendedVariants:
+    """For every collective of *workload*, which are on DMA engines already."""
     compute = sum(isolated(node, workload, name).end for name in compute_tasks(workload))
     memory = sum(_memory_time(node, *_touched(workload, name)) for name in compute_tasks(workload))
     names = collectives(workload)
@@ -107,10 +105,11 @@ def choose_variants(workload: Workload, node: Node) -> Choice:
             if name not in best or rank < best[name][0]:
                 best[name] = (rank, variant)
     # Prelaunch is one for all: by the collective that is worst off.
-    late = min(
+    prelaunched = min(
         ranked, key=lambda key: max((rank for rank, _ in ranked[key].values()), default=(0.0,))
     )
-    return Choice({name: ranked[late][name][1] for name in names}, alone)
+    chosen = {name: ranked[prelaunched][name][1] for name in names}
+    return RecommendedVariants(chosen, alone)
 
 
 def moved_bytes(task: Collective, program: str, gpus: int) -> tuple[float, float]:

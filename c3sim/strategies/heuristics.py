@@ -1,16 +1,16 @@
 """Choosing a strategy from isolated times only: the two published heuristics, and DMA by estimate.
 
-With Tg, Tc the times alone of the compute tasks and of the collectives, and slow_g(n), slow_c(k) their slowdowns
-alone on n CUs and with k channels on k CUs (N CUs in all):
+With Tg, Tc the times alone of the compute tasks and of the collectives, and slow_g(n), slow_c(k)
+their slowdowns alone on n CUs and with k channels on k CUs (N CUs in all):
 
-    sp      launch by ascending workgroup count. The first kernel holds the CUs it fills, h of them, to its end and
-            the other one proceeds on N - h meanwhile, on all CUs afterwards
-    rp      k that minimises max(Tg slow_g(N - k), Tc slow_c(k))
-    conccl  max(Tg, time of the collective alone on DMA engines); conccl_rp with Tg slow_g(N - dies) where that is less
+    sp         launch by ascending workgroup count. The first kernel holds the CUs it fills, h of
+               them, to its end; the other one proceeds on N - h meanwhile, on all CUs afterwards
+    rp         k that minimises max(Tg slow_g(N - k), Tc slow_c(k))
+    conccl     max(Tg, time of the collective alone on DMA engines)
+    conccl_rp  the same with Tg slow_g(N - dies), where memory-bound GEMMs gain by it
 
-The strategy with the smallest estimate is chosen, the first of them on a tie. Nothing that overlaps is simulated.
-
-Source of the first two: arXiv 2412.14335.
+The strategy with the smallest estimate is recommended, the first of them on a tie. Nothing that
+overlaps is simulated. Source of the first two: arXiv 2412.14335.
 """
 
 from __future__ import annotations
@@ -28,20 +28,19 @@ from c3sim.strategies.rewrites import collectives, compute_tasks, on_dma
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The *strategy* chosen, and the *estimates* [s] it was chosen by."""
+class Recommendation:
+    """The *strategy* with the smallest of the *estimates* [s]."""
 
     strategy: str
     estimates: Mapping[str, float]
 
 
-def choose(base: Workload, node: Node, counts: Sequence[int]) -> Choice:
+def recommend(base: Workload, node: Node, counts: Sequence[int]) -> Recommendation:
     """The strategy with the smallest estimate for *base* (the workload under ``base``); *counts*:
-    splits to try.
+    numbers of CUs to try for the collectives.
     """
-    table = slowdown_table(base, node, counts)
     estimates = {"sp": _prioritised(base, node)}
-    for count, (slow_g, slow_c) in table.items():
+    for count, (slow_g, slow_c) in slowdown_table(base, node, counts).items():
         estimates[f"rp:{count}"] = max(
             _compute(base, node) * slow_g, _communication(base, node) * slow_c
         )
@@ -53,7 +52,7 @@ def choose(base: Workload, node: Node, counts: Sequence[int]) -> Choice:
         estimates["conccl"] = max(_compute(base, node), _communication(moved, node))
         fewer = withheld(moved, node, memory_bound_streams(moved, node))
         estimates["conccl_rp"] = max(_compute(fewer, node), _communication(moved, node))
-    return Choice(min(estimates, key=lambda name: estimates[name]), estimates)
+    return Recommendation(min(estimates, key=lambda name: estimates[name]), estimates)
 
 
 def slowdown_table(
@@ -70,6 +69,14 @@ def slowdown_table(
     return table
 
 
+def sp_estimate(first: float, second: float, slowdown: float) -> float:
+    """When both are done [s]: *second* runs slowed down until *first* has ended, at full speed
+    afterwards.
+    """
+    done = first / slowdown
+    return max(first, second * slowdown) if done >= second else first + second - done
+
+
 def _compute(workload: Workload, node: Node) -> float:
     return sum(isolated(node, workload, name).end for name in compute_tasks(workload))
 
@@ -83,23 +90,14 @@ def _prioritised(base: Workload, node: Node) -> float:
     is left.
     """
     units, shapes = node.gpu.compute_unit_count, grid_shapes(base, node)
-    g_groups, c_groups = (
-        max(shapes[name].workgroups for name in tasks(base))
-        for tasks in (compute_tasks, collectives)
-    )
+    compute_groups = max(shapes[name].workgroups for name in compute_tasks(base))
+    collective_groups = max(shapes[name].workgroups for name in collectives(base))
     compute, communication = _compute(base, node), _communication(base, node)
-    held = min(c_groups, g_groups)
+    held = min(collective_groups, compute_groups)
     if held >= units:
         return compute + communication
-    if c_groups <= g_groups:
-        return _follow(communication, compute, _compute(reserved(base, node, held), node) / compute)
-    slow_c = _communication(reserved(base, node, units - held), node) / communication
-    return _follow(compute, communication, slow_c)
-
-
-def _follow(first: float, second: float, slowdown: float) -> float:
-    """When both are done [s]: *second* runs slowed down until *first* has ended, at full speed
-    afterwards.
-    """
-    done = first / slowdown
-    return max(first, second * slowdown) if done >= second else first + second - done
+    if collective_groups <= compute_groups:
+        slowdown = _compute(reserved(base, node, held), node) / compute
+        return sp_estimate(communication, compute, slowdown)
+    slowdown = _communication(reserved(base, node, units - held), node) / communication
+    return sp_estimate(compute, communication, slowdown)

@@ -1,8 +1,7 @@
-"""Compute units divided between the parts of a workload by the CU masks of their streams. Pure
-rewrites.
+"""Compute units divided between the parts of a workload by the CU masks of their streams.
 
-Bit b of a mask belongs to die b mod dies, so the *count* highest bits, with *count* a multiple of the dies, are the
-same number of CUs on each die.
+Bit b of a mask belongs to die b mod dies, so the *count* highest bits, with *count* a multiple of
+the dies, are the same number of CUs on each die. All functions are pure rewrites.
 """
 
 from __future__ import annotations
@@ -21,30 +20,31 @@ from c3sim.strategies.rewrites import (
     with_tasks,
 )
 
+PER_DIE = (1, 2, 4, 8, 16)  # CUs of each die to try for the collective
+
 
 def splits(node: Node) -> tuple[int, ...]:
-    """Numbers of CUs to try for the collective: 1, 2, 4, 8 and 16 per die, as far as half of the
-    CUs stay.
-    """
-    counts = (node.gpu.dies.count * per_die for per_die in (1, 2, 4, 8, 16))
+    """Numbers of CUs to try for the collective, as far as half of the CUs stay."""
+    counts = (node.gpu.dies.count * per_die for per_die in PER_DIE)
     return tuple(count for count in counts if 2 * count <= node.gpu.compute_unit_count)
 
 
 def reserved(workload: Workload, node: Node, count: int) -> Workload:
     """*count* CUs, the highest bits of the mask, for the collectives, all others for compute tasks;
-    channels to match.
+    no more channels than CUs.
     """
-    units = node.gpu.compute_unit_count
-    low, high = _mask(0, units - count), _mask(units - count, units)
+    units, names = node.gpu.compute_unit_count, collectives(workload)
     changes: dict[str, Mapping[str, Any]] = {}
-    for name in collectives(workload):
+    for name in names:
         task = workload.tasks[name]
         assert isinstance(task, Collective)
         library = node.collective_library(task.backend).channels
-        asked = task.channels or library.default[task.op]
-        changes[name] = {"channels": min(asked, library.maximum, count)}
-    parted = masked(workload, streams_of(workload, compute_tasks(workload)), low)
-    return with_tasks(masked(parted, streams_of(workload, collectives(workload)), high), changes)
+        demanded = task.channels or library.default[task.op]
+        changes[name] = {"channels": min(demanded, library.maximum, count)}
+    compute = streams_of(workload, compute_tasks(workload))
+    parted = masked(workload, compute, _mask(0, units - count))
+    communication = streams_of(workload, names)
+    return with_tasks(masked(parted, communication, _mask(units - count, units)), changes)
 
 
 def withheld(workload: Workload, node: Node, streams: Iterable[str]) -> Workload:
@@ -57,15 +57,12 @@ def is_memory_bound(node: Node, task: Gemm) -> bool:
     all CUs.
     """
     plan, gpu = plan_gemm(node.gpu, task), node.gpu
-    size = (
-        DTYPE_BYTES[task.dtype] * task.batch * (task.m * task.k + task.k * task.n + task.m * task.n)
-    )
+    elements = task.m * task.k + task.k * task.n + task.m * task.n
+    size = DTYPE_BYTES[task.dtype] * task.batch * elements
     memory = size / (gpu.hbm.bandwidth * gpu.hbm.read_efficiency)
-    flops = plan.flops_per_tile * plan.tiles
-    peak = (
-        gpu.compute_unit_count * gpu.compute_units.flops_per_cycle[task.dtype] * gpu.clock.maximum
-    )
-    return memory > flops / peak
+    flops_per_cycle = gpu.compute_units.flops_per_cycle[task.dtype]
+    peak = gpu.compute_unit_count * flops_per_cycle * gpu.clock.maximum
+    return memory > plan.flops_per_tile * plan.tiles / peak
 
 
 def memory_bound_streams(workload: Workload, node: Node) -> set[str]:
@@ -80,10 +77,12 @@ def memory_bound_streams(workload: Workload, node: Node) -> set[str]:
 
 
 def masked(workload: Workload, streams: Iterable[str], mask: str) -> Workload:
-    given = {name: workload.streams.get(name, Stream()) for name in streams}
-    return with_streams(
-        workload, {n: s.model_copy(update={"compute_units": mask}) for n, s in given.items()}
-    )
+    """*workload* with this CU mask for *streams*."""
+    changes = {
+        name: workload.streams.get(name, Stream()).model_copy(update={"compute_units": mask})
+        for name in streams
+    }
+    return with_streams(workload, changes)
 
 
 def _mask(first: int, end: int) -> str:

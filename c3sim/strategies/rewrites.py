@@ -1,8 +1,8 @@
-"""Pure rewrites of a workload: launch order, priority, CU masks, channels, backend. The input is
-never changed.
+"""Pure rewrites of a workload: launch order, priority, CU masks, channels, backend.
 
-A *compute* task is a kernel that works for itself (GEMM, stream kernel); a *collective* talks to the other GPUs. The
-rewrites act on whole streams, since a stream keeps the order of its tasks; a stream must not hold both.
+The input is never changed. A *compute* task is a kernel that works for itself (GEMM, stream
+kernel); a *collective* talks to the other GPUs. The rewrites act on whole streams, since a stream
+keeps the order of its tasks; a stream must not hold both.
 """
 
 from __future__ import annotations
@@ -48,8 +48,11 @@ def plain(workload: Workload) -> Workload:
     )
     if both:
         stream = min(both)
-        message = f"stream {stream!r} holds compute tasks and collectives; a strategy needs them in streams of their own"
-        raise InputError(message, "tasks")
+        raise InputError(
+            f"stream {stream!r} holds compute tasks and collectives;"
+            " a strategy needs them in streams of their own",
+            "tasks",
+        )
     touched = streams_of(separate, (*compute_tasks(workload), *collectives(workload)))
     return with_streams(separate, {name: Stream() for name in touched})
 
@@ -106,13 +109,16 @@ def on_dma(workload: Workload, node: Node) -> Workload:
         task = workload.tasks[name]
         assert isinstance(task, Collective)
         if task.op not in allowed:
-            message = f"DMA engines copy and cannot reduce, so not {task.op!r}; allowed: {', '.join(allowed)}"
-            raise InputError(message, f"tasks.{name}.op")
+            raise InputError(
+                f"DMA engines copy and cannot reduce, so not {task.op!r};"
+                f" allowed: {', '.join(allowed)}",
+                f"tasks.{name}.op",
+            )
     change = {"backend": "dma", "channels": None, "algorithm": None, "protocol": None}
     return with_tasks(workload, dict.fromkeys(collectives(workload), change))
 
 
-def yardstick(workload: Workload, node: Node) -> Workload:
+def baseline(workload: Workload, node: Node) -> Workload:
     """The workload whose isolated times all strategies are measured by: no masks, collectives on
     compute units.
     """
@@ -140,11 +146,9 @@ def prioritised(workload: Workload, node: Node) -> Workload:
     late = len(members) > 1 or any(task.after or task.repeat > 1 for task in members)
     highest = max((s.priority for name, s in ordered.streams.items() if name != first), default=0)
     stream = ordered.streams.get(first, Stream())
-    return (
-        with_streams(ordered, {first: stream.model_copy(update={"priority": highest + 1})})
-        if late
-        else ordered
-    )
+    if not late:
+        return ordered
+    return with_streams(ordered, {first: stream.model_copy(update={"priority": highest + 1})})
 
 
 def streams_of(workload: Workload, tasks: Iterable[str]) -> set[str]:
@@ -164,11 +168,8 @@ def with_tasks(workload: Workload, changes: Mapping[str, Mapping[str, Any]]) -> 
 def with_streams(workload: Workload, streams: Mapping[str, Stream]) -> Workload:
     """*workload* with these streams; those that say nothing are left out."""
     merged = {**workload.streams, **streams}
-    return workload.model_copy(
-        update={
-            "streams": {name: merged[name] for name in sorted(merged) if merged[name] != Stream()}
-        }
-    )
+    kept = {name: merged[name] for name in sorted(merged) if merged[name] != Stream()}
+    return workload.model_copy(update={"streams": kept})
 
 
 def _unused(name: str, workload: Workload) -> str:

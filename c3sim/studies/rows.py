@@ -11,7 +11,7 @@ from c3sim.input.expressions import parse_expression
 from c3sim.input.paths import get_value
 from c3sim.result import Result
 from c3sim.specs.study import Study
-from c3sim.strategies.best import choose
+from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import exhaustive
 from c3sim.studies.cases import Case
 from c3sim.studies.kind import Options
@@ -58,7 +58,7 @@ def rows_of(case: Case, strategies: Sequence[str]) -> list[Row]:
 
 def _row(case: Case, strategy: str) -> Row:
     result = evaluate_run(case.workload, case.node, strategy)
-    chosen = choose(strategy, case.workload, case.node)
+    chosen = best_candidate(strategy, case.workload, case.node)
     loss = 0.0
     if strategy == "auto":
         _, loss = auto_loss(chosen, case.node, exhaustive(case.workload, case.node))

@@ -12,7 +12,6 @@ from c3sim.engine.fluid import Fluid
 from c3sim.engine.recorder import Recorder, Segment, clock_of
 from c3sim.input.loading import load_hardware
 from c3sim.machine.energy import Bill, flow_powers, idle_energy, task_accounts
-from c3sim.simulation.counters import counters
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.workload import Workload
 
@@ -29,12 +28,6 @@ def tags(task="t", bill=None, units=0.0):
     return SimpleNamespace(task=task, gpu=0, bill=bill or Bill(), compute_units=units)
 
 
-def joules(recorder):
-    """Energy of each task, without idle power."""
-    accounts = task_accounts(NODE.gpu, recorder.segments())
-    return {task: sum(account.values()) for task, account in accounts.items()}
-
-
 def integral(counter, values=None):
     values = counter.values if values is None else values
     return sum(
@@ -45,7 +38,7 @@ def integral(counter, values=None):
 def recorded(tasks=TASKS, fold=None):
     recorder = Recorder()
     workload = Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
-    return simulate(NODE, workload, observers=(recorder,), fold=fold), recorder
+    return simulate(NODE, workload, observers=(recorder,), fold=fold, trace=True), recorder
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +133,7 @@ def test_links_and_engines_carry_the_bytes_of_the_gather(run):
     """Each GPU sends its eighth to seven peers: SIZE / 8 per link, 7/8 SIZE in all; DMA adds
     nothing to the payload.
     """
-    found = {counter.name: counter for counter in counters(run[1], run[0].machine)}
+    found = {counter.name: counter for counter in run[0].timeline.counters}
     links = [counter for name, counter in found.items() if ".link[" in name]
     assert len(links) == 7
     for link in links:
@@ -151,7 +144,7 @@ def test_links_and_engines_carry_the_bytes_of_the_gather(run):
 
 
 def test_no_counter_exceeds_its_maximum(run):
-    for counter in counters(run[1], run[0].machine):
+    for counter in run[0].timeline.counters:
         assert counter.maximum is not None
         # the clock is set from what flows declare; what they then draw may differ from it by a per
         # cent
@@ -160,7 +153,7 @@ def test_no_counter_exceeds_its_maximum(run):
 
 
 def test_the_parts_by_task_add_up(run):
-    for counter in counters(run[1], run[0].machine):
+    for counter in run[0].timeline.counters:
         base = NODE.gpu.clock.idle_power if counter.name == "gpu0.power" else 0.0
         for i, value in enumerate(counter.values):
             if counter.by_task:
@@ -173,7 +166,7 @@ def test_the_parts_by_task_add_up(run):
 
 
 def test_the_clock_is_a_counter_within_its_range(run):
-    clock = next(c for c in counters(run[1], run[0].machine) if c.name == "gpu0.clock")
+    clock = next(c for c in run[0].timeline.counters if c.name == "gpu0.clock")
     assert clock.unit == "Hz"
     assert (
         NODE.gpu.clock.minimum <= min(clock.values) <= max(clock.values) <= NODE.gpu.clock.maximum
@@ -181,9 +174,7 @@ def test_the_clock_is_a_counter_within_its_range(run):
 
 
 def test_folded_and_unfolded_runs_take_the_same_energy():
-    used = []
-    for fold in (True, False):
-        outcome, recorder = recorded(fold=fold)
-        copies = NODE.gpus if outcome.folded else 1
-        used.append({task: copies * energy for task, energy in joules(recorder).items()})
-    assert used[0] == pytest.approx(used[1], rel=1e-9)
+    folded, unfolded = (recorded(fold=fold)[0] for fold in (True, False))
+    for task in TASKS:
+        each = [sum(run.account_of(task).values()) for run in (folded, unfolded)]
+        assert each[0] == pytest.approx(each[1], rel=1e-9)

@@ -71,7 +71,7 @@ def test_dma_copies_take_no_compute_units():
 
 
 def test_two_collectives_share_links():
-    """Two all-gathers of different streams: each gets half of every link for as long as both run."""
+    """Two all-gathers of different streams: each gets half of every link while both run."""
     other = {**GATHER, "stream": "other"}
     tasks = c3sim.explain(workload(one=GATHER, two=other), node=NODE).tasks
     for task in tasks.values():

@@ -54,7 +54,7 @@ def test_a_layer_is_what_all_its_tasks_take_in_one_stream(steps, batch, bytes_re
     pairs = batch.pairs or batch.history
     attention = steps._attention_task(float(bytes_read), pairs * 4 * 32 * 128)
     tasks = {**layer_tasks(steps.model, 1, batch.tokens), "attention": attention}
-    whole = run_once(steps.node, workload_of(tasks, {})).wall
+    whole = run_once(steps.node, workload_of(tasks, {})).end
     assert steps.layer(batch) == pytest.approx(whole, rel=0.02)
 
 

@@ -7,17 +7,10 @@ from itertools import pairwise
 import pytest
 from law_cases import Case, every_case
 
-from c3sim.engine.recorder import Recorder
-from c3sim.machine.energy import (
-    COMPONENT_OF,
-    by_component,
-    components_of,
-    idle_energy,
-    task_accounts,
-)
+from c3sim.machine.energy import COMPONENT_OF, by_component, components_of, idle_energy
 from c3sim.result import Counter
-from c3sim.simulation.counters import counters
-from c3sim.simulation.simulate import Outcome, can_fold, simulate
+from c3sim.simulation.folding import can_fold
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.energies import Energies
 
 REL = 1e-9
@@ -35,46 +28,28 @@ def test_every_energy_of_the_schema_has_a_component() -> None:
     assert set(COMPONENT_OF) - {"idle_power"} == set(Energies.model_fields) - {"measured"}
 
 
-def spent(
-    case: Case, *, fold: bool | None = None
-) -> tuple[dict[str, dict[str, float]], Outcome, Recorder]:
-    """Energy [J] of each task on all GPUs, by the name of the energy; the run; its recorder."""
-    recorder = Recorder()
-    outcome = simulate(case.node, case.workload, observers=[recorder], fold=fold)
-    copies = case.node.ranks if outcome.folded else 1
-    tasks = task_accounts(case.node.gpu, recorder.segments())
-    found = {
-        task: {name: copies * joules for name, joules in account.items()}
-        for task, account in tasks.items()
-    }
-    return found, outcome, recorder
-
-
 @every_case("components_sum_to_the_energy_and_power_integrates_to_it")
 def test_components_sum_to_the_energy_and_power_integrates_to_it(case: Case) -> None:
     """Of every task, and of the whole; from the counters of the simulated GPUs, in total and by
     component.
     """
-    tasks, outcome, recorder = spent(case)
+    run = simulate(case.node, case.workload, trace=True)
+    tasks = {name: run.account_of(name) for name in case.workload.tasks}
     parts = {task: by_component(case.node, account, idle=False) for task, account in tasks.items()}
     for task, account in tasks.items():
         assert sum(parts[task].values()) == pytest.approx(sum(account.values()), rel=REL)
         assert set(parts[task]) == set(components_of(case.node)) - {"idle"}
-    idle = idle_energy(case.node, outcome.end)
+    idle = idle_energy(case.node, run.end)
     whole = idle + sum(sum(account.values()) for account in tasks.values())
-    copies = case.node.ranks if outcome.folded else 1
-    power = [
-        counter
-        for counter in counters(recorder, outcome.machine)
-        if counter.name.endswith(".power")
-    ]
-    assert len(power) == len(outcome.machine.gpus)
-    watts = copies * sum(integral(counter, counter.values, outcome.end) for counter in power)
+    copies = case.node.ranks if run.folded else 1
+    power = [counter for counter in run.timeline.counters if counter.place.kind == "power"]
+    assert len(power) * copies == case.node.ranks
+    watts = copies * sum(integral(counter, counter.values, run.end) for counter in power)
     assert watts == pytest.approx(whole, rel=REL)
     for component in components_of(case.node):
         joules = idle if component == "idle" else sum(part[component] for part in parts.values())
         curves = [(c, c.by_component[component]) for c in power if component in c.by_component]
-        area = sum(integral(counter, values, outcome.end) for counter, values in curves)
+        area = sum(integral(counter, values, run.end) for counter, values in curves)
         assert copies * area == pytest.approx(joules, rel=REL, abs=REL * whole), component
 
 
@@ -87,7 +62,7 @@ def _folds(case: Case) -> bool:
 @every_case("folded_equals_unfolded", _folds)
 def test_folded_and_unfolded_take_the_same_energy_by_component(case: Case) -> None:
     """What falls due at the other end of a link counts there, and adds up to the same."""
-    (folded, *_), (unfolded, *_) = spent(case), spent(case, fold=False)
-    assert set(folded) == set(unfolded)
-    for task in folded:
-        assert folded[task] == pytest.approx(unfolded[task], rel=1e-6), task
+    runs = [simulate(case.node, case.workload, fold=fold, energy=True) for fold in (None, False)]
+    for task in case.workload.tasks:
+        folded, unfolded = (run.account_of(task) for run in runs)
+        assert folded == pytest.approx(unfolded, rel=1e-6), task

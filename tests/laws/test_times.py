@@ -12,7 +12,8 @@ from c3sim.machine.machine import SHARING
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import plan_collective
 from c3sim.processes.network.engines_and_nics import parts_of
-from c3sim.simulation.simulate import can_fold, simulate
+from c3sim.simulation.folding import can_fold
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Gemm, Workload
 
@@ -93,7 +94,7 @@ def _pinned(workload: Workload, node: Node) -> Workload:
 
 
 def _improvements(node: Node) -> Iterator[tuple[str, Node]]:
-    """*node* with one bandwidth a quarter higher or one latency a quarter lower, for each of them."""
+    """*node* with one bandwidth a quarter higher or one latency a quarter lower, for each."""
     found: dict[str, str] = {}
     scaled(node, lambda path, unit: found.setdefault(path, unit) and 1.0)
     for path, unit in found.items():
@@ -109,7 +110,7 @@ def _improvements(node: Node) -> Iterator[tuple[str, Node]]:
 # What the model does not use, and why.
 UNUSED = {
     "links.raw_bandwidth": "what links signal at; usable bandwidth has an entry of its own",
-    "gpu.clock.power_window": "how long the power limit takes to act; these runs are without a limit",
+    "gpu.clock.power_window": "when the power limit acts; these runs are without a limit",
     "gpu.dma_engines.queue_time_slice": "whose turn it is; a shorter one is not a better one",
 }
 

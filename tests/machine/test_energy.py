@@ -229,7 +229,7 @@ def test_power_over_time_is_split_by_component(run):
 
 
 def test_an_idle_gpu_has_its_power_too():
-    """A copy from the first GPU to its neighbour: the other two of four take their 20 W throughout."""
+    """A copy from the first GPU to its neighbour: the other two of four take their 20 W."""
     made = Workload.model_validate(
         {
             "schema": 1,

@@ -1,4 +1,4 @@
-"""The power limit holds an average: when it begins to act, by hand, and what that means in a run."""
+"""The power limit holds an average: when it begins to act, by hand, and its effect in a run."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ import pytest
 from shapes import TEACHING
 
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.simulation.simulate import Outcome, simulate
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Dies, Node
 
 US = 1e-6
 OVERHEAD = 3 * US  # teaching GPU: 2 us to dispatch a kernel, 1 us until its end is seen
 
 
-def run(tasks: dict[str, Any], node: Node = TEACHING) -> Outcome:
+def run(tasks: dict[str, Any], node: Node = TEACHING) -> Run:
     return simulate(node, parse_workload({"schema": 1, "name": "w", "tasks": tasks}))
 
 

@@ -105,7 +105,8 @@ def test_a_node_that_stands_alone_has_no_network_to_set() -> None:
         (
             ALONE,
             {**REDUCE, "algorithm": "hierarchical"},
-            "tasks.t.algorithm: only between nodes; mi300x-8 is one node, its file has no scale_out",
+            "tasks.t.algorithm: only between nodes;"
+            " mi300x-8 is one node, its file has no scale_out",
         ),
         (
             ALONE,
@@ -120,7 +121,8 @@ def test_a_node_that_stands_alone_has_no_network_to_set() -> None:
         (
             CLUSTER,
             {**REDUCE, "algorithm": "tree"},
-            "tasks.t.algorithm: unknown algorithm of all_reduce on 16 nodes 'tree'; allowed: hierarchical, ring, direct",
+            "tasks.t.algorithm: unknown algorithm of all_reduce on 16 nodes 'tree';"
+            " allowed: hierarchical, ring, direct",
         ),
         (
             CLUSTER,
@@ -130,7 +132,8 @@ def test_a_node_that_stands_alone_has_no_network_to_set() -> None:
         (
             CLUSTER,
             {**REDUCE, "op": "all_gather", "backend": "dma", "algorithm": "direct"},
-            "tasks.t.algorithm: unknown algorithm of all_gather on engines 'direct'; allowed: hierarchical",
+            "tasks.t.algorithm: unknown algorithm of all_gather on engines 'direct';"
+            " allowed: hierarchical",
         ),
         (
             ALONE,

@@ -13,19 +13,19 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
-from c3sim.simulation.runs import TaskRun, run_traced
+from c3sim.simulation.simulate import TaskRun, simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Workload
 from c3sim.strategies import dma_variants
 from c3sim.strategies.dma_variants import (
     Variant,
-    choose_variants,
     moved_bytes,
+    recommended_variants,
     variants,
     with_variants,
 )
-from c3sim.strategies.rewrites import on_dma, yardstick
-from c3sim.strategies.table import apply, exhaustive
+from c3sim.strategies.rewrites import baseline, on_dma
+from c3sim.strategies.table import candidates_of, exhaustive
 
 NODES = {name: load_hardware(name).node for name in ("mi300x-8", "teaching-4", "h200-2", "h200-8")}
 GEMM = {"kind": "gemm", "m": 2048, "n": 2048, "k": 2048}
@@ -43,7 +43,7 @@ def workload(
 
 
 def moved(given: Workload, node: Node) -> Workload:
-    return on_dma(yardstick(given, node), node)
+    return on_dma(baseline(given, node), node)
 
 
 def with_commands(node: Node, *commands: str) -> Node:
@@ -52,7 +52,7 @@ def with_commands(node: Node, *commands: str) -> Node:
 
 
 def latte(given: Workload, node: Node) -> Workload:
-    (candidate,) = apply("conccl_latte", given, node)
+    (candidate,) = candidates_of("conccl_latte", given, node)
     return candidate.workload
 
 
@@ -111,8 +111,9 @@ def test_what_a_variant_moves_is_what_the_simulation_moves(node: str, op: str) -
     task = Collective(kind="collective", op=op, size=2**22, backend="dma")
     alone = workload(task.model_dump(), compute=None, host={"submission": "direct"})
     for variant in variants(NODES[node], op):
-        made, timeline = run_traced(NODES[node], with_variants(alone, {"g0": variant}))
-        for gpu in range(1 if made.folded else NODES[node].gpus):
+        run = simulate(NODES[node], with_variants(alone, {"g0": variant}), trace=True)
+        timeline = run.timeline
+        for gpu in range(1 if run.folded else NODES[node].gpus):
             memory = next(
                 counter for counter in timeline.counters if counter.name == f"gpu{gpu}.hbm"
             )
@@ -146,7 +147,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
         key = name
         if isinstance(task, Collective):
             key = Variant(task.variant or "pcpy", task.engines, given.host.prelaunched).name
-        return TaskRun(ready=0.0, start=0.0, end=1e-6 * times.get(key, 1000.0), account={})
+        return TaskRun(ready=0.0, start=0.0, end=1e-6 * times.get(key, 1000.0), detail={})
 
     monkeypatch.setattr(dma_variants, "isolated", isolated)
     return times
@@ -168,7 +169,7 @@ def test_the_hidden_variant_that_moves_least(
 ) -> None:
     made_up |= {"compute": 100.0, "pcpy": 30.0, "b2b": 40.0, "bcst": broadcast}
     node = NODES["teaching-4"]
-    choice = choose_variants(moved(workload(compute=STREAM), node), node)
+    choice = recommended_variants(moved(workload(compute=STREAM), node), node)
     assert choice.variants["g0"].name == chosen
     assert choice.alone["g0"]["bcst"] == pytest.approx(1e-6 * broadcast)
 
@@ -178,23 +179,23 @@ def test_of_equal_bytes_the_quickest_alone(made_up: dict[str, float]) -> None:
     made_up |= {"compute": 100.0, "pcpy": 30.0, "pcpy_pl": 29.0, "b2b": 28.0, "swap_pl": 27.0}
     node = NODES["teaching-4"]
     given = workload({**GATHER, "op": "all_to_all"}, compute=STREAM)
-    assert choose_variants(moved(given, node), node).variants["g0"].name == "swap_pl"
+    assert recommended_variants(moved(given, node), node).variants["g0"].name == "swap_pl"
 
 
 def test_the_quickest_alone_where_none_is_hidden(made_up: dict[str, float]) -> None:
     made_up |= {"compute": 10.0, "pcpy": 30.0, "pcpy_pl": 29.0, "bcst_pl": 29.5}
     node = NODES["teaching-4"]
     assert (
-        choose_variants(moved(workload(compute=STREAM), node), node).variants["g0"].name
+        recommended_variants(moved(workload(compute=STREAM), node), node).variants["g0"].name
         == "pcpy_pl"
     )
     alone = workload(compute=None)
-    assert choose_variants(moved(alone, node), node).variants["g0"].name == "pcpy_pl"
+    assert recommended_variants(moved(alone, node), node).variants["g0"].name == "pcpy_pl"
 
 
 def test_the_first_on_a_tie(made_up: dict[str, float]) -> None:
     node = NODES["h200-2"]
-    assert choose_variants(moved(workload(), node), node).variants["g0"] == Variant("pcpy")
+    assert recommended_variants(moved(workload(), node), node).variants["g0"] == Variant("pcpy")
 
 
 def test_prelaunch_is_one_for_all_collectives(made_up: dict[str, float]) -> None:
@@ -202,7 +203,7 @@ def test_prelaunch_is_one_for_all_collectives(made_up: dict[str, float]) -> None
     made_up |= {"compute": 10.0, "pcpy": 30.0, "bcst_pl": 20.0, "swap": 15.0, "swap_pl": 25.0}
     node = NODES["teaching-4"]
     given = workload(GATHER, {**GATHER, "op": "all_to_all"}, compute=STREAM)
-    choice = choose_variants(moved(given, node), node)  # none: 30 and 15 us; all: 20 and 25 us
+    choice = recommended_variants(moved(given, node), node)  # none: 30 and 15 us; all: 20 and 25 us
     assert {name: variant.name for name, variant in choice.variants.items()} == {
         "g0": "bcst_pl",
         "g1": "swap_pl",
@@ -241,7 +242,7 @@ def test_it_falls_back_where_engines_only_copy() -> None:
 
 def test_it_says_what_it_chose() -> None:
     given = workload(compute={**GEMM, "m": 64, "n": 8192, "k": 1024})
-    (candidate,) = apply("conccl_latte", given, NODES["mi300x-8"])
+    (candidate,) = candidates_of("conccl_latte", given, NODES["mi300x-8"])
     name = candidate.detail["variants"]["g0"]
     assert set(candidate.detail["alone_s"]["g0"]) == {
         v.name for v in variants(NODES["mi300x-8"], "all_gather")
@@ -252,12 +253,12 @@ def test_it_says_what_it_chose() -> None:
 
 def test_it_needs_a_collective_that_engines_can_do() -> None:
     with pytest.raises(InputError, match="DMA engines copy and cannot reduce, so not 'all_reduce'"):
-        apply("conccl_latte", workload({**GATHER, "op": "all_reduce"}), NODES["mi300x-8"])
+        candidates_of("conccl_latte", workload({**GATHER, "op": "all_reduce"}), NODES["mi300x-8"])
     alone = Workload.model_validate({"schema": 1, "name": "w", "tasks": {"compute": GEMM}})
     with pytest.raises(
         InputError, match="'conccl_latte' needs a collective; workload 'w' has none"
     ):
-        apply("conccl_latte", alone, NODES["mi300x-8"])
+        candidates_of("conccl_latte", alone, NODES["mi300x-8"])
 
 
 def test_strategies_that_choose_are_no_rivals_of_auto() -> None:

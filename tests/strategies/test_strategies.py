@@ -1,4 +1,4 @@
-"""Strategies are pure rewrites: what they change, what they leave alone, and what auto decides by."""
+"""Strategies are pure rewrites: what they change, what they leave alone, and how auto decides."""
 
 import pytest
 
@@ -8,10 +8,10 @@ from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import isolated
 from c3sim.specs.references import parse_cu_mask, task_order
 from c3sim.specs.workload import Workload
-from c3sim.strategies.heuristics import _follow, choose, slowdown_table
+from c3sim.strategies.heuristics import recommend, slowdown_table, sp_estimate
 from c3sim.strategies.masks import is_memory_bound, splits
-from c3sim.strategies.rewrites import yardstick
-from c3sim.strategies.table import STRATEGIES, apply, exhaustive
+from c3sim.strategies.rewrites import baseline
+from c3sim.strategies.table import STRATEGIES, candidates_of, exhaustive
 
 NODE = load_hardware("mi300x-8").node
 TEACHING = load_hardware("teaching-4").node
@@ -27,13 +27,13 @@ def workload(gemm=GEMM, gather=GATHER, **fields):
 
 
 def one(name, given, node=NODE):
-    (candidate,) = apply(name, given, node)
+    (candidate,) = candidates_of(name, given, node)
     return candidate.workload
 
 
 def wrong(name, given, node=NODE):
     with pytest.raises(InputError) as caught:
-        apply(name, given, node)
+        candidates_of(name, given, node)
     return str(caught.value)
 
 
@@ -45,7 +45,7 @@ def wrong(name, given, node=NODE):
 def test_the_input_is_unchanged(name):
     given = workload()
     before = given.model_dump_json()
-    apply(name, given, NODE)
+    candidates_of(name, given, NODE)
     assert given.model_dump_json() == before
 
 
@@ -148,7 +148,7 @@ def test_rp_never_asks_for_more_channels_than_the_library_has():
 
 
 def test_rp_without_a_number_tries_1_to_16_cus_per_die():
-    names = [candidate.name for candidate in apply("rp", workload(), NODE)]
+    names = [candidate.name for candidate in candidates_of("rp", workload(), NODE)]
     assert names == ["rp:8", "rp:16", "rp:32", "rp:64", "rp:128"]
     assert all(2 * count <= TEACHING.gpu.compute_unit_count for count in splits(TEACHING))
 
@@ -171,8 +171,8 @@ def test_conccl_moves_the_collective_to_dma_engines():
 def test_dma_engines_cannot_reduce(name, op):
     message = wrong(name, workload(gather={**GATHER, "op": op}))
     assert (
-        message
-        == f"tasks.gather.op: DMA engines copy and cannot reduce, so not {op!r}; allowed: all_gather, all_to_all"
+        message == f"tasks.gather.op: DMA engines copy and cannot reduce, so not {op!r};"
+        " allowed: all_gather, all_to_all"
     )
 
 
@@ -234,26 +234,26 @@ def test_one_stream_for_both_is_the_programs_order():
         (3.0, 4.0, 1.0, 4.0),  # no slowdown: side by side
     ],
 )
-def test_who_follows_runs_slowed_down_until_the_first_has_ended(first, second, slowdown, end):
-    assert _follow(first, second, slowdown) == end
+def test_the_second_runs_slowed_down_until_the_first_has_ended(first, second, slowdown, end):
+    assert sp_estimate(first, second, slowdown) == end
 
 
 def test_rp_is_estimated_by_the_published_rule():
-    base = yardstick(workload(), NODE)
+    base = baseline(workload(), NODE)
     alone = {name: isolated(NODE, base, name).end for name in base.tasks}
-    choice = choose(base, NODE, (8, 64))
+    recommended = recommend(base, NODE, (8, 64))
     for count, (slow_g, slow_c) in slowdown_table(base, NODE, (8, 64)).items():
         estimate = max(alone["gemm"] * slow_g, alone["gather"] * slow_c)
-        assert choice.estimates[f"rp:{count}"] == pytest.approx(estimate, rel=1e-12)
-    assert choice.estimates[choice.strategy] == min(choice.estimates.values())
+        assert recommended.estimates[f"rp:{count}"] == pytest.approx(estimate, rel=1e-12)
+    assert recommended.estimates[recommended.strategy] == min(recommended.estimates.values())
 
 
 def test_auto_is_the_strategy_it_names():
-    (chosen,) = apply("auto", workload(), NODE)
+    (chosen,) = candidates_of("auto", workload(), NODE)
     assert chosen.workload == one(chosen.detail["chosen"], workload())
     assert chosen.name in [candidate.name for candidate in exhaustive(workload(), NODE)]
 
 
 def test_auto_leaves_dma_out_for_operations_that_reduce():
-    (chosen,) = apply("auto", workload(gather={**GATHER, "op": "all_reduce"}), NODE)
+    (chosen,) = candidates_of("auto", workload(gather={**GATHER, "op": "all_reduce"}), NODE)
     assert not any(name.startswith("conccl") for name in chosen.detail["estimated_s"])

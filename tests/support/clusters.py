@@ -8,7 +8,7 @@ from typing import Any
 
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.input.paths import set_value
-from c3sim.simulation.simulate import Outcome, simulate
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Node
 
 __all__ = ["MS", "NODE", "changed", "run"]
@@ -76,6 +76,6 @@ def _made() -> Node:
 NODE = _made()
 
 
-def run(task: dict[str, Any], node: Node = NODE, fold: bool | None = None, **host: Any) -> Outcome:
+def run(task: dict[str, Any], node: Node = NODE, fold: bool | None = None, **host: Any) -> Run:
     workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}, "host": host})
-    return simulate(node, workload, spans=True, fold=fold)
+    return simulate(node, workload, trace=True, fold=fold)

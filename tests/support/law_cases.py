@@ -17,7 +17,7 @@ from law_nodes import at_most
 from c3sim.errors import InputErrors
 from c3sim.input import library
 from c3sim.input.loading import load_hardware, open_workload, parse_workload
-from c3sim.simulation.simulate import Outcome
+from c3sim.simulation.simulate import Run
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
@@ -283,11 +283,11 @@ def only(workload: Workload, name: str) -> Workload:
     return workload.model_copy(update={"tasks": {name: task}, "host": host})
 
 
-def ends(outcome: Outcome) -> dict[tuple[str, int], float]:
+def ends(outcome: Run) -> dict[tuple[str, int], float]:
     return {key: times.end for key, times in outcome.times.items() if times.end is not None}
 
 
-def as_json(outcome: Outcome) -> str:
+def as_json(outcome: Run) -> str:
     """Everything a run says about time, to the last bit."""
     times = [[*key, t.ready, t.start, t.end, t.detail] for key, t in outcome.times.items()]
     spans = [[s.track, s.name, s.task, s.start, s.end, dict(s.detail)] for s in outcome.spans]

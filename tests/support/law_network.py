@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from law_cases import Case
 
-from c3sim.simulation.simulate import Outcome
+from c3sim.simulation.simulate import Run
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Copy
 
@@ -32,7 +32,7 @@ def _sent(node: Node, task: object, algorithm: str) -> float:
     return times * (n - g) / n  # direct: a part of S / n to each of them
 
 
-def between_nodes(case: Case, outcome: Outcome) -> tuple[float, float]:
+def between_nodes(case: Case, outcome: Run) -> tuple[float, float]:
     """Bytes that all tasks together send to other nodes, and those of them that cross the spine:
     all of them where every node has a leaf of its own; where all nodes are on a leaf per rail, what
     goes to a GPU that is not in the same place of its node.

@@ -11,7 +11,7 @@ from law_cases import Case
 from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
-from c3sim.simulation.simulate import Outcome, simulate
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Node
 
 
@@ -61,7 +61,7 @@ class Recorder:
         return total
 
 
-def observed(case: Case, *, fold: bool | None = None) -> tuple[Outcome, Recorder]:
+def observed(case: Case, *, fold: bool | None = None) -> tuple[Run, Recorder]:
     recorder = Recorder()
     return simulate(case.node, case.workload, observers=[recorder], fold=fold), recorder
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from c3sim.evaluation.explanation import explain_run
 from c3sim.result import Counter, Timeline
-from c3sim.simulation.runs import alone, run_traced
+from c3sim.simulation.runs import alone
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
-from c3sim.strategies.best import choose
+from c3sim.strategies.best import best_candidate
 
 from .figures import Case, as_run
 from .scores import Row
@@ -67,7 +68,9 @@ def _why(verdict: Verdict, row: Row, case: Case) -> str:
 
 
 def _together(case: Case, record: Record, node: Node) -> str:
-    explained = explain_run(choose(record.strategy, record.workload, node), node, record.strategy)
+    explained = explain_run(
+        best_candidate(record.strategy, record.workload, node), node, record.strategy
+    )
     name = case.task or max(explained.tasks, key=lambda each: explained.tasks[each].time_s)
     task = explained.tasks[name]
     shares = {
@@ -82,11 +85,12 @@ def _together(case: Case, record: Record, node: Node) -> str:
 
 def _alone(case: Case, record: Record, node: Node) -> str:
     task = case.task or next(iter(record.workload.tasks))
-    run, timeline = run_traced(node, alone(as_run(node, record), task))
+    run = simulate(node, alone(as_run(node, record), task), trace=True)
+    assert run.timeline is not None
     detail = ", ".join(
-        f"{key.replace('_', ' ')} {value}" for key, value in run.tasks[task].detail.items()
+        f"{key.replace('_', ' ')} {value}" for key, value in run.task(task).detail.items()
     )
-    busy = [f"{word} {100 * share:.0f} %" for word, share in _largest(dict(_use(timeline)))]
+    busy = [f"{word} {100 * share:.0f} %" for word, share in _largest(dict(_use(run.timeline)))]
     return (
         "the model has it alone"
         + (f" with {detail}" if detail else "")

@@ -17,7 +17,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import choose
+from c3sim.strategies.best import best_candidate
 
 from .baselines import NOTHING, Plain
 from .loops import UNITS, measured_loop, predicted_loop
@@ -83,7 +83,7 @@ def as_run(node: Node, record: Record) -> Workload:
     check_on_node(record.workload, node)
     if record.strategy == "as_written":
         return record.workload
-    return choose(record.strategy, record.workload, node).workload
+    return best_candidate(record.strategy, record.workload, node).workload
 
 
 def _cases(node: Node, record: Record) -> list[Case]:

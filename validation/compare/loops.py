@@ -66,7 +66,7 @@ def predicted_loop(node: Node, workload: Workload) -> Loop:
     clock = gpu.clock.model_copy(update={"power_window": 0.0})
     looped = node.model_copy(update={"gpu": gpu.model_copy(update={"clock": clock})})
     few, many = (run_once(looped, _repeated(workload, turns)) for turns in (BEFORE, UNTIL))
-    time = many.wall - few.wall
+    time = many.end - few.end
     spent = {name: joules - few.account.get(name, 0.0) for name, joules in many.account.items()}
     watts = {name: joules / time / node.gpus for name, joules in by_component(node, spent).items()}
     return Loop(

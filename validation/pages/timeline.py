@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from c3sim.output.kit.text import time_unit
 from c3sim.result import Counter, Timeline
-from c3sim.simulation.runs import Run
+from c3sim.simulation.simulate import Run
 
 from .kit.svg import Scale, label, line, picture, polygon, rectangle, ticks
 
@@ -24,11 +24,13 @@ PANELS = {
 }
 
 
-def timeline(run: Run, what: Timeline, ends: Mapping[str, float], title: str) -> str:
+def timeline(run: Run, ends: Mapping[str, float], title: str) -> str:
     """*ends*: measured end of each task [s], where known. Panels show shares of a capacity; what is
     idle has none.
     """
-    tasks = list(run.tasks.items())[:LANES]
+    what = run.timeline
+    assert what is not None  # the caller has traced the run
+    tasks = list(dict.fromkeys(name for name, _ in run.times))[:LANES]
     panels = [
         (words, steps) for words, steps in _panels(what) if max(value for _, value in steps) > 0.005
     ]
@@ -38,8 +40,8 @@ def timeline(run: Run, what: Timeline, ends: Mapping[str, float], title: str) ->
     shapes = [
         line(scale(value), 0, scale(value), height - FOOT, "rule") for value, _ in ticks(scale)
     ]
-    for number, (name, task) in enumerate(tasks):
-        y = LANE * number
+    for number, name in enumerate(tasks):
+        y, task = LANE * number, run.task(name)
         start, end = scale(task.start / length), scale(task.end / length)
         shapes += [
             label(LEFT - 6, y + 15, name[:16], "end", "label"),

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from c3sim.simulation.runs import alone, run_traced
+from c3sim.simulation.runs import alone
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.record import Record
 
 from ..compare.explain import explain_case, how_far
@@ -50,8 +51,8 @@ def _figure(verdict: Verdict, row: Row, case: Case) -> str:
     workload = as_run(node, record)
     if case.metric.startswith("isolated_"):
         workload = alone(workload, case.task)
-    run, what = run_traced(node, workload)
-    drawing = timeline(run, what, _ends(record, case), f"timeline of {case.name}")
+    run = simulate(node, workload, trace=True)
+    drawing = timeline(run, _ends(record, case), f"timeline of {case.name}")
     gap = verdict.bounds.gaps.get(row.bound.gap) if row.bound else None
     suspected = f'<p><span class="gap">Known gap:</span> {text(gap.suspected)}.</p>' if gap else ""
     return (

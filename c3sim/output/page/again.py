@@ -27,11 +27,11 @@ class Resimulator:
     def __call__(self, row: Row) -> dict[str, Any]:
         from c3sim.evaluation.evaluate import evaluate_run
         from c3sim.evaluation.explanation import explain_run
-        from c3sim.strategies.best import choose
+        from c3sim.strategies.best import best_candidate
 
         workload, node, strategy = self.models(row)
         result = evaluate_run(workload, node, strategy, trace=True)
-        explanation = explain_run(choose(strategy, workload, node), node, strategy)
+        explanation = explain_run(best_candidate(strategy, workload, node), node, strategy)
         return {"result": result, "explanation": explanation.to_dict()}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from c3sim.simulation.runs import isolated
 from c3sim.specs.workload import Workload
 from c3sim.strategies.masks import is_memory_bound, reserved, withheld
-from c3sim.strategies.rewrites import on_dma, streams_of, with_tasks, yardstick
+from c3sim.strategies.rewrites import baseline, on_dma, streams_of, with_tasks
 from c3sim.studies.cases import Case, collective_of, gemm_of
 from c3sim.studies.plain import KEY
 
@@ -125,7 +125,7 @@ def _slowed_by_reservation(compute: Sequence[Case], count: int) -> _Estimate:
 
 
 def _base(case: Case) -> Workload:
-    return yardstick(case.workload, case.node)
+    return baseline(case.workload, case.node)
 
 
 def _taken(case: Case, count: int) -> float:

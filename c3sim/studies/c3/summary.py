@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from c3sim.simulation.runs import isolated
-from c3sim.strategies.rewrites import yardstick
+from c3sim.strategies.rewrites import baseline
 from c3sim.studies.cases import Case, GemmShape, collective_of, gemm_of
 from c3sim.studies.plain import IF_KNOWN, KEY
 from c3sim.studies.rows import Row
@@ -87,7 +87,7 @@ def classify(gemm_s: float, comm_s: float) -> str:
 
 def isolated_pair(case: Case) -> tuple[float, float]:
     """Times alone [s] of the GEMM, and of the collective on compute units."""
-    base = yardstick(case.workload, case.node)
+    base = baseline(case.workload, case.node)
     return (
         isolated(case.node, base, gemm_of(case)[0]).end,
         isolated(case.node, base, collective_of(case)[0]).end,

@@ -20,12 +20,13 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from c3sim.evaluation.overlap import overlap
-from c3sim.simulation.runs import Run, isolated, run_once
+from c3sim.simulation.runs import isolated, run_once
+from c3sim.simulation.simulate import Run
 from c3sim.specs.study import Study
 from c3sim.specs.workload import HostThreads, Workload
-from c3sim.strategies.best import choose
-from c3sim.strategies.dma_variants import choose_variants, variants, with_variants
-from c3sim.strategies.rewrites import on_dma, yardstick
+from c3sim.strategies.best import best_candidate
+from c3sim.strategies.dma_variants import recommended_variants, variants, with_variants
+from c3sim.strategies.rewrites import baseline, on_dma
 from c3sim.studies.cases import Case, GemmShape, collective_of, gemm_of, study_cases
 from c3sim.studies.kind import About, Options, StudyResult
 from c3sim.studies.parallel import for_each
@@ -160,15 +161,15 @@ def host_name(host: HostThreads) -> str:
 def row_of(case: Case, strategies: Sequence[str]) -> Row:
     """One case: its isolated times, every strategy, every variant, and what each chooser names."""
     (name, task), (gemm_name, gemm), node = collective_of(case), gemm_of(case), case.node
-    common = yardstick(case.workload, node)
+    common = baseline(case.workload, node)
     alone = [isolated(node, common, part).end for part in (gemm_name, name)]
 
     def outcome(run: Run) -> Outcome:
         return Outcome(
-            wall_s=run.wall,
-            gemm_slowdown=run.tasks[gemm_name].end / alone[0],
-            collective_s=run.tasks[name].end,
-            fraction_of_ideal=overlap(alone, run.wall).fraction,
+            wall_s=run.end,
+            gemm_slowdown=run.task(gemm_name).end / alone[0],
+            collective_s=run.task(name).end,
+            fraction_of_ideal=overlap(alone, run.end).fraction,
         )
 
     on_engines = on_dma(common, node)
@@ -181,7 +182,7 @@ def row_of(case: Case, strategies: Sequence[str]) -> Row:
     walls = {variant: found.wall_s for variant, found in together.items()}
     best = min(walls, key=lambda variant: walls[variant])
     chosen = {
-        "conccl_latte": choose_variants(on_engines, node).variants[name].name,
+        "conccl_latte": recommended_variants(on_engines, node).variants[name].name,
         "alone": min(times, key=lambda variant: times[variant]),
         "one_thread": _quickest_by_one_thread(case, workloads, name),
     }
@@ -196,7 +197,9 @@ def row_of(case: Case, strategies: Sequence[str]) -> Row:
         gemm_isolated_s=alone[0],
         comm_isolated_s=alone[1],
         ideal_speedup=sum(alone) / max(alone),
-        strategies={word: outcome(choose(word, case.workload, node).run) for word in strategies},
+        strategies={
+            word: outcome(best_candidate(word, case.workload, node).run) for word in strategies
+        },
         variants={
             variant: VariantOutcome(together=found, alone_s=times[variant])
             for variant, found in together.items()

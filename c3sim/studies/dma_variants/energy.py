@@ -208,7 +208,7 @@ def _row(case: Case, names: Sequence[str], ends: Ends) -> EnergyRow:
 
 def _spent(node: Node, workload: Workload, name: str) -> Spent:
     run = run_once(node, alone(workload, name))
-    return Spent(run.account, run.wall)
+    return Spent(run.account, run.end)
 
 
 def _consumption(node: Node, run: Spent, moved: float) -> Consumption:

@@ -144,7 +144,7 @@ def _phases(node: Node, size: int) -> Phases:
     task = Commands(kind="commands", gpus="first", program=program)
     host = HostThreads(submission="direct")
     workload = Workload(schema_version=1, name="copy", tasks={"copy": task}, host=host)
-    run = run_once(node, workload).tasks["copy"]
+    run = run_once(node, workload).task("copy")
     stamps = run.detail["timestamps_s"]
     control = len(program) * node.host.packet_time
     times = {

@@ -15,8 +15,7 @@ from shapes import TEACHING
 
 from c3sim.errors import InputErrors
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.simulation.runs import run_traced
-from c3sim.simulation.simulate import Outcome, simulate
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Node
 
 US = 1e-6
@@ -31,13 +30,13 @@ GATHER = {
 }  # 10 us per peer
 
 
-def run(task: dict[str, Any], node: Node = MESH, fold: bool | None = None, **host: Any) -> Outcome:
+def run(task: dict[str, Any], node: Node = MESH, fold: bool | None = None, **host: Any) -> Run:
     host = {"submission": "direct", **host}
     workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}, "host": host})
-    return simulate(node, workload, spans=True, fold=fold)
+    return simulate(node, workload, trace=True, fold=fold)
 
 
-def commands(outcome: Outcome, gpu: int) -> int:
+def commands(outcome: Run, gpu: int) -> int:
     return sum(span.track.startswith(f"gpu{gpu}.dma") for span in outcome.spans)
 
 
@@ -117,8 +116,9 @@ def test_swaps_move_what_copies_move() -> None:
         workload = parse_workload(
             {"schema": 1, "name": "w", "tasks": {"t": task}, "host": {"submission": "direct"}}
         )
-        made, timeline = run_traced(MESH, workload)
-        gpus = range(1 if made.folded else MESH.gpus)
+        run = simulate(MESH, workload, trace=True)
+        timeline = run.timeline
+        gpus = range(1 if run.folded else MESH.gpus)
         for gpu in gpus:
             memory = next(
                 counter for counter in timeline.counters if counter.name == f"gpu{gpu}.hbm"
@@ -127,7 +127,7 @@ def test_swaps_move_what_copies_move() -> None:
             assert sum(rate * (end - start) for rate, start, end in spans) == pytest.approx(
                 2 * 300e3
             )
-        energy[variant] = made.tasks["t"].account["hbm_byte"] + made.tasks["t"].account["link_byte"]
+        energy[variant] = run.account_of("t")["hbm_byte"] + run.account_of("t")["link_byte"]
     assert energy["swap"] == pytest.approx(energy["pcpy"])
 
 

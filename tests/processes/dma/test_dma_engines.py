@@ -13,16 +13,16 @@ import pytest
 from shapes import TEACHING
 
 from c3sim.input.loading import parse_workload
-from c3sim.simulation.simulate import Outcome, simulate
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Node
 
 US = 1e-6
 COPY = {"kind": "copy", "bytes": "1 MB"}
 
 
-def run(task: dict[str, Any], node: Node = TEACHING, **host: str) -> Outcome:
+def run(task: dict[str, Any], node: Node = TEACHING, **host: str) -> Run:
     workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}, "host": host})
-    return simulate(node, workload, spans=True)
+    return simulate(node, workload, trace=True)
 
 
 def with_engines(**update: object) -> Node:

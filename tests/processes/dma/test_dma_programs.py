@@ -18,7 +18,7 @@ from c3sim.models.dma import engine_work
 from c3sim.processes.dma.collectives import collective_program
 from c3sim.processes.dma.copies import engine_for, host_engine_for
 from c3sim.processes.dma.programs import engine_numbers
-from c3sim.simulation.simulate import Outcome, simulate
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
@@ -39,17 +39,15 @@ def copy(peer: int | str = 1, **fields: Any) -> dict[str, Any]:
     return {"op": "copy", "bytes": "100 kB", "peer": peer, **fields}
 
 
-def run(
-    *program: dict[str, Any], node: Node = MESH, fold: bool | None = None, **host: Any
-) -> Outcome:
+def run(*program: dict[str, Any], node: Node = MESH, fold: bool | None = None, **host: Any) -> Run:
     task = {"kind": "commands", "program": list(program)}
     workload = parse_workload(
         {"schema": 1, "name": "w", "tasks": {"t": task}, "host": {"submission": "direct", **host}}
     )
-    return simulate(node, workload, spans=True, fold=fold)
+    return simulate(node, workload, trace=True, fold=fold)
 
 
-def stamps(outcome: Outcome) -> dict[str, float]:
+def stamps(outcome: Run) -> dict[str, float]:
     return {name: time / US for name, time in outcome.task("t").detail["timestamps_s"].items()}
 
 

@@ -14,7 +14,8 @@ from shapes import TEACHING
 
 from c3sim.errors import DeadlockError
 from c3sim.input.loading import parse_workload
-from c3sim.simulation.simulate import Outcome, can_fold, simulate
+from c3sim.simulation.folding import can_fold
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
@@ -51,11 +52,11 @@ def workload(tasks: dict[str, Any], **host: Any) -> Workload:
 
 def run(
     tasks: dict[str, Any], on: Node | None = None, fold: bool | None = None, **host: Any
-) -> Outcome:
-    return simulate(on or node(), workload(tasks, **host), spans=True, fold=fold)
+) -> Run:
+    return simulate(on or node(), workload(tasks, **host), trace=True, fold=fold)
 
 
-def carried(outcome: Outcome) -> list[tuple[str, float]]:
+def carried(outcome: Run) -> list[tuple[str, float]]:
     """Track and end [us] of every copy, in order of ends."""
     found = [
         (span.track, round(span.end / US, 3)) for span in outcome.spans if ".dma" in span.track

@@ -16,7 +16,7 @@ from c3sim.input.loading import load_hardware, load_study
 from c3sim.simulation.runs import isolated
 from c3sim.specs.workload import HostThreads
 from c3sim.strategies import dma_variants
-from c3sim.strategies.rewrites import yardstick
+from c3sim.strategies.rewrites import baseline
 from c3sim.studies import Options, run_study
 from c3sim.studies.c3_variants import study as study_module
 from c3sim.studies.c3_variants.picture import picture
@@ -105,7 +105,7 @@ def test_a_strategy_is_the_variant_it_chooses(study: C3VariantsResult) -> None:
 def test_fractions_of_ideal_share_one_yardstick(study: C3VariantsResult, path: Path) -> None:
     """Isolated times of the GEMM, and of the collective on compute units, for every variant."""
     for case, found in zip(study_cases(load_study(path)), study.rows, strict=True):
-        base = yardstick(case.workload, case.node)
+        base = baseline(case.workload, case.node)
         alone = [isolated(case.node, base, name).end for name in ("gemm", "gather")]
         assert [found.gemm_isolated_s, found.comm_isolated_s] == alone
         for variant in found.variants.values():

@@ -1,0 +1,72 @@
+"""Folding: whether one GPU can stand for all, because every GPU does the same.
+
+The three topologies map onto themselves when GPUs are renumbered cyclically. Within a node, only
+tasks, the map of DMA engines and the host can tell GPUs apart; between nodes, the leaf switches.
+"""
+
+from __future__ import annotations
+
+from c3sim.processes.dma.copies import same_sharing
+from c3sim.processes.dma.order import engines_differ_by_gpu
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
+
+
+def can_fold(workload: Workload, node: Node) -> bool:
+    """Whether every GPU of all nodes does the same, and host and network treat them alike."""
+    return (
+        _network_is_alike(workload, node)
+        and not any(_is_for_some_gpus(task) for task in workload.tasks.values())
+        and _engines_are_alike(workload, node)
+        and not engines_differ_by_gpu(workload, node)
+        and _host_treats_alike(workload)
+    )
+
+
+def _network_is_alike(workload: Workload, node: Node) -> bool:
+    """Whether every GPU sees the same network: one leaf for all, or as many nodes on each."""
+    wide = node.scale_out
+    by_nic = [
+        task
+        for task in workload.tasks.values()
+        if isinstance(task, Copy) and task.executor == "nic"
+    ]
+    if wide is None or node.nodes <= wide.nodes_per_leaf:
+        # A copy to another place of its node stays on its leaf for some GPUs and crosses the spine
+        # for others, as NICs are shared.
+        return all(task.peer % node.gpus == 0 for task in by_nic)
+    return node.nodes % wide.nodes_per_leaf == 0 and not by_nic
+
+
+def _is_for_some_gpus(task: Task) -> bool:
+    """Whether only the first GPU runs it, or, of a swap, one GPU of each pair submits."""
+    if isinstance(task, Copy | Commands):
+        return task.gpus == "first"
+    return isinstance(task, Collective) and task.variant == "swap"
+
+
+def _engines_are_alike(workload: Workload, node: Node) -> bool:
+    """Whether DMA commands share engines in the same way on every GPU, though the map numbers them
+    differently. An engine that a command names serves another peer on every GPU.
+    """
+    if node.engine_map is None:
+        return True
+    commands = (
+        command
+        for task in workload.tasks.values()
+        if isinstance(task, Commands)
+        for command in task.program
+    )
+    return all(command.engine is None for command in commands) and same_sharing(node)
+
+
+def _host_treats_alike(workload: Workload) -> bool:
+    """Whether each GPU has a host thread, or one thread has queued kernels before the release."""
+    if workload.host.threads == "per_gpu":
+        return True
+    return workload.host.launch == "queued" and not any(
+        task.kind in ("commands", "host")
+        or (isinstance(task, Collective) and task.backend == "dma")
+        or (isinstance(task, Copy) and task.executor == "dma")
+        for task in workload.tasks.values()
+    )
