@@ -10,7 +10,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.output.page.command import arguments_of
 from c3sim.output.page.palette import RAMP
-from c3sim.output.pictures.kind import objectives, preferred, sampled
+from c3sim.output.results.choice import objectives, preferred, sampled
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
 

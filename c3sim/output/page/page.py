@@ -19,7 +19,7 @@ from c3sim.output.page.command import bases
 from c3sim.output.page.data import page_data
 from c3sim.output.page.palette import css
 from c3sim.output.page.picked import picked
-from c3sim.output.pictures.tornado import is_tornado
+from c3sim.output.results.choice import is_tornado
 from c3sim.output.results.table import ResultTable, read_results
 
 MOST = 300  # points that get a timeline

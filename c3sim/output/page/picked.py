@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from c3sim.output.pictures.kind import objectives, preferred
-from c3sim.output.pictures.pareto import front
+from c3sim.output.results.choice import front, objectives, preferred
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
 

@@ -12,7 +12,8 @@ from c3sim.output.pictures.kind import Plan, plan
 from c3sim.output.pictures.lines import draw_lines
 from c3sim.output.pictures.panels import HEADER
 from c3sim.output.pictures.pareto import draw_pareto
-from c3sim.output.pictures.tornado import draw_tornado, is_tornado
+from c3sim.output.pictures.tornado import draw_tornado
+from c3sim.output.results.choice import is_tornado
 from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from chart_case import columns, table
 
 from c3sim.errors import InputError
 from c3sim.output.pictures.kind import plan
-from c3sim.output.pictures.pareto import front
+from c3sim.output.results.choice import front
 from c3sim.output.results.table import make_table
 from c3sim.output.results.where import select
 
