@@ -23,7 +23,7 @@ FAILED = "x"
 
 
 def draw_heatmap(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
-    """The figure, and what to say below its title."""
+    """The figure, and a remark for its subtitle."""
     assert plan.value is not None
     panels = parts(table, splits(table, plan.by, (plan.x.name, plan.y.name)))
     columns, rows = len(plan.x.distinct()), len(plan.y.distinct())

@@ -17,7 +17,7 @@ TRADED = ("fraction_of_ideal", "energy_j", "speedup", "wall_s")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """*x* and *y* of the picture; *value*: colour of a heat map; *by*: tells series or panels apart."""
+    """*x*, *y*; *value*: the colour of a heat map; *by*: tells series or panels apart."""
 
     kind: str
     x: Column
@@ -26,7 +26,7 @@ class Plan:
     by: Column | None = None
 
 
-def plan(
+def plan_picture(
     table: ResultTable,
     kind: str | None = None,
     x: str | None = None,
@@ -88,8 +88,9 @@ def _heatmap(
         x, y = (free.pop(0), y) if x is None else (x, free.pop(0))
     for column, option in ((x, "--x"), (y, "--y")):
         if column and len(column.distinct()) > SIDE:
-            text = f"{column.name} has {len(column.distinct())} values; a side of a heat map has at most {SIDE}"
-            raise InputError(text, option)
+            count = len(column.distinct())
+            message = f"{column.name} has {count} values; a side of a heat map has at most {SIDE}"
+            raise InputError(message, option)
     if x is None or y is None:
         raise InputError("a heat map needs two axes that vary; draw lines", "--kind")
     return Plan(

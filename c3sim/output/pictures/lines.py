@@ -21,7 +21,7 @@ SERIES = len(look.PALETTE)  # lines that can be told apart in one panel
 
 
 def draw_lines(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
-    """The figure, and what to say below its title."""
+    """The figure, and a remark for its subtitle."""
     by = plan.by
     panels = parts(table, splits(table, None, (plan.x.name, by.name if by else "")))
     size = (7.0, 4.2) if len(panels) == 1 else (4.6, 3.1)
@@ -41,10 +41,10 @@ def draw_lines(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
             axes.set_ylabel("")
     if by is not None:
         every[0].legend(title=by.label, fontsize=9, title_fontsize=9, framealpha=0.85)
-    said = [f"lines: median of up to {most} points, shaded: all of them"] if most > 1 else []
+    remarks = [f"lines: median of up to {most} points, shaded: all of them"] if most > 1 else []
     if len(names) > SERIES and by is not None:
-        said.append(f"the first {SERIES} of {len(names)} values of {by.label}")
-    return figure, "; ".join(said)
+        remarks.append(f"the first {SERIES} of {len(names)} values of {by.label}")
+    return figure, "; ".join(remarks)
 
 
 def series_style(number: int) -> dict[str, Any]:

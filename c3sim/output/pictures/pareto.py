@@ -22,7 +22,7 @@ APART = (260.0, 16.0)  # dots between two such names
 
 
 def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
-    """The figure, and what to say below its title."""
+    """The figure, and a remark for its subtitle."""
     figure, (axes,) = grid(1, 8.4, 5.0)
     look.panel(axes, "", "")
     by = plan.by

@@ -27,7 +27,7 @@ LOW, HIGH = look.PALETTE[1], look.PALETTE[0]
 
 
 def draw_tornado(table: ResultTable, output: str | None = None) -> tuple[Figure, str]:
-    """One panel of *output*, left out: the first in the file. Raises InputError for an unknown one."""
+    """One panel of *output*; left out: the first in the file. Raises InputError if unknown."""
     outputs = table.column("output").distinct()
     if output is not None and output not in outputs:
         raise InputError(unknown("output", output, outputs), "--value")

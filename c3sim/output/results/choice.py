@@ -1,4 +1,4 @@
-"""What is shown of a table of results when nothing is asked for, and which of its points are best."""
+"""What is shown of a table of results by default, and which of its points are best."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def varied(table: ResultTable, *taken: Column | None) -> list[Column]:
 
 
 def sampled(table: ResultTable) -> bool:
-    """Whether values were drawn at random: an axis has almost as many values as there are points."""
+    """Whether values were drawn at random: an axis has about as many values as there are points."""
     numeric = [column for column in table.varied() if column.role == "axis" and column.numeric]
     most = max(len(table), SIDE)
     return len(numeric) > 1 and any(2 * len(column.distinct()) > most for column in numeric)

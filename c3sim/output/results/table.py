@@ -18,8 +18,8 @@ from c3sim.output.results.columns import Column, Role, known_unit, label_of
 KEY = b"c3sim"  # of the metadata in a Parquet file
 GROUPS = {"scenario": "scenario", "strategy": "strategy", "chosen": "chosen by auto"}
 ALLOWED = (
-    "allowed: results.parquet of 'c3sim sweep', sensitivity.parquet of 'c3sim sensitivity', the folder of either,"
-    " or JSON of 'c3sim study --json'"
+    "allowed: results.parquet of 'c3sim sweep', sensitivity.parquet of 'c3sim sensitivity', "
+    "the folder of either, or JSON of 'c3sim study --json'"
 )
 FILES = ("results.parquet", "sensitivity.parquet")  # in a folder, the first that is there
 
