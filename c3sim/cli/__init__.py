@@ -1,7 +1,6 @@
 """The command line: a module for each command reads arguments, calls the package, and prints.
 
-It computes nothing. Everything but typer is imported inside a command, so that ``--help`` answers at
-once.
+It computes nothing. Everything but typer is imported inside a command, so that ``--help`` is fast.
 
     app         the commands put together
     guard       errors, interrupts and broken pipes: one line, an exit code, no traceback

@@ -1,30 +1,33 @@
-"""Names for shell completion. Whatever goes wrong here completes nothing: a shell shows no errors."""
+"""Names for shell completion. An error completes nothing, because a shell shows no errors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from c3sim.input.library import Kind
 
 
 def workloads(incomplete: str) -> list[str]:
     """Packaged workloads, and YAML files."""
-    return _names("workload")(incomplete)
+    return _names(incomplete, "workload")
 
 
 def nodes(incomplete: str) -> list[str]:
     """Packaged nodes, and YAML files."""
-    return _names("node")(incomplete)
+    return _names(incomplete, "node")
 
 
 def studies(incomplete: str) -> list[str]:
     """Packaged studies, and YAML files."""
-    return _names("study")(incomplete)
+    return _names(incomplete, "study")
 
 
 def shown(incomplete: str) -> list[str]:
     """Everything that ``show`` takes."""
-    return _names("node", "workload", "study", "model")(incomplete) + strategy(incomplete)
+    return _names(incomplete, "node", "workload", "study", "model") + strategy(incomplete)
 
 
 def strategy(incomplete: str) -> list[str]:
@@ -36,10 +39,9 @@ def strategies(incomplete: str) -> list[str]:
     """A list of strategies separated by commas: the last one is completed."""
     before, comma, last = incomplete.rpartition(",")
     given = before.split(",")
-    found = [name for name in _beginning(last, _strategies()) if name not in given]
-    return [before + comma + name for name in found] + (
-        _beginning(incomplete, ["all"]) if not comma else []
-    )
+    names = [name for name in _beginning(last, _strategies()) if name not in given]
+    everything = [] if comma else _beginning(incomplete, ["all"])
+    return [before + comma + name for name in names] + everything
 
 
 def kinds(incomplete: str) -> list[str]:
@@ -59,18 +61,15 @@ def results(incomplete: str) -> list[str]:
     return _files(incomplete, (".parquet", ".json"))
 
 
-def _names(*kinds: Any) -> Callable[[str], list[str]]:
+def _names(incomplete: str, *kinds: Kind) -> list[str]:
     from c3sim.errors import C3simError
     from c3sim.input.library import names
 
-    def found(incomplete: str) -> list[str]:
-        try:
-            packaged = [name for kind in kinds for name in names(kind)]
-        except C3simError:
-            packaged = []
-        return _beginning(incomplete, packaged) + _files(incomplete)
-
-    return found
+    try:
+        packaged = [name for kind in kinds for name in names(kind)]
+    except C3simError:
+        packaged = []
+    return _beginning(incomplete, packaged) + _files(incomplete)
 
 
 def _strategies() -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def import_logs(
     \b
     Exit code:
       0  everything in the logs was read (what is no record is named in a warning)
-      1  a log is damaged or cut off, or gave kernel times but no record; what could be read is written
+      1  a log is damaged or cut off, or gave kernel times but no record; what was read is written
       2  no log gave a record or a kernel time, or a file could not be opened; nothing is written
 
     \b

@@ -1,4 +1,4 @@
-"""What a name or a file is: node, workload, study, model or strategy."""
+"""Whether a name or a file is a node, workload, study, model or strategy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _KINDS: tuple[Literal["node", "workload", "study", "model"], ...] = (
     "study",
     "model",
 )
-_SIGNS = {
+# a key of a file -> its kind
+_KEYS = {
     "tasks": "workload",
     "scenarios": "study",
     "axes": "study",
@@ -21,7 +22,7 @@ _SIGNS = {
     "links": "node",
     "like": "node",
     "kv_heads": "model",
-}  # a key that tells the kind
+}
 
 
 def kind_of(name: str) -> str:
@@ -43,7 +44,7 @@ def kind_of(name: str) -> str:
 
 
 def check_study(name: str) -> None:
-    """Raises InputError for the name of something else than a study, which says what to do with it."""
+    """Raises InputError for the name of a workload, node or model; it says what to do with it."""
     from c3sim.errors import InputError
     from c3sim.input import library
 
@@ -55,8 +56,7 @@ def check_study(name: str) -> None:
     if name not in library.names("study"):
         for kind in ("workload", "node", "model"):
             if name in library.names(kind):
-                message = f"{name!r} is a {kind} ({use[kind]}), no study"
-                raise InputError(message)
+                raise InputError(f"{name!r} is a {kind} ({use[kind]}), no study")
 
 
 def _kind_of_file(path: Path) -> str:
@@ -69,12 +69,12 @@ def _kind_of_file(path: Path) -> str:
     if root is None:
         raise InputErrors(errors)
     keys = root.value if isinstance(root.value, dict) else {}
-    found = next((kind for key, kind in _SIGNS.items() if key in keys), "")
-    if not found:
-        wanted = ", ".join(f"{key} ({kind})" for key, kind in _SIGNS.items())
+    kind = next((kind for key, kind in _KEYS.items() if key in keys), "")
+    if not kind:
+        wanted = ", ".join(f"{key} ({kind})" for key, kind in _KEYS.items())
         raise InputError(
             f"neither node, workload, study nor model; needs one of the fields {wanted}",
             "",
             display(path),
         )
-    return found
+    return kind

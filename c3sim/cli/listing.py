@@ -29,13 +29,13 @@ def list_names(
       c3sim list workloads
       c3sim list strategies --json
     """
-    found = {name: _entries(name) for name in _LISTS if what in (None, name)}
+    lists = {name: _entries(name) for name in _LISTS if what in (None, name)}
     if as_json:
-        emit_json(found)
+        emit_json(lists)
         return
     from c3sim.output.kit.layout import add_row, make_table, show
 
-    for name, entries in found.items():
+    for name, entries in lists.items():
         table = make_table([name, "what it is"], [])
         for entry in entries:
             add_row(table, entry["name"], entry["description"])
@@ -53,13 +53,13 @@ def _entries(name: str) -> list[dict[str, str]]:
     from c3sim.input.library import find, names
 
     return [
-        {"name": found, "description": _description(kind, found), "file": str(find(kind, found))}
-        for found in names(kind)
+        {"name": each, "description": _description(kind, each), "file": str(find(kind, each))}
+        for each in names(kind)
     ]
 
 
 def _description(kind: Any, name: str) -> str:
-    """The file's own words; a file that does not load says so here and stops nobody."""
+    """The description in the file; for a file that does not load, its first error."""
     from c3sim.errors import C3simError
     from c3sim.input.loading import load_hardware, load_model, load_study, load_workload
 

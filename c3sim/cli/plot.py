@@ -17,7 +17,8 @@ def plot(
         str,
         typer.Argument(
             metavar="FILE",
-            help="results.parquet of a sweep, sensitivity.parquet, the folder of either, or JSON of a study.",
+            help="results.parquet of a sweep, sensitivity.parquet, the folder of either, "
+            "or JSON of a study.",
             autocompletion=complete.results,
         ),
     ],
@@ -51,7 +52,8 @@ def plot(
         typer.Option(
             "--where",
             metavar="CONDITION",
-            help="Only these points, as in strategy=sp,conccl or links.bandwidth>='60 GB/s'; may be repeated.",
+            help="Only these points, as in strategy=sp,conccl or links.bandwidth>='60 GB/s'; "
+            "may be repeated.",
         ),
     ] = None,
     out: Annotated[
@@ -59,7 +61,8 @@ def plot(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="The picture: .png, .svg or .pdf; or .html, a page of all points. Left out: FILE.png here.",
+            help="The picture: .png, .svg or .pdf; or .html, a page of all points. "
+            "Left out: FILE.png here.",
         ),
     ] = None,
 ) -> None:

@@ -1,6 +1,4 @@
-"""What goes on while a plan runs: a bar where somebody looks at a terminal, a line per step
-elsewhere; standard error.
-"""
+"""Progress of a plan on standard error: a bar on a terminal, a line for each step elsewhere."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ class Lines:
 
 
 class Bar(Lines):
-    """A bar over the steps, with the records so far and what the probe said last; ended steps
-    scroll up above it.
-    """
+    """A bar over the steps, with the number of records and the probe's last line."""
 
     def __init__(self, bars: Progress, total: int) -> None:
         self.bars = bars
@@ -57,7 +53,7 @@ class Bar(Lines):
 
 
 def ended(outcome: Outcome) -> list[str]:
-    """How a step went, in a line, after those about lines that are no records."""
+    """Remarks about lines that are no records, then one line about the step."""
     how = f"{outcome.result}: {outcome.message}" if outcome.message else outcome.result
     took = f", {outcome.records} records, {outcome.seconds:.1f} s" if outcome.seconds else ""
     return [*outcome.remarks, f"{outcome.step.name}: {how}{took}"]
@@ -65,7 +61,7 @@ def ended(outcome: Outcome) -> list[str]:
 
 @contextmanager
 def watching(total: int) -> Iterator[Lines]:
-    """Who is told what goes on."""
+    """Within it, the yielded object shows the steps."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -84,7 +80,7 @@ def watching(total: int) -> Iterator[Lines]:
         return
 
     class Last(ProgressColumn):
-        """What the probe said last, as it is."""
+        """The last line of the probe, unchanged."""
 
         def render(self, task: object) -> Text:
             return Text(

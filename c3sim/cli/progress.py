@@ -1,6 +1,4 @@
-"""Progress bars on standard error, for work that takes more than a moment; none where nobody looks
-at a terminal.
-"""
+"""Progress bars on standard error, where that is a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Within it, call the value with what is being done, how many are done, and of how many."""
+    """Within it, the yielded function takes what is done, how many are done, of how many."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

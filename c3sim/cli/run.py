@@ -42,7 +42,7 @@ def run(
     Examples:
       c3sim run gemm-beside-all-gather
       c3sim run gemm-beside-all-gather --strategy rp:32 --plot timeline.png
-      c3sim run gemm-beside-all-gather --set task.gather.size='1 GiB' --set links.bandwidth='96 GB/s'
+      c3sim run gemm-beside-all-gather --set task.gather.size='1 GiB' --set links.latency='2 us'
       c3sim run my-workload.yaml --node teaching-4 --trace run.pftrace --json
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
     """
@@ -81,7 +81,7 @@ def run(
 def _band(
     workload: str, node: str | None, strategy: str, changes: dict[str, str], samples: int, seed: int
 ) -> Band:
-    """What the prediction may be, given the intervals of the parameters that are not set by hand."""
+    """The band of the prediction; parameters that are set by hand keep their value."""
     from dataclasses import replace
 
     from c3sim.api import prepare
@@ -93,7 +93,7 @@ def _band(
     loaded = load_hardware(node or load_workload(workload).node)
     plain, on = prepare(workload, loaded, changes)
     but = {canonical(path) for path in changes}
-    with sweep_progress("samples") as tell:
+    with sweep_progress("samples") as watcher:
         return uncertainty(
             plain,
             replace(loaded, node=on),
@@ -101,12 +101,12 @@ def _band(
             samples=samples,
             seed=seed,
             but=but,
-            watcher=tell,
+            watcher=watcher,
         )
 
 
 def _check_files(trace: str | None, plot: str | None) -> None:
-    """Whether both can be written, before the work. Raises InputError."""
+    """Raises InputError where one of both files cannot be written."""
     from pathlib import Path
 
     from c3sim.errors import InputError

@@ -1,4 +1,4 @@
-"""``c3sim sweep``: every point of a study, over processes, into a folder; a later start continues."""
+"""``c3sim sweep``: every point of a study, over processes, into a folder of results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The bar of long work over many points: how many, how fast, how long still; on standard error,
-where somebody looks.
-"""
+"""A bar on standard error for work over many points: how many, how fast, how long still."""
 
 from __future__ import annotations
 
@@ -12,16 +10,14 @@ if TYPE_CHECKING:
     from rich.progress import Task
     from rich.text import Text
 
-TRUSTED = 1.0  # seconds from the start of a stage; a rate over less says nothing
+TRUSTED = 1.0  # seconds from the start of a stage until its rate is shown
 
 
 class Stages:
-    """Adds up the stages of a study: each begins with none done, and its points come on top of
-    those before.
-    """
+    """Adds up the stages of a study, each of which counts its points from none done."""
 
     def __init__(self) -> None:
-        self.before = [0, 0, 0]  # done, total, failed of the stages that are over
+        self.before = [0, 0, 0]  # done, total, failed of earlier stages
         self.now = [0, 0, 0]
 
     def at(self, done: int, total: int, failed: int) -> tuple[int, int, int, bool]:
@@ -36,7 +32,7 @@ class Stages:
 
 @contextmanager
 def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
-    """Within it, call the value with how many are done, of how many, and how many of them failed."""
+    """Within it, the yielded function takes how many points are done, of how many, and failed."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -54,7 +50,7 @@ def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
         return task.get_time() - began[0] < TRUSTED
 
     class Rate(ProgressColumn):
-        """Points per second, of late."""
+        """Recent points per second."""
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed
@@ -88,9 +84,8 @@ def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
             if begins:
                 began[0] = bars.get_time()
             if first:
-                bars.reset(
-                    bar, total=total, completed=done
-                )  # what was found there is no part of the rate
+                # points of an earlier start are no part of the rate
+                bars.reset(bar, total=total, completed=done)
             bars.update(
                 bar, total=total, completed=done, failed=f"{failed} failed" if failed else ""
             )

@@ -1,13 +1,11 @@
-"""What a person reads after a run: tables, pictures, traces. Nothing here computes a result.
+"""What a person reads after a run: tables, pictures, traces, pages. Nothing here computes a result.
 
-    tables       run, compare and explain tables for the terminal
-    plot         the timeline of one run, with utilisation under it
-    trace        the timeline as a Perfetto trace
-    look         colours, units of axes and saving, shared by the pictures
-    layout       the building blocks of the tables
-    text         how numbers are written
-    steps        arithmetic on step functions of time
-    files        writing a file whole or not at all
+    kit         what all of them share: files, look, tables, numbers as text
+    tables      tables for the terminal
+    results     a result file as columns with units and labels
+    pictures    the timeline of a run; result files as lines, heat map, Pareto front or tornado
+    page        a sweep as one interactive HTML file
+    trace       the timeline as a Perfetto trace
 
-rich, matplotlib and perfetto are imported when a function needs them, never on ``import c3sim``.
+rich, matplotlib, pyarrow and perfetto are imported when a function needs them.
 """

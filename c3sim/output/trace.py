@@ -1,9 +1,11 @@
-"""The timeline as a Perfetto trace: open it at ui.perfetto.dev, or query it with Perfetto's trace
-processor.
+"""The timeline as a Perfetto trace, for ui.perfetto.dev or Perfetto's trace processor.
 
-Each GPU, and the host, is a group (a "process"); under it one track per queue, engine and link, then one counter track
-per resource, in total and split by task (power by component, too). Timestamps are in ns. On one track slices follow each other, or nest when both
-belong to one task; spans that overlap otherwise go to numbered siblings of the track ("dma[3] #2").
+- Each GPU, and the host, is a group (a "process").
+- A group has a track per queue, engine and link, then counter tracks per resource: in total and by
+  task, power also by component.
+- On a track slices follow each other, or nest where both belong to one task. Spans that overlap
+  otherwise go to numbered siblings of the track ("dma[3] #2").
+- Timestamps are in ns.
 """
 
 from __future__ import annotations
@@ -23,16 +25,12 @@ Event = tuple[int, dict[str, Any]]  # time in ns, fields of the TrackEvent
 
 
 def write_perfetto(timeline: Timeline, path: str | os.PathLike[str]) -> None:
-    """Write *timeline* to *path* in Perfetto's binary format. Raises InputError if the file cannot
-    be written.
-    """
+    """Write *timeline* to *path* in Perfetto's binary format. Raises InputError if it cannot."""
     write_bytes(path, perfetto_trace(timeline))
 
 
 def perfetto_trace(timeline: Timeline) -> bytes:
-    """The serialised trace: descriptors of all tracks, then events in order of time. The same
-    input, the same bytes.
-    """
+    """The serialised trace: descriptors of all tracks, then events in order of time."""
     from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
     builder = TraceProtoBuilder()
@@ -58,16 +56,13 @@ def perfetto_trace(timeline: Timeline) -> bytes:
 
 
 def lanes(spans: Sequence[Span]) -> list[list[Span]]:
-    """Deal *spans* of one track to as few lanes as first fit finds, so that on each they follow
-    each other or nest.
+    """Deal *spans* of one track to lanes by first fit; on a lane they follow each other or nest.
 
-    A span nests only in one of its own task: two commands that overlap by chance are not each
-    other's parts.
+    A span nests only in one of its own task: two commands that overlap by chance are separate.
     """
     dealt: list[list[Span]] = []
-    open_spans: list[
-        list[Span]
-    ] = []  # per lane, those that later ones may nest in, outermost first
+    # per lane, the spans that later ones may nest in, outermost first
+    open_spans: list[list[Span]] = []
     for span in sorted(spans, key=lambda s: (_ns(s.start), -_ns(s.end))):
         for stack in open_spans:
             while stack and _ns(stack[-1].end) <= _ns(span.start):
@@ -88,9 +83,7 @@ def _contains(outer: Span, inner: Span) -> bool:
 
 
 class _Tracks:
-    """Hands out track ids in order of first use and writes each track's descriptor, its group's
-    before it.
-    """
+    """Hands out track ids and writes the descriptors of tracks and groups."""
 
     def __init__(self, builder: Any):
         self._builder = builder
@@ -141,9 +134,7 @@ def _end(track: int, span: Span) -> Event:
 
 
 def _points(tracks: _Tracks, counter: Counter, names: Mapping[str, str]) -> Iterator[Event]:
-    """Counter events of the total, of each task's part and each component's, in the unit a person
-    reads.
-    """
+    """Counter events of the total, of each task's part and of each component's."""
     unit, scale = UNITS.get(counter.unit, (counter.unit, 1.0))
     limit = "" if counter.maximum is None else f", at most {counter.maximum / scale:g} {unit}"
     parts = {f" ({task})": values for task, values in counter.by_task.items()}
@@ -158,9 +149,7 @@ def _points(tracks: _Tracks, counter: Counter, names: Mapping[str, str]) -> Iter
 
 
 def _annotation(name: str, value: Any) -> dict[str, Any]:
-    """One debug annotation; folders of values become dictionaries and lists, anything unknown its
-    text.
-    """
+    """One debug annotation; an unknown type becomes text."""
     if isinstance(value, bool):
         return {"name": name, "bool_value": value}
     if isinstance(value, int) and abs(value) < 2**63:

@@ -199,9 +199,13 @@ def workload_and_node(
     models = study["models"]
     if scenario not in models["workloads"]:
         raise InputError(unknown("scenario", scenario, models["workloads"]))
-    workload = Workload.model_validate(models["workloads"][scenario])
+    try:
+        workload = Workload.model_validate(models["workloads"][scenario])
+        node = Node.model_validate(models["node"])
+    except ValidationError:
+        raise InputError("these results hold models of another version of c3sim") from None
     setup = Setup(
-        node=Node.model_validate(models["node"]),
+        node=node,
         workloads={scenario: workload},
         settings={scenario: models["settings"].get(scenario, {})},
         outputs=(),

@@ -42,7 +42,8 @@ WRONG = {
     "NaN": (
         "64 MiB",
         "nan MiB",
-        "5: tasks.gather.size: 'nan MiB' is not finite; write a finite number and a unit, as in '256 MiB'",
+        "5: tasks.gather.size: 'nan MiB' is not finite; write a finite number and a unit, "
+        "as in '256 MiB'",
     ),
     "NaN as a count": (
         "m: 4096",
@@ -68,27 +69,32 @@ WRONG = {
     "mask out of range": (
         GATHER,
         GATHER + "\n" + STREAMS.format("0-304"),
-        f"6: streams.compute.compute_units: '0-304' in mask '0-304' is beyond the last compute unit; {BITS}",
+        f"6: streams.compute.compute_units: '0-304' in mask '0-304' is beyond the last "
+        f"compute unit; {BITS}",
     ),
     "cycle": (
         "64 MiB",
         "64 MiB, after: [gemm]}\n  last: {kind: host, time: 1 us, after: [last]",
-        "6: tasks.last: dependency cycle: 'last' waits for 'last'; tasks and streams must have an order",
+        "6: tasks.last: dependency cycle: 'last' waits for 'last'; tasks and streams must "
+        "have an order",
     ),
     "cycle through a stream": (
         "dtype: bf16",
         'after: ["next.tiles[50%]"]}\n  next: {kind: gemm, stream: compute, m: 64, n: 64, k: 64',
-        "4: tasks.gemm: dependency cycle: 'gemm' waits for 'next' waits for 'gemm'; tasks and streams must have an order",
+        "4: tasks.gemm: dependency cycle: 'gemm' waits for 'next' waits for 'gemm'; tasks "
+        "and streams must have an order",
     ),
     "chunk that never comes": (
         "dtype: bf16",
         'after: ["gather.chunk[1]"]',
-        "4: tasks.gemm.after[0]: 'gather.chunk[1]': there is no such chunk; 'gather' has chunks 0 to 0",
+        "4: tasks.gemm.after[0]: 'gather.chunk[1]': there is no such chunk; 'gather' has "
+        "chunks 0 to 0",
     ),
     "tiles that never come": (
         "64 MiB",
         '64 MiB, after: ["gemm.tiles[101%]"]',
-        "5: tasks.gather.after[0]: 'gemm.tiles[101%]': 101% of the tiles; must be more than 0% and at most 100%",
+        "5: tasks.gather.after[0]: 'gemm.tiles[101%]': 101% of the tiles; must be more than "
+        "0% and at most 100%",
     ),
     "word that nobody changes": (
         GATHER,
@@ -98,12 +104,14 @@ WRONG = {
     "atomic that comes too late": (
         GATHER,
         "  dma: {kind: commands, program: [{op: poll, on: go}, {op: atomic, on: go}]}",
-        "5: tasks.dma.program[0]: polls for 'go' >= 1, which comes only after it, if at all; it would wait for ever",
+        "5: tasks.dma.program[0]: polls for 'go' >= 1, which comes only after it, if at "
+        "all; it would wait for ever",
     ),
     "operation of no engine": (
         GATHER,
         "  dma: {kind: commands, program: [{op: move, on: go}]}",
-        "5: tasks.dma.program[0].op: unknown value 'move'; allowed: copy, broadcast, swap, reduce, poll, atomic, fence, timestamp",
+        "5: tasks.dma.program[0].op: unknown value 'move'; allowed: copy, broadcast, swap, "
+        "reduce, poll, atomic, fence, timestamp",
     ),
     "truncated file": (
         GATHER,
@@ -145,12 +153,14 @@ def test_a_list_of_mistakes_is_a_line_each(cli, empty):
         (["gpus=1"], "tasks.gather: a collective on 1 GPU; needs a node of at least 2"),
         (
             ["task.gather.chanels=4"],
-            "task.gather.chanels: unknown path 'task.gather.chanels'; did you mean 'task.gather.channels'?",
+            "task.gather.chanels: unknown path 'task.gather.chanels'; did you mean "
+            "'task.gather.channels'?",
         ),
         (["gpu.hbm=4"], "gpu.hbm: it is not one value; set one of its fields: capacity, bandwidth"),
         (
             ["task.gather.channels"],
-            "--set: 'task.gather.channels' is not a setting; write PATH=VALUE, as in task.gather.channels=16",
+            "--set: 'task.gather.channels' is not a setting; write PATH=VALUE, as in "
+            "task.gather.channels=16",
         ),
         (
             ["task.gather.channels="],
@@ -164,7 +174,8 @@ def test_a_list_of_mistakes_is_a_line_each(cli, empty):
         (["links.bandwidth=nan GB/s"], "links.bandwidth: 'nan GB/s' is not finite"),
         (
             ["links.latency=1e300 s"],
-            "links.latency: got 1e+300 in SI units; must be 0, or of a size between 1e-30 and 1e+30",
+            "links.latency: got 1e+300 in SI units; must be 0, or of a size between 1e-30 "
+            "and 1e+30",
         ),
         (
             ["gpu.dies.shader_engines=[]"],
@@ -197,7 +208,8 @@ def test_wrong_settings(cli, pair, empty, settings, message):
     [
         (
             ["run", "gemm-allone"],
-            "unknown workload 'gemm-allone'; did you mean 'gemm-alone'? ('c3sim list workloads' shows them)",
+            "unknown workload 'gemm-allone'; did you mean 'gemm-alone'? ('c3sim list "
+            "workloads' shows them)",
         ),
         (
             ["run", "missing.yaml"],
@@ -232,7 +244,8 @@ def test_wrong_settings(cli, pair, empty, settings, message):
         (["schema", "nod"], "unknown kind of file 'nod'; did you mean 'node'?"),
         (
             ["run", "pair.yaml", "--plot", "none/p.png"],
-            "none/p.png: cannot write: no such file or directory; allowed: a file in an existing, writable folder",
+            "none/p.png: cannot write: no such file or directory; allowed: a file in an "
+            "existing, writable folder",
         ),
         (["run", "pair.yaml", "--trace", "."], ".: cannot write: is a folder"),
         (["run", "pair.yaml", "--trace", "t", "--plot", "none/p.png"], "none/p.png: cannot write"),

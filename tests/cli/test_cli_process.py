@@ -1,4 +1,4 @@
-"""The command as a process of its own, in an empty folder: start-up, pipes, interrupts, completion."""
+"""The command as a process of its own: start-up, pipes, interrupts, completion."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def test_the_same_input_gives_the_same_bytes(shell):
     "script", ["import c3sim", "import c3sim.cli.app", "from c3sim.cli import main"]
 )
 def test_nothing_heavy_is_imported_before_a_command_needs_it(script, empty):
-    """Half a second for --help is a bound on what is imported; times would depend on the computer."""
+    """Half a second for --help bounds what is imported; times would depend on the computer."""
     code = f"{script}; import sys; print(*{{name.split('.')[0] for name in sys.modules}})"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -72,8 +72,8 @@ def test_what_a_column_is_called():
 
 def test_linked_axes_are_one_group(tmp_path):
     text = (
-        STUDY
-        + "linked:\n  - gpu.hbm.bandwidth: [1 TB/s, 2 TB/s]\n    gpu.l2.bandwidth: [100 B/cycle, 200 B/cycle]\n"
+        STUDY + "linked:\n  - gpu.hbm.bandwidth: [1 TB/s, 2 TB/s]\n    gpu.l2.bandwidth: [100 "
+        "B/cycle, 200 B/cycle]\n"
     )
     groups = axis_groups(open_study(write(tmp_path, text)), NODE, [WORKLOAD])
     assert [[found.path for found in group] for group in groups] == [

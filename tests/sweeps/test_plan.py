@@ -35,8 +35,8 @@ def test_scenarios_then_axes_then_strategies(tmp_path):
 
 def test_linked_axes_move_together(tmp_path):
     text = (
-        STUDY
-        + "linked:\n  - gpu.hbm.bandwidth: [1 TB/s, 2 TB/s]\n    gpu.l2.bandwidth: [100 B/cycle, 200 B/cycle]\n"
+        STUDY + "linked:\n  - gpu.hbm.bandwidth: [1 TB/s, 2 TB/s]\n    gpu.l2.bandwidth: [100 "
+        "B/cycle, 200 B/cycle]\n"
     )
     plan = make_plan(write(tmp_path, text))
     assert len(plan.indices) == 2 * 3 * 2 * 2
@@ -118,7 +118,8 @@ def test_words_do_not_decide(tmp_path):
         (
             "tasks.*.slowdown",
             "tasks.gemm.slodown",
-            "small.yaml:6: outputs[2]: unknown output 'tasks.gemm.slodown'; did you mean 'tasks.gemm.slowdown'?",
+            "small.yaml:6: outputs[2]: unknown output 'tasks.gemm.slodown'; did you mean "
+            "'tasks.gemm.slowdown'?",
         ),
         (
             "{area: hw.sdma.engines",

@@ -46,7 +46,8 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(whole, tmp_path, monkeypatc
         sweep(write(tmp_path), tmp_path / "out")
     assert (
         str(caught.value)
-        == f"interrupted; 4 of 12 points are kept in {tmp_path / 'out'}, the same command goes on from there"
+        == f"interrupted; 4 of 12 points are kept in {tmp_path / 'out'}, the same command "
+        f"goes on from there"
     )
     seen = []
     again = sweep(write(tmp_path), tmp_path / "out", watcher=lambda *told: seen.append(told))

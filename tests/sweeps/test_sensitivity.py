@@ -42,7 +42,7 @@ def sampler(monkeypatch):
 
 
 def test_indices_of_a_sum(sampler):
-    """y = 3 a + b: variances 9/12 and 1/12, so shares 0.9 and 0.1, no interaction; c moves nothing."""
+    """y = 3 a + b: variances 9/12 and 1/12, so shares 0.9 and 0.1; c moves nothing."""
     found = sensitivity(sampler(lambda a, b, c: 3 * a + b), (A, B, C), "y", samples=512)
     assert [(effect.parameter.path, effect.swing("y")) for effect in found.effects] == [
         ("a", 3.0),

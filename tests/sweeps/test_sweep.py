@@ -75,7 +75,7 @@ def test_a_point_can_be_simulated_again_from_the_file_alone(whole):
 
 
 def test_a_failing_point_is_recorded_and_ends_nothing(tmp_path):
-    """Channels may not outnumber compute units; those points say so, the others have their numbers."""
+    """Channels may not outnumber compute units; those points have an error, others numbers."""
     text = STUDY.replace("hw.sdma.engines: [1, 2]", "task.gather.channels: [2, 4000]")
     found = sweep(write(tmp_path, text), tmp_path / "out")
     assert found.failed == 6
@@ -93,7 +93,10 @@ def test_what_is_no_mistake_of_the_user_is_recorded_too(tmp_path, monkeypatch):
 
 
 def test_words_and_lists_are_texts(tmp_path):
-    axes = "axes:\n  links.topology: [ring, full_mesh]\n  gpu.dies.shader_engines: [[4, 3], [4, 4]]\n  stream.communication.compute_units: [4, 0-5]\n"
+    axes = (
+        "axes:\n  links.topology: [ring, full_mesh]\n  gpu.dies.shader_engines: [[4, 3], "
+        "[4, 4]]\n  stream.communication.compute_units: [4, 0-5]\n"
+    )
     found = sweep(write(tmp_path, STUDY.split("axes:")[0] + axes), tmp_path / "out")
     assert found.failed == 0
     study = found.plan.resolved

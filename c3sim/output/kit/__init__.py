@@ -1,4 +1,4 @@
-"""What all pictures and tables share: writing files, the look, tables, numbers as text, step functions.
+"""What all tables and pictures share: files, look, layout, numbers as text, step functions of time.
 
 It knows no study, no sweep and no kind of picture.
 """

@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all: into a temporary file beside it, then renamed over it."""
+"""Writes a file whole or not at all: into a temporary file beside it, then renamed over it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from secrets import token_hex
 
 from c3sim.errors import InputError
 
-UNUSABLE = (
-    OSError,
-    RuntimeError,
-    ValueError,
-)  # the latter two: a loop of links, a zero byte in the name
+# RuntimeError: a loop of links; ValueError: a zero byte in the name
+UNUSABLE = (OSError, RuntimeError, ValueError)
 
 
 def check_writable(path: str | os.PathLike[str], suffixes: Collection[str] = ()) -> Path:
-    """Return *path* if a file can be written there, without touching it; for a check before long
-    work.
+    """Return *path* if a file can be written there; the file itself is not touched.
 
-    *suffixes* are the allowed ones, none for any. Raises InputError: a folder that is missing or
-    not writable, a path that is something other than a plain file, a suffix that is not allowed.
+    Without *suffixes* every suffix is allowed. Raises InputError: a folder that is missing or not
+    writable, a path that is no plain file, a suffix that is not allowed.
     """
     target = Path(path)
     if suffixes and target.suffix.lower() not in suffixes:
@@ -44,9 +40,7 @@ def check_folder(path: str | os.PathLike[str], option: str = "--out") -> None:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write *data* to *path*, replacing what was there. Raises InputError, and leaves nothing
-    behind, if it cannot.
-    """
+    """Write *data* to *path*, replacing a file there. Raises InputError if it cannot."""
     target = Path(path)
     temporary: Path | None = None
     try:
@@ -67,9 +61,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _create_beside(target: Path) -> Path:
-    """An empty new file in the folder of *target*, with the permissions that a plain ``open`` would
-    give it.
-    """
+    """An empty new file in the folder of *target*, with the permissions that ``open`` gives."""
     real = target.resolve()  # through links
     if real.is_dir():
         raise IsADirectoryError("is a folder")

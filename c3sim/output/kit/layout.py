@@ -1,4 +1,4 @@
-"""The few rich building blocks that every table is made of. rich is imported when one is used."""
+"""The parts that every terminal table is made of. rich is imported when one is used."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.table import Table
 
-WIDE = 160  # characters; nothing is looked up of a file or a pipe
+WIDE = 160  # characters of a line in a file or pipe
 
 
 def show(renderable: Any, console: Console | None = None) -> None:
-    """Print *renderable* to *console*; without one to standard output, where a file or pipe gets
-    wide lines, unfolded.
-    """
+    """Print *renderable* to *console*, or standard output; a file or pipe gets wide lines."""
     from rich.console import Console
 
     fits = console is not None or sys.stdout.isatty() or "COLUMNS" in os.environ

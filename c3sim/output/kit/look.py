@@ -1,5 +1,4 @@
-"""The common look of the pictures: colours that colour-blind readers can tell apart, legible type,
-one way of saving.
+"""The common look of the pictures: colours for colour-blind readers, type, axes, one way of saving.
 
 matplotlib is imported when a function needs it, without its global state: no pyplot, no display.
 """
@@ -10,7 +9,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from c3sim.output.kit.files import check_writable, write_bytes
 
@@ -20,13 +19,14 @@ if TYPE_CHECKING:
 
 # Okabe and Ito, "Color Universal Design" (2008); yellow last, it is faint on white.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
-INK, GREY = "#222222", "#888888"
+INK, GREY, GRID = "#222222", "#888888", "#dddddd"
 SUFFIXES = (".png", ".svg", ".pdf")
+# without a date, the same input gives the same bytes
 UNDATED: dict[str, dict[str, Any]] = {
     ".png": {},
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
-}  # the same input, the same bytes
+}
 RC: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
@@ -42,9 +42,7 @@ RC: dict[Any, Any] = {
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """For a check before long work. Raises InputError: an unknown suffix, or a place that cannot be
-    written.
-    """
+    """Raises InputError: an unknown suffix, or a place that cannot be written."""
     check_writable(path, SUFFIXES)
 
 
@@ -63,8 +61,9 @@ def style() -> Iterator[None]:
 
 
 def picture(draw: Callable[[], Figure], path: str | os.PathLike[str] | None) -> Figure:
-    """The figure of *draw*, in the common look, written to *path* if given, which is checked
-    before. Raises as :func:`save`.
+    """The figure of *draw* in the common look, written to *path* if given.
+
+    *path* is checked before anything is drawn. Raises InputError as :func:`check_picture` does.
     """
     if path is not None:
         check_picture(path)
@@ -77,18 +76,30 @@ def picture(draw: Callable[[], Figure], path: str | os.PathLike[str] | None) -> 
 
 def panel(axes: Axes, title: str, unit: str) -> None:
     """Dress one panel: a title at the left, the unit at the axis, no box, a light grid."""
-    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", pad=5)
+    panel_title(axes, title, pad=5)
     axes.set_ylabel(unit)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
+    grid(axes, "y")
     axes.locator_params(axis="y", nbins=5)
 
 
+def panel_title(axes: Axes, title: str, **style: Any) -> None:
+    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", **style)
+
+
+def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
+    """Light grid lines behind the data, along one axis."""
+    axes.grid(axis=axis, color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def only_x_axis(axes: Axes) -> None:
+    """No frame but the x axis."""
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write *figure* whole or not at all, in the format of the suffix. Raises InputError as
-    `check_picture` does.
-    """
+    """Write *figure* in the format of the suffix. Raises InputError as `check_picture` does."""
     target = check_writable(path, SUFFIXES)
     suffix = target.suffix.lower()
     buffer = io.BytesIO()

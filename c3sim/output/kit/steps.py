@@ -17,9 +17,7 @@ def at(times: Sequence[float], values: Sequence[float], when: Sequence[float]) -
 
 
 def mean(counters: Sequence[Counter], name: str) -> Counter:
-    """The mean of *counters* as one counter: of the totals, of each task's part, and of the
-    capacities if all have one.
-    """
+    """The mean of *counters*: of totals, of each task's part, of capacities if all have one."""
     times = sorted({time for counter in counters for time in counter.times})
     tasks = dict.fromkeys(task for counter in counters for task in counter.by_task)
 
@@ -45,9 +43,7 @@ def mean(counters: Sequence[Counter], name: str) -> Counter:
 def extended(
     times: Sequence[float], values: Sequence[float], end: float, start: float = 0.0
 ) -> tuple[list[float], list[float]]:
-    """A step function from *start* to *end* for drawing: zero before its first step, its last value
-    held to *end*.
-    """
+    """A step function from *start* to *end*: zero before its first step, its last value held."""
     instants = sorted({start, end, *(time for time in times if start <= time <= end)})
     return instants, at(times, values, instants)
 

@@ -1,6 +1,4 @@
-"""How numbers are written: times in a unit that suits the longest, shares in per cent, sizes in
-binary units. Pure.
-"""
+"""Numbers as text. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +9,7 @@ MISSING = "-"  # what does not apply, such as the fraction of ideal of a single 
 
 
 def time_unit(longest: float) -> tuple[str, float]:
-    """The unit in which times up to *longest* [s] read well, and its length in seconds: ("ms",
-    1e-3) from 0.5 ms on.
-    """
+    """The unit for times up to *longest* [s], and its length [s]: ("ms", 1e-3) from 0.5 ms on."""
     if longest >= 2.0:
         return "s", 1.0
     return ("ms", 1e-3) if longest >= 0.5e-3 else ("us", 1e-6)
@@ -30,12 +26,17 @@ def times(ratio: float | None) -> str:
 
 
 def figures(value: float, count: int = 3) -> str:
-    """*value* with at least *count* significant figures and no exponent: 0.01234 as "0.0123",
-    5300.0 as "5300".
-    """
+    """*value* with at least *count* significant figures, no exponent: 0.01234 as "0.0123"."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     return f"{value:.{max(0, count - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def short(value: float) -> str:
+    """Four significant figures without trailing zeros; whole numbers below a million whole."""
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.4g}"
 
 
 def size(count: float) -> str:

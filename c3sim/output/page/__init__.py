@@ -1,16 +1,15 @@
-"""The page of a sweep: one HTML file, nothing loaded from elsewhere, to filter, hover and click
-through its points.
+"""The page of a sweep: one HTML file to filter, hover and click through its points.
+
+It simulates points only through ``evaluation``; a policy in the page forbids it to load anything.
 
     page         the parts put together and written
-    data         the table as the page's script wants it
+    data         the table as the page's scripts read it
     picked       which points are simulated again, so that a click shows where their time went
-    timeline     one run, small
+    again        a point simulated again
+    timeline     one run as compact data
     command      the command line that runs a point again
-    again        running a point again
-    palette      colours for light and dark, told apart by colour-blind readers
-    parts/       the page itself: HTML, CSS, scripts
-
-What is shown is in the file: a policy in the page forbids it to load anything.
+    palette      colours for light and dark
+    parts/       HTML, CSS and scripts
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The command line that runs a point of a sweep again: names where the packaged files say the same,
-else ``--set``.
+"""The command line that runs a point of a sweep again.
+
+It names packaged files, and sets with ``--set`` what differs from them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 FILE = "FILE.yaml"  # stands for a workload or node that is not packaged
-_WORDS = (
+_TEXTS = (
     "workload.name",
     "workload.description",
     "workload.source",
@@ -32,25 +33,22 @@ _WORDS = (
 
 
 def bases(table: ResultTable, models: Models, members: Sequence[str] = ()) -> dict[str, str]:
-    """Scenario -> what all of its points have in common: ``WORKLOAD --node NODE --set ...``, less
-    axes and strategy.
+    """Scenario -> arguments that all its points share: ``WORKLOAD --node NODE --set ...``.
 
-    *members*: scenarios that a point which is the mean over them stands for.
+    *members*: the scenarios of a point that is the mean over several.
     """
-    found: dict[str, str] = {}
+    shared: dict[str, str] = {}
     axes = {column.name for column in table.having("axis")}
     for position, named in enumerate(_scenarios(table)):
         for scenario in (named,) if not members or named in members else members:
-            if scenario in found:
+            if scenario in shared:
                 continue
             try:
                 workload, node, _ = models({**table.row(position), "scenario": scenario})
             except C3simError:
-                continue  # another point of the scenario may do
-            found[scenario] = shlex.join(
-                _base(workload, node, axes, table.about.get("study") or {})
-            )
-    return found
+                continue  # another point of the scenario may load
+            shared[scenario] = shlex.join(_base(workload, node, axes, table.study))
+    return shared
 
 
 def arguments_of(column: Column) -> list[str]:
@@ -62,9 +60,7 @@ def arguments_of(column: Column) -> list[str]:
 
 
 def setting(value: Any, unit: str) -> str:
-    """*value* as ``--set`` takes it, exactly: in a short unit where that gives the same number,
-    else in SI.
-    """
+    """*value* exactly as ``--set`` takes it, in a short unit where that gives the same number."""
     if isinstance(value, bool) or value is None or isinstance(value, list | tuple | dict):
         return json.dumps(value)
     if isinstance(value, str):
@@ -90,12 +86,12 @@ def _base(workload: Workload, node: Node, axes: set[str], study: Mapping[str, An
     plain_node = _first(lambda name: load_hardware(name).node, node.name, study.get("node"))
     settings = []
     if plain_workload and paths_of(node, plain_workload[1]) != paths_of(node, workload):
-        plain_workload = None  # another one of that name
+        plain_workload = None  # another workload has that name
     if plain_node and paths_of(plain_node[1], workload) != paths_of(node, workload):
         plain_node = None
     if plain_workload and plain_node:
         for path in paths_of(node, workload):
-            if path in axes or path in _WORDS:
+            if path in axes or path in _TEXTS:
                 continue
             value = get_value(node, workload, path)
             if value != get_value(plain_node[1], plain_workload[1], path):
@@ -105,7 +101,7 @@ def _base(workload: Workload, node: Node, axes: set[str], study: Mapping[str, An
 
 
 def _first(load: Any, *names: Any) -> tuple[str, Any] | None:
-    """The first name that can be loaded, with what it is."""
+    """The first of *names* that can be loaded, with its model."""
     for name in names:
         try:
             if name:

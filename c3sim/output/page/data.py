@@ -1,21 +1,19 @@
-"""The table of results as the page's script wants it: axes and groups by codes, outputs as short
-numbers.
-"""
+"""The table of results as the page's scripts read it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.output.page.command import arguments_of
 from c3sim.output.page.palette import RAMP
-from c3sim.output.pictures.kind import objectives, preferred, sampled
+from c3sim.output.results.choice import objectives, preferred, sampled, varied
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
 
 FIGURES = 6  # significant figures of an output
-#: What an explanation's causes mean, as the page says it.
+#: Cause of an explanation -> what it means.
 CAUSES = {
     "order": "waited for room: launch order and queueing before its first workgroup",
     "compute_units": "fewer compute units than alone",
@@ -31,11 +29,10 @@ CAUSES = {
 
 
 def page_data(table: ResultTable) -> dict[str, Any]:
-    """Everything about the table but runs and commands."""
-    study: Mapping[str, Any] = table.about.get("study") or {}
+    """Everything about the table except runs and commands."""
     return {
         "title": table.name or "results",
-        "description": str(study.get("description") or ""),
+        "description": str(table.study.get("description") or ""),
         "node": str(table.about.get("node") or ""),
         "hash": str(table.about.get("hash") or ""),
         "points": list(table.points),
@@ -49,7 +46,7 @@ def page_data(table: ResultTable) -> dict[str, Any]:
 
 def _column(column: Column) -> dict[str, Any]:
     display = column.display()
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "name": column.name,
         "label": column.label,
         "role": column.role,
@@ -60,13 +57,13 @@ def _column(column: Column) -> dict[str, Any]:
         "numeric": column.numeric,
     }
     if column.role == "output" and column.numeric:
-        return {**found, "numbers": [_short(value) for value in column.values]}
+        return {**data, "numbers": [_short(value) for value in column.values]}
     values = column.distinct()
     place = {value: number for number, value in enumerate(values)}
-    found |= {"values": values, "codes": [place.get(value, -1) for value in column.values]}
+    data |= {"values": values, "codes": [place.get(value, -1) for value in column.values]}
     if column.role == "axis":
-        found["arguments"] = arguments_of(column)
-    return found
+        data["arguments"] = arguments_of(column)
+    return data
 
 
 def _short(value: Any) -> float | int | None:
@@ -77,14 +74,14 @@ def _short(value: Any) -> float | int | None:
 
 
 def _start(table: ResultTable) -> dict[str, Any]:
-    """What each view shows at first; a view that the data cannot fill is missing."""
+    """What each view shows at first; a view without data is left out."""
     try:
         output = preferred(table).name
     except InputError:  # every point failed
         return {"view": "scatter", "views": {}}
-    varied = sorted(table.varied(), key=lambda column: (column.role == "group", not column.numeric))
-    axes = [column.name for column in varied]
-    numeric = [column.name for column in varied if column.numeric]
+    columns = varied(table)
+    axes = [column.name for column in columns]
+    numeric = [column.name for column in columns if column.numeric]
     series = next(
         (name for name in ("strategy", "scenario") if name in axes), axes[-1] if axes else output
     )
@@ -95,21 +92,15 @@ def _start(table: ResultTable) -> dict[str, Any]:
         upward = next(
             (name for name in goals[:2] if table.columns[name].better == "higher"), goals[1]
         )
-        scatter |= {
-            "x": next(name for name in goals if name != upward),
-            "y": upward,
-        }  # a cost along x
+        # a cost goes along x
+        scatter |= {"x": next(name for name in goals if name != upward), "y": upward}
     if numeric:
         views["lines"] = {"x": numeric[0], "y": output, "colour": series}
     if len(axes) > 1:
         views["heatmap"] = {"x": axes[0], "y": _second(axes, series), "colour": output}
-    view = (
-        "scatter"
-        if len(goals) > 1 or not numeric or sampled(table)
-        else "lines"
-        if len(numeric) == 1
-        else "heatmap"
-    )
+    view = "lines" if len(numeric) == 1 else "heatmap"
+    if len(goals) > 1 or not numeric or sampled(table):
+        view = "scatter"
     return {"view": view, "views": views, "output": output}
 
 

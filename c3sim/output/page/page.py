@@ -1,6 +1,4 @@
-"""The page put together: the table, the points simulated again, the command that each came from,
-one HTML file.
-"""
+"""The page put together: one HTML file with the table, its runs, and their commands."""
 
 from __future__ import annotations
 
@@ -19,14 +17,14 @@ from c3sim.output.page.command import bases
 from c3sim.output.page.data import page_data
 from c3sim.output.page.palette import css
 from c3sim.output.page.picked import picked
-from c3sim.output.pictures.tornado import is_tornado
+from c3sim.output.results.choice import is_tornado
 from c3sim.output.results.table import ResultTable, read_results
 
 MOST = 300  # points that get a timeline
-SIZE = 15_000_000  # bytes: no timelines are added beyond
+SIZE = 15_000_000  # bytes of a page; no timeline is added beyond
 SUFFIXES = (".html", ".htm")
 SCRIPTS = ("data", "filters", "scales", "draw", "chart", "table", "timeline", "panel", "main")
-SAME = 1e-6  # relative: a run that gives another wall time than the file was made by other code
+SAME = 1e-6  # relative; a wall time that differs by more comes from other code
 Watcher = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
 
@@ -41,14 +39,15 @@ def write_report(
     jobs: int | None = None,
     watcher: Watcher | None = None,
 ) -> int:
-    """Write the page of *results* (a table, or the file or folder of a sweep) to *html*, whole or
-    not at all.
+    """Write the page of *results* to *html* and return how many points have a timeline.
 
-    *models* builds a row's workload and node (left out: from the models that a sweep's file holds),
-    *resimulate* runs a row again for its timeline and explanation (left out: with *models*).
-    *command* is what made the results. At most *most* points are run again, in *jobs* processes.
-    Returns how many points have a timeline. Raises InputError: no result file, a place that cannot
-    be written.
+    - *results*: a table, or the file or folder of a sweep
+    - *models*: builds a row's workload and node; left out: from the models in the file
+    - *resimulate*: runs a row again for its timeline; left out: with *models*
+    - *command*: the command that made the results
+    - *most*: points that are run again at most, in *jobs* processes
+
+    Raises InputError: no result file, a place that cannot be written.
     """
     check_writable(html, SUFFIXES)
     table = results if isinstance(results, ResultTable) else read_results(results)
@@ -73,9 +72,7 @@ def render(
     jobs: int | None = None,
     watcher: Watcher | None = None,
 ) -> tuple[str, int]:
-    """The page as one text, and how many points have a timeline; the same table gives the same
-    text.
-    """
+    """The page as one text, and how many points have a timeline."""
     from c3sim import __version__
 
     models = models or _models(table)
@@ -90,18 +87,15 @@ def render(
 
 
 def _models(table: ResultTable) -> Models | None:
-    """What builds the models of a row, from those that the file holds."""
+    """Builds the models of a row from those that the file holds."""
     from c3sim.sweeps.points import workload_and_node
 
-    study = table.about.get("study") or {}
-    return partial(workload_and_node, study) if "models" in study else None
+    return partial(workload_and_node, table.study) if "models" in table.study else None
 
 
 def _members(table: ResultTable) -> list[str]:
-    """The scenarios of the models in the file; a point of another one is a search's mean over them,
-    and no run.
-    """
-    return list(((table.about.get("study") or {}).get("models") or {}).get("workloads") or ())
+    """The scenarios in the file. A point of no scenario is a search's mean over them, not a run."""
+    return list((table.study.get("models") or {}).get("workloads") or ())
 
 
 def _runs(
@@ -112,29 +106,28 @@ def _runs(
     jobs: int | None,
     watcher: Watcher | None,
 ) -> dict[str, dict[str, Any]]:
-    """Row -> what the page shows of its run, as many as fit in *room* bytes."""
+    """Row -> its run as the page shows it; as many as fit in *room* bytes."""
     members = _members(table)
     scenarios = table.columns["scenario"].values if members else ()
     chosen = [row for row in picked(table, most) if not members or scenarios[row] in members]
     walls = table.columns["wall_s"].values if "wall_s" in table.columns else [None] * len(table)
-    found: dict[str, dict[str, Any]] = {}
-    for row, run in zip(
-        chosen, compact_rows([table.row(row) for row in chosen], resimulate, jobs), strict=True
-    ):
+    runs: dict[str, dict[str, Any]] = {}
+    again = compact_rows([table.row(row) for row in chosen], resimulate, jobs)
+    for row, run in zip(chosen, again, strict=True):
         before = walls[row]
         if before is not None and "wall" in run and abs(run["wall"] - before) > SAME * before:
             run["differs"] = before
         room -= len(_json(run))
         if room < 0:
             break
-        found[str(row)] = run
+        runs[str(row)] = run
         if watcher:
-            watcher("timelines for the page", len(found), len(chosen))
-    return found
+            watcher("timelines for the page", len(runs), len(chosen))
+    return runs
 
 
 def _page(data: Mapping[str, Any]) -> str:
-    """The template filled in; ``</`` in the data cannot end its element."""
+    """The template filled in; ``</`` is escaped, so that data cannot end its element."""
     script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
     values = {
         "title": escape(f"{data['title']}: c3sim"),
@@ -142,9 +135,8 @@ def _page(data: Mapping[str, Any]) -> str:
         "script": script,
         "data": _json(data).replace("</", "<\\/").replace("<!--", "<\\u0021--"),
     }
-    pieces = _part("page.html").split(
-        "@@"
-    )  # @@name@@, so that no value is read as a place for another
+    # every second piece is a name, as in @@title@@; a value is never searched for names
+    pieces = _part("page.html").split("@@")
     return "".join(values[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 

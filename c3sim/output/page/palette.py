@@ -1,10 +1,9 @@
-"""Colours of the page in light and in dark. Series are told apart by colour-blind readers, and by
-marker as well.
+"""Colours of the page, light and dark, for colour-blind readers too; series also differ in marker.
 
-The first seven began as Okabe and Ito's ("Color Universal Design", 2008) and were moved, each by at most 20 units in
-CIELAB, until all have contrast 3 with the page and the least distance between any two, seen with protanopia,
-deuteranopia, tritanopia or none, was largest (at least 22). Values run along viridis (Smith and van der Walt, 2015), whose
-lightness rises evenly.
+- Series: the seven colours of Okabe and Ito ("Color Universal Design", 2008), each moved by at most
+  20 units in CIELAB. All have contrast 3 with the page; the least distance between any two, seen
+  with protanopia, deuteranopia, tritanopia or none, is at least 22.
+- Values: viridis (Smith and van der Walt, 2015), whose lightness rises evenly.
 """
 
 from __future__ import annotations
@@ -47,14 +46,13 @@ RAMP = (
 
 
 def css() -> str:
-    """The colours as custom properties: light, dark where the system asks for it, and whichever the
-    reader chose.
-    """
+    """The colours as custom properties; a choice of the reader goes before that of the system."""
     light = _properties(LIGHT, SERIES_LIGHT)
     dark = _properties(DARK, SERIES_DARK)
     return (
         f":root {{ color-scheme: light; {light} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{ color-scheme: dark; {dark} }} }}\n"
+        "@media (prefers-color-scheme: dark) "
+        f"{{ :root:not([data-theme=light]) {{ color-scheme: dark; {dark} }} }}\n"
         f":root[data-theme=dark] {{ color-scheme: dark; {dark} }}\n"
     )
 

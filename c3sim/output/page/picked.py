@@ -1,14 +1,11 @@
-"""Which points are simulated again: all of a small sweep; of a large one those that people look at
-first.
-"""
+"""Which points are simulated again: all of a small sweep, the best and worst of a large one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from c3sim.output.pictures.kind import objectives, preferred
-from c3sim.output.pictures.pareto import front
+from c3sim.output.results.choice import front, objectives, preferred
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
 
@@ -16,9 +13,9 @@ ENDS = 5  # best, and worst, of each scenario and strategy
 
 
 def picked(table: ResultTable, most: int) -> list[int]:
-    """Positions of at most *most* points that did not fail, in the order in which they matter.
+    """Positions of at most *most* points that did not fail.
 
-    First the best and the worst of each scenario and strategy by the output that matters, then the
+    First the best and the worst of each scenario and strategy by the preferred output, then the
     Pareto fronts of the objectives (or of time against energy), then points spread evenly over the
     rest.
     """
@@ -33,9 +30,7 @@ def picked(table: ResultTable, most: int) -> list[int]:
 
 
 def _ends(table: ResultTable, good: Sequence[int]) -> Iterator[int]:
-    """Best, worst, second best, second worst and so on: of every group the first, then of every
-    group the next.
-    """
+    """The best and the worst of every group, then the second best and worst of every group, ..."""
     output = preferred(table)
     groups: dict[tuple[str, ...], list[int]] = {}
     names = [column.name for column in table.having("group")]
@@ -60,7 +55,7 @@ def _worth(output: Column, row: int) -> float:
 
 
 def _fronts(table: ResultTable, rows: Sequence[int]) -> Iterator[int]:
-    """Positions, of which *rows* says where they stood before the failed ones were left out."""
+    """Points on a front; *table* holds the points *rows* of the whole table."""
     named = objectives(table) or [
         table.columns[name] for name in ("wall_s", "energy_j") if name in table.columns
     ]

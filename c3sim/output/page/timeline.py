@@ -1,6 +1,4 @@
-"""One run as plain data for the page: spans per track, counters as steps, each task's account.
-Times in whole ns.
-"""
+"""One run as compact data for the page: spans by track, counters, accounts. Times in whole ns."""
 
 from __future__ import annotations
 
@@ -8,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from c3sim.output.kit.text import natural
-from c3sim.output.pictures.timeline_panels import PANELS, Panel, counter_of
+from c3sim.output.pictures.timeline_panels import Panel, used_panels
 from c3sim.output.trace import lanes
 from c3sim.result import Counter, Result, Span, Timeline
 
-LONGEST = 1200  # spans of one run, the longest ones
-TRACKS = 24  # rows of spans; of more, those of the first GPU and the host
+LONGEST = 1200  # spans that are kept of one run, the longest ones
+TRACKS = 24  # if there are more, those of the first GPU and the host are kept
 FIGURES = 4  # significant figures of a counter's values
 
 
 def compact_run(result: Result, explanation: Mapping[str, Any]) -> dict[str, Any]:
-    """*result*, which must hold its timeline, and its explanation, made small."""
-    assert result.timeline is not None  # whoever calls asked for it
+    """*result*, which holds its timeline, and its explanation as compact data."""
+    assert result.timeline is not None
     tasks = list(result.tasks)
     spans, left_out = _spans(result.timeline, tasks)
     return {
@@ -33,9 +31,7 @@ def compact_run(result: Result, explanation: Mapping[str, Any]) -> dict[str, Any
         "left_out": left_out,
         "counters": [
             _counter(panel, counter, tasks)
-            for panel in PANELS
-            if (counter := counter_of(result.timeline, "gpu0", panel.counter))
-            and any(counter.values)
+            for panel, counter in used_panels(result.timeline, "gpu0")
         ],
         "explained": {name: _account(task) for name, task in explanation["tasks"].items()},
         "notes": list(result.notes),
@@ -47,9 +43,7 @@ def _ns(seconds: float) -> int:
 
 
 def _spans(timeline: Timeline, tasks: Sequence[str]) -> tuple[list[list[Any]], int]:
-    """Tracks in natural order, each its name and spans ``[start, end, task, name, detail]``; how
-    many are left out.
-    """
+    """Tracks, each its name and spans ``[start, end, task, name, detail]``; spans left out."""
     kept = sorted(timeline.spans, key=lambda span: span.start - span.end)[:LONGEST]
     names = {span.track for span in kept}
     if len(names) > TRACKS:
@@ -58,7 +52,7 @@ def _spans(timeline: Timeline, tasks: Sequence[str]) -> tuple[list[list[Any]], i
     for span in sorted(kept, key=lambda span: (span.start, -span.end)):
         if span.track in names:
             by_track.setdefault(span.track, []).append(span)
-    found: list[list[Any]] = []
+    tracks: list[list[Any]] = []
     for track in sorted(by_track, key=natural)[:TRACKS]:
         for number, lane in enumerate(lanes(by_track[track])):
             shown = [
@@ -71,8 +65,8 @@ def _spans(timeline: Timeline, tasks: Sequence[str]) -> tuple[list[list[Any]], i
                 ]
                 for s in lane
             ]
-            found.append([track if number == 0 else "", shown])
-    return found, len(timeline.spans) - sum(len(shown) for _, shown in found)
+            tracks.append([track if number == 0 else "", shown])
+    return tracks, len(timeline.spans) - sum(len(shown) for _, shown in tracks)
 
 
 def _detail(detail: Mapping[str, Any]) -> str:
@@ -80,10 +74,9 @@ def _detail(detail: Mapping[str, Any]) -> str:
 
 
 def _counter(panel: Panel, counter: Counter, tasks: Sequence[str]) -> dict[str, Any]:
-    """In the unit that its panel has."""
-    title = panel.title if panel.counter != "link" else f"{panel.title}, {counter.name}"
-    found: dict[str, Any] = {
-        "title": title,
+    """*counter* in the unit of its panel."""
+    data: dict[str, Any] = {
+        "title": panel.title_of(counter),
         "unit": panel.unit,
         "line": panel.line,
         "limit": panel.limit,
@@ -96,8 +89,8 @@ def _counter(panel: Panel, counter: Counter, tasks: Sequence[str]) -> dict[str, 
         },
     }
     if counter.maximum is not None:
-        found["maximum"] = counter.maximum / panel.size
-    return found
+        data["maximum"] = counter.maximum / panel.size
+    return data
 
 
 def _short(values: Sequence[float], size: float) -> list[float]:

@@ -1,13 +1,9 @@
-"""Pictures of result files: what a sweep, a search or a sensitivity study wrote, drawn by the kind
-that suits it.
+"""Pictures: the timeline of a run, and result files of a sweep, a search or a sensitivity study.
 
-    table      a result file as columns with units and labels
-    columns    one column: what it is called, in which unit it is shown, which way is better
-    where      rows picked by conditions such as strategy=sp
-    kind       which kind of picture suits the data, and what goes on its axes
-    axes       ticks and labels of an axis
+They simulate nothing. matplotlib is imported when a function needs it.
+
+    timeline, timeline_panels          what ran when, and what each resource was used for
+    kind                               which kind of picture suits a result file, and its axes
     lines, heatmap, pareto, tornado    one kind of picture each
-    draw       the parts put together
-
-Nothing here simulates. matplotlib and pyarrow are imported when a function needs them.
+    axes, panels, draw                 ticks and labels; small multiples; the parts put together
 """

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.results.columns import Column, written
+from c3sim.output.kit.text import short
+from c3sim.output.results.columns import Column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW = 9  # values that are all written at an axis
-DECADE = (
-    10.0  # what spans less stays on a linear axis: a logarithmic one would have no tick to label
-)
-#: Series differ in marker and dashes too, not in colour alone.
+DECADE = 10.0  # the least span of a logarithmic axis; a shorter one would have no tick to label
+# Series differ in marker and dashes too, not in colour alone.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -25,9 +25,7 @@ def shown(column: Column, values: Sequence[Any]) -> list[float]:
 
 
 def places(column: Column) -> dict[Any, float]:
-    """Where each value of an axis stands: numbers at themselves, in the unit shown, words one after
-    the other.
-    """
+    """The place of each value on an axis: a number's own value, as shown; words in their order."""
     values = column.distinct()
     return dict(
         zip(values, shown(column, values) if column.numeric else range(len(values)), strict=True)
@@ -35,9 +33,7 @@ def places(column: Column) -> dict[Any, float]:
 
 
 def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> None:
-    """Label the *side* ("x" or "y") that shows *column*; few values are all marked. *direction*:
-    say what is better.
-    """
+    """Label the *side* ("x" or "y") that shows *column*; *direction*: say which way is better."""
     from matplotlib.ticker import (
         FixedLocator,
         FuncFormatter,
@@ -70,15 +66,13 @@ def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> 
     elif log:  # over two decades the powers of ten are enough
         subs = (1.0,) if high >= DECADE**2 * low else (1.0, 2.0, 5.0)
         axis.set_major_locator(LogLocator(subs=subs))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axis.set_minor_formatter(NullFormatter())
 
 
 def _apart(values: Sequence[float], log: bool) -> list[float]:
-    """Of *values*, in ascending order, those whose labels do not run into the one before."""
-    from math import log as logarithm
-
-    at = [logarithm(value) for value in values] if log else list(values)
+    """Those of the ascending *values* whose labels do not overlap the label before."""
+    at = [math.log(value) for value in values] if log else list(values)
     gap = 0.05 * (at[-1] - at[0])
     kept = [0]
     for number in range(1, len(at)):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from c3sim.errors import InputError
 from c3sim.output.kit import look
 from c3sim.output.pictures.heatmap import draw_heatmap
-from c3sim.output.pictures.kind import Plan, plan
+from c3sim.output.pictures.kind import Plan, plan_picture
 from c3sim.output.pictures.lines import draw_lines
 from c3sim.output.pictures.panels import HEADER
 from c3sim.output.pictures.pareto import draw_pareto
-from c3sim.output.pictures.tornado import draw_tornado, is_tornado
+from c3sim.output.pictures.tornado import draw_tornado
+from c3sim.output.results.choice import is_tornado
 from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
@@ -32,37 +33,40 @@ def draw_results(
     value: str | None = None,
     by: str | None = None,
 ) -> Figure:
-    """Draw *table* and write it to *path* (PNG, SVG or PDF, by suffix) if given; what is left out
-    is chosen from the data.
+    """The picture of *table*, written to *path* (.png, .svg, .pdf) if given.
 
-    Returns the figure. Raises InputError: an unknown kind or column, a kind that the data cannot
-    fill, an unknown suffix, a place that cannot be written.
+    What is left out is chosen from the data. Raises InputError: an unknown kind or column, a kind
+    that the data cannot fill, an unknown suffix, a place that cannot be written.
     """
-    if path is not None:
-        look.check_picture(path)
-    with look.style():
-        if is_tornado(table) and kind in (None, "tornado"):
-            if x or y or by:
-                raise InputError("a tornado takes --value alone, the output to show", "--kind")
-            figure, said = draw_tornado(table, value)
-            title = f"What moves {table.name or 'the result'}"
-        else:
-            what = plan(table, kind, x, y, value, by)
-            figure, said = DRAW[what.kind](table, what)
-            title = _title(table, what)
-        _header(
-            figure,
-            title,
-            "; ".join(filter(None, [_subtitle(table, points=not is_tornado(table)), said])),
-        )
-    if path is not None:
-        look.save(figure, path)
+    return look.picture(lambda: _draw(table, kind, x, y, value, by), path)
+
+
+def _draw(
+    table: ResultTable,
+    kind: str | None,
+    x: str | None,
+    y: str | None,
+    value: str | None,
+    by: str | None,
+) -> Figure:
+    tornado = is_tornado(table)
+    if tornado and kind in (None, "tornado"):
+        if x or y or by:
+            raise InputError("a tornado takes --value alone, the output to show", "--kind")
+        figure, remark = draw_tornado(table, value)
+        title = f"What moves {table.name or 'the result'}"
+    else:
+        plan = plan_picture(table, kind, x, y, value, by)
+        figure, remark = DRAW[plan.kind](table, plan)
+        title = _title(table, plan)
+    subtitle = _subtitle(table, points=not tornado)
+    _header(figure, title, "; ".join(filter(None, [subtitle, remark])))
     return figure
 
 
-def _title(table: ResultTable, what: Plan) -> str:
-    output = what.value or what.y
-    other = f" and {what.x.label}" if what.kind == "pareto" else ""
+def _title(table: ResultTable, plan: Plan) -> str:
+    output = plan.value or plan.y
+    other = f" and {plan.x.label}" if plan.kind == "pareto" else ""
     words = f"{output.label}{other}"
     return f"{table.name}: {words}" if table.name else words[:1].upper() + words[1:]
 
@@ -81,9 +85,7 @@ def _subtitle(table: ResultTable, *, points: bool) -> str:
 
 
 def _header(figure: Figure, title: str, subtitle: str) -> None:
-    """Title and subtitle, placed in inches from the top; what is too long for the width is made
-    smaller.
-    """
+    """Title and subtitle, placed in inches from the top; long ones get smaller type."""
     width, height = figure.get_size_inches()
     size = min(14.0, 14.0 * width / (0.125 * len(title) + 0.4))
     small = min(10.5, 10.5 * width / (0.078 * len(subtitle) + 0.4))

@@ -6,10 +6,11 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit import look
+from c3sim.output.kit.text import short
 from c3sim.output.pictures.axes import dress
 from c3sim.output.pictures.kind import Plan
 from c3sim.output.pictures.panels import grid, parts, splits
-from c3sim.output.results.columns import Column, written
+from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ FAILED = "x"
 
 
 def draw_heatmap(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
-    """The figure, and what to say below its title."""
+    """The figure, and a remark for its subtitle."""
     assert plan.value is not None
     panels = parts(table, splits(table, plan.by, (plan.x.name, plan.y.name)))
     columns, rows = len(plan.x.distinct()), len(plan.y.distinct())
@@ -34,7 +35,7 @@ def draw_heatmap(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
     for axes, (title, part) in zip(every, panels, strict=True):
         image, held = _panel(axes, part, plan, limits)
         most = max(most, held)
-        axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
+        look.panel_title(axes, title)
     for axes in every[1:]:
         if not axes.get_subplotspec().is_first_col():  # type: ignore[union-attr]
             axes.set_ylabel("")
@@ -43,7 +44,7 @@ def draw_heatmap(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
 
 
 def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, float]) -> tuple[Any, int]:
-    """One heat map; how many points its fullest cell has."""
+    """Draw one heat map; return it, and how many points its fullest cell has."""
     assert plan.value is not None
     along, up = ({value: n for n, value in enumerate(c.distinct())} for c in (plan.x, plan.y))
     cells: dict[tuple[int, int], list[float | None]] = {}
@@ -53,12 +54,12 @@ def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, float])
             cells.setdefault((up[y], along[x]), []).append(value)
     factor = plan.value.display().factor
     colours = [[float("nan")] * len(along) for _ in up]
-    written_in = len(along) <= NUMBERED and len(up) <= NUMBERED
+    numbered = len(along) <= NUMBERED and len(up) <= NUMBERED
     for (row, column), held in cells.items():
         found = [value for value in held if value is not None]
         if found:
             colours[row][column] = median_low(found) / factor
-        if written_in or not found:
+        if numbered or not found:
             _write(axes, column, row, colours[row][column] if found else None, limits)
     image = axes.imshow(colours, cmap=COLOURS, aspect="auto", origin="lower", **limits)  # type: ignore[arg-type]
     axes.spines[:].set_visible(False)
@@ -70,26 +71,24 @@ def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, float])
 def _write(
     axes: Axes, column: int, row: int, value: float | None, limits: dict[str, float]
 ) -> None:
-    """The number of a cell in an ink that its colour lets through; a cross where the point failed."""
+    """Write the number of a cell in a legible colour, or a cross where the point failed."""
     reach = limits["vmax"] - limits["vmin"]
     dark = value is not None and value < limits["vmin"] + 0.5 * reach
-    text = FAILED if value is None else written(float(f"{value:.3g}"))
+    text = FAILED if value is None else short(float(f"{value:.3g}"))
     axes.text(
         column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else look.INK
     )
 
 
 def _ticks(axes: Axes, column: Column, side: str) -> None:
-    """Cells are as wide as each other, whatever the step from one value to the next: values label
-    them.
-    """
+    """Label the cells, which are equally wide, with their values."""
     values = column.distinct()
     if not column.numeric:
         dress(axes, column, side)
     else:
         step = -(-len(values) // 16)
         axis: Any = axes.xaxis if side == "x" else axes.yaxis
-        texts = [written(value / column.display().factor) for value in values]
+        texts = [short(value / column.display().factor) for value in values]
         axis.set_ticks(range(0, len(values), step), texts[::step])
         axis.set_label_text(column.title)
     axes.tick_params(length=0)

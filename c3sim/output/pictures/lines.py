@@ -1,6 +1,4 @@
-"""Lines: an output against one axis, a line for each strategy or other series, a panel for each
-scenario.
-"""
+"""Lines: an output against one axis; a line for each series, a panel for each scenario."""
 
 from __future__ import annotations
 
@@ -23,15 +21,12 @@ SERIES = len(look.PALETTE)  # lines that can be told apart in one panel
 
 
 def draw_lines(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
-    """The figure, and what to say below its title."""
+    """The figure, and a remark for its subtitle."""
     by = plan.by
     panels = parts(table, splits(table, None, (plan.x.name, by.name if by else "")))
     size = (7.0, 4.2) if len(panels) == 1 else (4.6, 3.1)
-    ratio = plan.y.unit in (
-        "",
-        "1",
-        "x",
-    )  # ratios of different scenarios can be compared, their times hardly
+    # ratios of different scenarios can be compared, their times hardly
+    ratio = plan.y.unit in ("", "1", "x")
     figure, every = grid(len(panels), *size, share=ratio)
     names = by.distinct() if by else [None]
     most = 1
@@ -46,10 +41,10 @@ def draw_lines(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
             axes.set_ylabel("")
     if by is not None:
         every[0].legend(title=by.label, fontsize=9, title_fontsize=9, framealpha=0.85)
-    said = [f"lines: median of up to {most} points, shaded: all of them"] if most > 1 else []
+    remarks = [f"lines: median of up to {most} points, shaded: all of them"] if most > 1 else []
     if len(names) > SERIES and by is not None:
-        said.append(f"the first {SERIES} of {len(names)} values of {by.label}")
-    return figure, "; ".join(said)
+        remarks.append(f"the first {SERIES} of {len(names)} values of {by.label}")
+    return figure, "; ".join(remarks)
 
 
 def series_style(number: int) -> dict[str, Any]:
@@ -62,7 +57,7 @@ def series_style(number: int) -> dict[str, Any]:
 
 
 def _line(axes: Axes, table: ResultTable, plan: Plan, name: Any, label: str, number: int) -> int:
-    """One series; how many points its fullest place has."""
+    """Draw one series; return how many points its fullest place has."""
     at, held = _points(table, plan, name)
     if not at:
         return 0
@@ -88,7 +83,7 @@ def _line(axes: Axes, table: ResultTable, plan: Plan, name: Any, label: str, num
 
 
 def _points(table: ResultTable, plan: Plan, name: Any) -> tuple[list[float], list[Sequence[float]]]:
-    """Along x, in order: where, and the values of all points there."""
+    """Places along x, in order, and the values of all points at each."""
     where = places(plan.x)
     series = [name] * len(table) if plan.by is None else table.columns[plan.by.name].values
     found: dict[float, list[float]] = {}

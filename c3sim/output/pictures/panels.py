@@ -1,4 +1,4 @@
-"""Small multiples: one panel for each value of a column, on a grid that suits their number."""
+"""Small multiples: one panel for each value of a column."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ HEADER = 0.95  # inches above the panels, for title and subtitle
 
 
 def splits(table: ResultTable, by: Column | None, taken: Sequence[str]) -> list[Column]:
-    """*by*, and what else varies beside the columns *taken*, groups first, as long as the panels
-    are not too many.
-    """
+    """*by*, and other columns that vary and are not *taken*, groups first, up to MOST panels."""
     chosen = [by] if by else []
     free = table.varied((*taken, by.name if by else ""))
     for column in sorted(free, key=lambda column: column.role != "group"):
@@ -31,9 +29,7 @@ def splits(table: ResultTable, by: Column | None, taken: Sequence[str]) -> list[
 
 
 def parts(table: ResultTable, split: Sequence[Column]) -> list[tuple[str, ResultTable]]:
-    """The table cut by the values of all columns *split*, each part with its title. Raises
-    InputError for too many.
-    """
+    """The table cut by the values of *split*, each part with its title. Raises InputError."""
     if not split:
         return [("", table)]
     cut = []
@@ -49,7 +45,8 @@ def _cut(table: ResultTable, by: Column) -> list[tuple[str, ResultTable]]:
     values = by.distinct()
     if len(values) > MOST:
         raise InputError(
-            f"{by.name} has {len(values)} values, a picture at most {MOST} panels; pick some with --where",
+            f"{by.name} has {len(values)} values, a picture at most {MOST} panels; "
+            "pick some with --where",
             "--by",
         )
     rows: dict[Any, list[int]] = {value: [] for value in values}
@@ -67,8 +64,9 @@ def _cut(table: ResultTable, by: Column) -> list[tuple[str, ResultTable]]:
 def grid(
     count: int, width: float, height: float, *, share: bool = False
 ) -> tuple[Figure, Sequence[Axes]]:
-    """A figure of *count* panels of that size [inches], as square as it gets, at most four side by
-    side; *share*: one scale for all.
+    """A figure of *count* panels of that size [inches], at most four side by side.
+
+    *share*: one y scale for all.
     """
     from matplotlib.figure import Figure
 

@@ -1,6 +1,4 @@
-"""A Pareto picture: every point by two outputs, and the front of those that no other point beats in
-both.
-"""
+"""A Pareto picture: every point by two outputs, and the front of the best."""
 
 from __future__ import annotations
 
@@ -12,40 +10,19 @@ from c3sim.output.pictures.axes import dress, shown
 from c3sim.output.pictures.kind import Plan
 from c3sim.output.pictures.lines import SERIES, series_style
 from c3sim.output.pictures.panels import grid
+from c3sim.output.results.choice import front
 from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TOLD = 2  # columns in the name of a point of the front
+NAMED_BY = 2  # columns in the name of a point of the front
 APART = (260.0, 16.0)  # dots between two such names
 
 
-def front(
-    xs: Sequence[float | None], ys: Sequence[float | None], *, x_higher: bool, y_higher: bool
-) -> list[int]:
-    """Positions of the points that no other beats in one and equals or beats in the other, by
-    ascending x.
-
-    Of several equal points the first stands for all.
-    """
-    signed = [
-        (-x if x_higher else x, -y if y_higher else y, position)
-        for position, (x, y) in enumerate(zip(xs, ys, strict=True))
-        if x is not None and y is not None
-    ]
-    kept, best = [], float("inf")
-    for x, y, position in sorted(signed):
-        if y < best:
-            kept.append((x, position))
-            best = y
-    positions = [position for _, position in kept]
-    return positions[::-1] if x_higher else positions
-
-
 def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
-    """The figure, and what to say below its title."""
+    """The figure, and a remark for its subtitle."""
     figure, (axes,) = grid(1, 8.4, 5.0)
     look.panel(axes, "", "")
     by = plan.by
@@ -70,12 +47,12 @@ def _cloud(axes: Axes, table: ResultTable, plan: Plan, name: Any, number: int) -
     )
     label = "points" if plan.by is None else plan.by.text(name)
     if number >= SERIES:
-        label = ""  # colours repeat; markers do later
+        label = ""  # its colour is that of another one
     axes.plot(*where, label=label or "_", markersize=5.5, alpha=0.75, markeredgewidth=0, **style)
 
 
 def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
-    """Draw the front as steps through its points, ringed."""
+    """Draw the front as steps through its points, each with a ring; return the points."""
     xs, ys = table.columns[plan.x.name].values, table.columns[plan.y.name].values
     higher = {"x_higher": plan.x.better == "higher", "y_higher": plan.y.better == "higher"}
     best = front(xs, ys, **higher)
@@ -92,10 +69,9 @@ def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
 
 
 def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequence[int]) -> None:
-    """Say at points of the front what makes them, where that can be read."""
-    told = [column for column in table.varied() if plan.by is None or column.name != plan.by.name][
-        :TOLD
-    ]
+    """Write the values of its columns beside each point of the front that has room."""
+    by = plan.by.name if plan.by else ""
+    columns = [column for column in table.varied() if column.name != by][:NAMED_BY]
     figure.draw_without_rendering()
     used: list[tuple[float, float]] = []
     for row in best:
@@ -107,7 +83,7 @@ def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequ
         if any(abs(x - a) < APART[0] and abs(y - b) < APART[1] for a, b in used):
             continue
         used.append((x, y))
-        text = ", ".join(f"{column.label} {column.text(column.values[row])}" for column in told)
+        text = ", ".join(f"{column.label} {column.text(column.values[row])}" for column in columns)
         left = x > axes.bbox.x0 + 0.6 * axes.bbox.width
         style: dict[str, Any] = {
             "fontsize": 8,

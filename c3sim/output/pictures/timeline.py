@@ -1,6 +1,4 @@
-"""The timeline of one run as a picture: what ran when, and under it what each resource of one GPU
-was used for.
-"""
+"""The timeline of one run as a picture: what ran when, and what each resource of one GPU did."""
 
 from __future__ import annotations
 
@@ -11,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from c3sim.errors import InputError
 from c3sim.output.kit import look
 from c3sim.output.kit.text import percent, time_unit, times
-from c3sim.output.pictures.timeline_panels import PANELS, Scale, counter_of, draw_lanes, draw_panel
+from c3sim.output.pictures.timeline_panels import Scale, draw_lanes, draw_panel, used_panels
 from c3sim.result import Result, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LANES = 16  # tasks shown; a picture with more is not read
+LANES = 16  # tasks shown; more cannot be read
 WIDTH, HEADER, FOOTER, GAP = 11.0, 0.9, 0.6, 0.42  # inches
 LANE, PANEL, KEYS = 0.62, 1.05, 0.24  # KEYS: a row of the legend
 
@@ -25,11 +23,9 @@ LANE, PANEL, KEYS = 0.62, 1.05, 0.24  # KEYS: a row of the legend
 def plot_timeline(
     result: Result, path: str | os.PathLike[str] | None = None, gpu: str = "gpu0"
 ) -> Figure:
-    """Draw *result*, which must hold its timeline, and write it to *path* (PNG, SVG or PDF, by
-    suffix) if given.
+    """The picture of *result*, written to *path* (.png, .svg, .pdf) if given.
 
-    Counters that are absent, or zero throughout, get no panel. Returns the figure. Raises
-    InputError: no timeline, an unknown suffix, a place that cannot be written.
+    Raises InputError: a result without timeline, an unknown suffix, a place that cannot be written.
     """
 
     def draw() -> Figure:
@@ -45,13 +41,10 @@ def plot_timeline(
 def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     from matplotlib.figure import Figure
 
-    found = ((panel, counter_of(timeline, gpu, panel.counter)) for panel in PANELS)
     panels = [
         (panel, counter)
-        for panel, counter in found
-        if counter is not None
-        and any(counter.values)
-        and (counter.by_component or not panel.by_component)
+        for panel, counter in used_panels(timeline, gpu)
+        if counter.by_component or not panel.by_component
     ]
     tasks = dict(list(result.tasks.items())[:LANES])
     heights = [LANE * len(tasks), *([PANEL] * len(panels))]
@@ -91,7 +84,8 @@ def _header(figure: Figure, result: Result, height: float) -> None:
     unit, length = time_unit(result.wall_s)
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     subtitle = (
-        f"wall {result.wall_s / length:.3f} {unit}; one task after the other {result.serial_s / length:.3f} {unit}; "
+        f"wall {result.wall_s / length:.3f} {unit}; "
+        f"one task after the other {result.serial_s / length:.3f} {unit}; "
         f"speedup {times(result.speedup)}, ideal {times(result.ideal_speedup)}"
     )
     if result.fraction_of_ideal is not None:
@@ -103,7 +97,7 @@ def _header(figure: Figure, result: Result, height: float) -> None:
 
 
 def _keys(colours: Mapping[str, str]) -> list[Any]:
-    """The one legend: the tasks (until colours repeat), then what is common to all."""
+    """The keys of the legend: tasks, until colours repeat, then what is common to all."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -119,6 +113,6 @@ def _keys(colours: Mapping[str, str]) -> list[Any]:
 
 
 def _columns(labels: Sequence[str]) -> int:
-    """How many keys of the legend go in one row of the picture, by the width of their letters."""
+    """How many keys of the legend fit in one row, by the length of their labels."""
     widths = [0.62 + 0.085 * len(label) for label in labels]  # inches
     return len(labels) if sum(widths) < WIDTH - 0.3 else max(1, int((WIDTH - 0.3) // max(widths)))

@@ -25,15 +25,23 @@ class Scale(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """How a counter is drawn: its unit and that unit's size, and what its maximum is called."""
+    """How a counter is drawn: in *unit*, *size* of its own; *limit* names its maximum.
+
+    *line*: one line from the lowest value up, for what is not divided among tasks. *by_component*:
+    areas of components, with their own key, instead of tasks.
+    """
 
     counter: str
     title: str
     unit: str
     size: float
     limit: str
-    line: bool = False  # a line from the lowest value up, for what tasks do not divide up
-    by_component: bool = False  # areas of components, with a key of their own, instead of tasks
+    line: bool = False
+    by_component: bool = False
+
+    def title_of(self, counter: Counter) -> str:
+        """The title over *counter*, which names the links that it is the mean of."""
+        return f"{self.title}, {counter.name}" if self.counter == "link" else self.title
 
 
 PANELS = (
@@ -53,31 +61,36 @@ TONES = ("#332288", "#88CCEE", "#44AA99", "#117733", "#DDCC77", "#CC6677", "#AA4
 SHADES = dict(zip(COMPONENTS, TONES, strict=True))
 
 
+def used_panels(timeline: Timeline, gpu: str) -> list[tuple[Panel, Counter]]:
+    """The panels of *gpu* whose counter is recorded and not zero throughout."""
+    counters = ((panel, counter_of(timeline, gpu, panel.counter)) for panel in PANELS)
+    return [(panel, counter) for panel, counter in counters if counter and any(counter.values)]
+
+
 def counter_of(timeline: Timeline, gpu: str, name: str) -> Counter | None:
     """The counter *name* of *gpu*; for "link" the mean over its outgoing links."""
     own = [counter for counter in timeline.counters if counter.place.owner_name == gpu]
     if name != "link":
         return next((counter for counter in own if counter.place.name == name), None)
     links = [counter for counter in own if counter.place.kind == "link"]
-    return (
-        mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link")
-        if links
-        else None
-    )
+    if not links:
+        return None
+    return mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link")
 
 
 def draw_lanes(
     axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str, str], scale: Scale
 ) -> None:
-    """One lane per task: a sentence, a bar hatched while it waits and solid while it runs, a thin
-    bar of it alone.
-    """
+    """One lane per task: a sentence; a bar, hatched while it waits; a thin bar of it alone."""
     unit, length, _ = scale
     for lane, (name, task) in enumerate(tasks.items()):
         colour = colours[name]
         start, end, alone = (t / length for t in (task.start_s, task.end_s, task.isolated_s))
         waited = f"waited {start:.3f} {unit}, " if start >= 0.0005 else ""
-        text = f"{waited}ran {end - start:.3f} {unit}: in all {times(task.slowdown)} its {alone:.3f} {unit} alone"
+        text = (
+            f"{waited}ran {end - start:.3f} {unit}: "
+            f"in all {times(task.slowdown)} its {alone:.3f} {unit} alone"
+        )
         label = axes.annotate(
             name, (0, lane + 0.25), (3, 0), textcoords="offset points", fontweight="bold"
         )
@@ -96,7 +109,7 @@ def draw_lanes(
         axes.barh(lane + 0.78, alone, 0.11, color=colour, alpha=0.4)
     axes.set_ylim(max(len(tasks), 1), 0)
     axes.set_yticks([])
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    look.only_x_axis(axes)
 
 
 def draw_panel(
@@ -107,14 +120,13 @@ def draw_panel(
     scale: Scale,
     names: Mapping[str, str],
 ) -> None:
-    """One counter over time, its capacity as a dashed line, its mean in the title. *names*: of
-    components, for display.
+    """One counter over time, its capacity as a dashed line, its mean in the title.
+
+    *names*: what components are called.
     """
-    named = "" if panel.counter != "link" else f", {counter.name}"
-    look.panel(axes, panel.title + named, panel.unit)
-    start = (
-        min(counter.times, default=0.0) if panel.line else 0.0
-    )  # there is no clock before anything runs
+    look.panel(axes, panel.title_of(counter), panel.unit)
+    # there is no clock before anything runs
+    start = min(counter.times, default=0.0) if panel.line else 0.0
     since, totals = extended(counter.times, counter.values, scale.end, min(start, scale.end))
     instants = [time / scale.length for time in since]
     values = [value / panel.size for value in totals]
@@ -177,9 +189,7 @@ def _areas(
     colours: Mapping[str, str],
     scale: Scale,
 ) -> None:
-    """The parts of the tasks stacked on each other in their order; what no task accounts for is
-    grey.
-    """
+    """The parts of the tasks, stacked in their order; the rest is grey."""
     floor = [0.0] * len(instants)
     order = {name: number for number, name in enumerate(colours)}
     for name in sorted(counter.by_task, key=lambda name: order.get(name, len(order))):

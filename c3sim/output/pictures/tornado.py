@@ -1,8 +1,7 @@
-"""A tornado: for each parameter the reach of an output when it alone goes from its low to its high
-value.
+"""A tornado: how far each parameter alone moves an output, from its low to its high value.
 
-A tornado file has a row for each parameter and output: ``parameter, low, high, output, at_low, at_high, base``; values
-are SI, its metadata give units and labels as those of a sweep do.
+A tornado file has a row for each parameter and output: ``parameter, low, high, output, at_low,
+at_high, base``. Values are in SI units; the metadata give units and labels as those of a sweep do.
 """
 
 from __future__ import annotations
@@ -14,36 +13,31 @@ from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.units import format_si
 from c3sim.output.kit import look
+from c3sim.output.kit.text import short
 from c3sim.output.pictures.panels import grid
-from c3sim.output.results.columns import Column, known_unit, label_of, written
+from c3sim.output.results.columns import Column, known_unit, label_of
 from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMNS = ("parameter", "low", "high", "output", "at_low", "at_high", "base")
 BARS = 20  # parameters shown, those that move the output most
 LOW, HIGH = look.PALETTE[1], look.PALETTE[0]
 
 
-def is_tornado(table: ResultTable) -> bool:
-    """Whether the file has the columns of a tornado."""
-    return set(COLUMNS) <= set(table.columns)
-
-
 def draw_tornado(table: ResultTable, output: str | None = None) -> tuple[Figure, str]:
-    """One panel of *output*, left out: the first in the file. Raises InputError for an unknown one."""
-    found = table.column("output").distinct()
-    if output is not None and output not in found:
-        raise InputError(unknown("output", output, found), "--value")
-    name = output or found[0]
+    """One panel of *output*; left out: the first in the file. Raises InputError if unknown."""
+    outputs = table.column("output").distinct()
+    if output is not None and output not in outputs:
+        raise InputError(unknown("output", output, outputs), "--value")
+    name = output or outputs[0]
     rows = [
         row for row in map(table.row, range(len(table))) if row["output"] == name and _complete(row)
     ]
     if not rows:
         raise InputError(
-            f"no parameter was varied for {name}; allowed: {', '.join(found)}", "--value"
+            f"no parameter was varied for {name}; allowed: {', '.join(outputs)}", "--value"
         )
     rows.sort(key=lambda row: abs(row["at_high"] - row["at_low"]), reverse=True)
     scale = _scale(table, name, rows)
@@ -113,20 +107,17 @@ def _bars(
         min(*ends, base / factor) - 0.16 * reach, max(*ends, base / factor) + 0.16 * reach
     )
     axes.set_xlabel(scale.title + (f", {scale.better} is better" if scale.better else ""))
-    axes.xaxis.set_major_formatter(lambda value, _: written(round(value, 9)))
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.xaxis.set_major_formatter(lambda value, _: short(round(value, 9)))
+    look.only_x_axis(axes)
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
+    look.grid(axes, "x")
     figure = axes.get_figure()
     assert figure is not None  # it was drawn in one
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
 
 
 def _ends(axes: Axes, place: int, row: Mapping[str, Any], unit: str, factor: float) -> None:
-    """The parameter's values at the ends of its bar; both on one side where both move the output
-    that way.
-    """
+    """Write the parameter's values at the ends of its bar."""
     low, high = row["at_low"], row["at_high"]
     for side, value, other in (("low", low, high), ("high", high, low)):
         left = value < other or (value == other and side == "low")
@@ -138,5 +129,5 @@ def _ends(axes: Axes, place: int, row: Mapping[str, Any], unit: str, factor: flo
 
 def _quantity(value: Any, unit: str) -> str:
     return (
-        str(value) if isinstance(value, str) else format_si(value, unit) if unit else written(value)
+        str(value) if isinstance(value, str) else format_si(value, unit) if unit else short(value)
     )

@@ -1,13 +1,13 @@
-"""One column of a result file: what it is called, in which unit it is shown, and which way is
-better. Pure.
-"""
+"""One column of a result file: its name, the unit it is shown in, which way is better. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+from c3sim.output.kit.text import short
 
 PREFIXES = {-4: "p", -3: "n", -2: "u", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P"}
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -40,11 +40,12 @@ LABELS = {
 }
 
 
+Role = Literal["axis", "group", "output"]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Display:
-    """How values are shown: divided by *factor*, in *unit* (``"us"``, ``"TB/s"``, ``"MiB"``,
-    ``"%"``).
-    """
+    """How values are shown: divided by *factor*, in *unit* (``us``, ``TB/s``, ``MiB``, ``%``)."""
 
     unit: str
     factor: float
@@ -53,12 +54,10 @@ class Display:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """*values* are SI floats, or texts; None where a point has none. *role*: "axis", "group" or
-    "output".
-    """
+    """*values* are SI floats or texts; None where a point has none."""
 
     name: str
-    role: str
+    role: Role
     label: str
     unit: str
     better: str  # "higher", "lower", or "" where neither is
@@ -67,13 +66,13 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether its values are numbers; a column without any value is not."""
-        found = [value for value in self.values if value is not None]
-        return bool(found) and not any(isinstance(value, str) for value in found)
+        known = [value for value in self.values if value is not None]
+        return bool(known) and not any(isinstance(value, str) for value in known)
 
     def distinct(self) -> list[Any]:
         """Every value once: numbers in ascending order, texts in the order in which they appear."""
-        found = list(dict.fromkeys(value for value in self.values if value is not None))
-        return sorted(found) if self.numeric else found
+        values = list(dict.fromkeys(value for value in self.values if value is not None))
+        return sorted(values) if self.numeric else values
 
     def display(self) -> Display:
         """The unit that suits the largest value."""
@@ -90,7 +89,7 @@ class Column:
         if value is None or isinstance(value, str):
             return "-" if value is None else value
         display = self.display()
-        return f"{written(value / display.factor)} {display.unit}".rstrip()
+        return f"{short(value / display.factor)} {display.unit}".rstrip()
 
 
 def known_unit(name: str) -> tuple[str, str]:
@@ -106,13 +105,6 @@ def label_of(name: str, given: Mapping[str, Any]) -> str:
     words = LABELS.get(last) or last.removesuffix("_s").removesuffix("_j").replace("_", " ")
     task = name.split(".")[1] if name.startswith("tasks.") and name.count(".") > 1 else ""
     return f"{task}: {words}" if task else words if name == last or last in LABELS else name
-
-
-def written(value: float) -> str:
-    """Four significant figures, no trailing zeros; whole numbers below a million whole."""
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    return f"{value:.4g}"
 
 
 def _display(column: Column) -> Display:
@@ -133,9 +125,7 @@ def _display(column: Column) -> Display:
 
 
 def _power(values: Sequence[float], base: float, log: bool) -> int:
-    """The power of *base* that suits the largest value; over a wide range the one that suits the
-    geometric middle.
-    """
+    """The power of *base* for the largest value; over a wide range for the geometric middle."""
     top = max(values)
     if log:
         top = math.sqrt(top * min(values))
@@ -143,7 +133,7 @@ def _power(values: Sequence[float], base: float, log: bool) -> int:
 
 
 def _logarithmic(column: Column) -> bool:
-    """Whether positive values spread so that a linear axis would crowd most of them at its low end."""
+    """Whether a linear axis would crowd most of the values, all positive, at its low end."""
     values = [value for value in column.distinct() if math.isfinite(value)]
     if len(values) < 3 or values[0] <= 0 or values[-1] < 7 * values[0]:
         return False

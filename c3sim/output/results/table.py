@@ -1,6 +1,4 @@
-"""A result file as columns with units and labels: Parquet of a sweep (or a folder of it), JSON of a
-study.
-"""
+"""A result file as columns with units and labels: Parquet of a sweep, or JSON of a study."""
 
 from __future__ import annotations
 
@@ -15,23 +13,22 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
-from c3sim.output.results.columns import Column, known_unit, label_of
+from c3sim.output.results.columns import Column, Role, known_unit, label_of
 
 KEY = b"c3sim"  # of the metadata in a Parquet file
 GROUPS = {"scenario": "scenario", "strategy": "strategy", "chosen": "chosen by auto"}
 ALLOWED = (
-    "allowed: results.parquet of 'c3sim sweep', sensitivity.parquet of 'c3sim sensitivity', the folder of either,"
-    " or JSON of 'c3sim study --json'"
+    "allowed: results.parquet of 'c3sim sweep', sensitivity.parquet of 'c3sim sensitivity', "
+    "the folder of either, or JSON of 'c3sim study --json'"
 )
 FILES = ("results.parquet", "sensitivity.parquet")  # in a folder, the first that is there
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """*columns* by name, all of one length; *points* their numbers; *errors* of points that failed,
-    else None.
+    """*columns* by name, all of one length; *points*: their numbers; *errors*: None, or a line.
 
-    *about*: what the file says of itself: version, study, node, hash.
+    *about* is what the file says of itself: version, study, node, hash.
     """
 
     columns: Mapping[str, Column]
@@ -43,9 +40,14 @@ class ResultTable:
         return len(self.points)
 
     @property
+    def study(self) -> Mapping[str, Any]:
+        """The study as plain data; empty where the file does not say."""
+        return self.about.get("study") or {}
+
+    @property
     def name(self) -> str:
         """The name of the study."""
-        return str((self.about.get("study") or {}).get("name", ""))
+        return str(self.study.get("name", ""))
 
     def column(self, name: str, option: str = "") -> Column:
         """Raises InputError, with the nearest name, where there is none."""
@@ -58,17 +60,18 @@ class ResultTable:
         return [column for column in self.columns.values() if column.role in roles]
 
     def varied(self, taken: Collection[str] = ()) -> list[Column]:
-        """Axes and groups with more than one value, less those *taken*. Linked axes move together:
-        the first stands for all, or none does where one of them is taken.
+        """Axes and groups with more than one value, except those *taken*.
+
+        Linked axes move together: the first stands for all, or none where one of them is taken.
         """
-        linked = [set(group) for group in (self.about.get("study") or {}).get("linked") or ()]
-        gone, found = set(taken), []
+        linked = [set(group) for group in self.study.get("linked") or ()]
+        gone, columns = set(taken), []
         gone |= {name for group in linked if group & gone for name in group}
         for column in self.having("axis", "group"):
             if column.name not in gone and len(column.distinct()) > 1:
-                found.append(column)
+                columns.append(column)
                 gone |= {name for group in linked if column.name in group for name in group}
-        return found
+        return columns
 
     def keep(self, rows: Sequence[int]) -> ResultTable:
         """The rows at these positions only."""
@@ -105,21 +108,21 @@ def read_results(path: str | os.PathLike[str]) -> ResultTable:
 
 
 def make_table(columns: Mapping[str, Sequence[Any]], about: Mapping[str, Any]) -> ResultTable:
-    """A table of plain *columns*; which of them are axes *about* says."""
+    """A table of plain *columns*; *about* says which of them are axes."""
     length = len(next(iter(columns.values()), ()))
     axes: Mapping[str, Any] = about.get("axes") or {}
     outputs: Mapping[str, Any] = about.get("outputs") or {}
     wanted = directions(about)
-    found = {}
+    table: dict[str, Column] = {}
     for name, values in columns.items():
         if name in ("point", "error"):
             continue
-        role = "axis" if name in axes else "group" if name in GROUPS else "output"
+        role: Role = "axis" if name in axes else "group" if name in GROUPS else "output"
         given = axes.get(name) or outputs.get(name) or {}
         unit, better = known_unit(name) if role == "output" else ("", "")
         better = wanted.get(name, better)
         label = GROUPS[name] if role == "group" else label_of(name, given)
-        found[name] = Column(
+        table[name] = Column(
             name=name,
             role=role,
             label=label,
@@ -128,19 +131,14 @@ def make_table(columns: Mapping[str, Sequence[Any]], about: Mapping[str, Any]) -
             values=[_plain(value) for value in values],
         )
     points = list(columns.get("point") or range(length))
-    return ResultTable(found, points, list(columns.get("error") or [None] * length), about)
+    return ResultTable(table, points, list(columns.get("error") or [None] * length), about)
 
 
 def directions(about: Mapping[str, Any]) -> dict[str, str]:
     """What a search was told to reach: column -> "higher" or "lower"."""
-    given = (
-        about.get("objectives")
-        or ((about.get("study") or {}).get("search") or {}).get("objectives")
-        or {}
-    )
-    return {
-        name: "higher" if str(way).startswith("max") else "lower" for name, way in given.items()
-    }
+    search = (about.get("study") or {}).get("search") or {}
+    ways = about.get("objectives") or search.get("objectives") or {}
+    return {name: "higher" if str(way).startswith("max") else "lower" for name, way in ways.items()}
 
 
 def _plain(value: Any) -> Any:

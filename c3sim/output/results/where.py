@@ -1,6 +1,4 @@
-"""Rows picked by conditions: ``strategy=sp,conccl``, ``gpu.hbm.bandwidth>=5 TB/s``,
-``scenario!=small``.
-"""
+"""Rows picked by conditions: ``strategy=sp,conccl``, ``gpu.hbm.bandwidth>=5 TB/s``."""
 
 from __future__ import annotations
 
@@ -83,7 +81,7 @@ def _equal(value: Any, wanted: Any) -> bool:
 
 
 def _has(column: Column) -> str:
-    """What values there are, in few words."""
+    """The values of *column* in a few words."""
     values = column.distinct()
     if not values:
         return "no values"

@@ -1,4 +1,4 @@
-"""Tables for the terminal, one module for each command: run (also compare and explain), sweep, search, sensitivity.
+"""Tables for the terminal, a module for each command; ``run`` has those of compare and explain too.
 
-They read results that are complete; they compute none.
+They read complete results and compute none.
 """

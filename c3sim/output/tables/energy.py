@@ -1,6 +1,4 @@
-"""Where the energy of one run went: a row per component, a column per task, and what a byte moved
-costs.
-"""
+"""Where the energy of one run went: a row for each component, a column for each task."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 UNVALIDATED = (
     "energies are not validated: no power was measured, most energies per action are estimates"
 )
-TASKS = 6  # columns; with more tasks only the whole is shown
+TASKS = 6  # columns; with more tasks only the total is shown
 
 
 def standing(measured: str) -> str:
@@ -25,10 +23,9 @@ def standing(measured: str) -> str:
 
 
 def energy_table(result: Result) -> Table:
-    """Energy [J] of all GPUs by component: the whole, its share and mean power, and each task's
-    part.
+    """Energy [J] of all GPUs by component: total, share, mean power, and each task's part.
 
-    Components that nothing was spent on are left out; idle power belongs to no task.
+    Components without energy are left out; idle power belongs to no task.
     """
     names = list(result.tasks) if len(result.tasks) <= TASKS else []
     columns = ["energy\n(J)", "share\n(%)", "mean power\n(W)", *(f"{name}\n(J)" for name in names)]
@@ -41,8 +38,8 @@ def energy_table(result: Result) -> Table:
             shown = result.component_names.get(component, component)
             add_row(table, shown, figures(joules), share, power, *cells)
     table.add_section()
-    whole = [figures(result.energy_j), percent(1.0), figures(result.average_power_w)]
-    add_row(table, "in all", *whole, *(figures(result.tasks[name].energy_j) for name in names))
+    total = [figures(result.energy_j), percent(1.0), figures(result.average_power_w)]
+    add_row(table, "in all", *total, *(figures(result.tasks[name].energy_j) for name in names))
     per_byte = [result.tasks[name].energy_per_byte for name in names]
     if any(per_byte):
         cells = (

@@ -1,11 +1,8 @@
-"""Tables for the terminal: one run, strategies side by side, where the time went.
+"""Tables of ``run``, ``compare`` and ``explain``.
 
-Each ``*_table`` takes plain data and returns a rich renderable; ``print_*`` prints it. Names from the input are shown
-as they are, never read as markup. Where the output is no terminal, rich writes plain text of its default width.
-
-An *explanation* is ``{"workload", "node", "strategy", "tasks": {NAME: {"isolated_s", "time_s", "slowdown",
-"causes": {CAUSE: share}, "left_over": share}}}``; shares are fractions of the isolated time, and
-slowdown = 1 + sum of the causes + left over.
+An *explanation* is ``{"workload", "node", "strategy", "tasks": {NAME: {"isolated_s", "time_s",
+"slowdown", "causes": {CAUSE: share}, "left_over": share}}}``. Shares are fractions of the isolated
+time: slowdown = 1 + sum of the causes + left over.
 """
 
 from __future__ import annotations
@@ -22,16 +19,17 @@ from c3sim.result import Result
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-FELT = 0.0005  # a share that is not written as 0.0 %
+VISIBLE = 0.0005  # the least share that is not written as 0.0 %
 
 
 def run_table(result: Result) -> Group:
-    """One run: the times of the whole in a header line, then a row per task; notes at the end."""
+    """One run: its times in a header line, then a row per task, energies, notes."""
     unit, length = time_unit(result.wall_s)
-    whole = (
+    times_of_run = (
         f"wall {result.wall_s / length:.3f} {unit}, serial {result.serial_s / length:.3f} {unit}, "
         f"ideal speedup {times(result.ideal_speedup)}, speedup {times(result.speedup)}\n"
-        f"fraction of ideal {_share(result.fraction_of_ideal)}, own fraction {_share(result.own_fraction)}, "
+        f"fraction of ideal {_share(result.fraction_of_ideal)}, "
+        f"own fraction {_share(result.own_fraction)}, "
         f"energy {figures(result.energy_j)} J, mean power {figures(result.average_power_w)} W "
         f"({figures(result.average_power_w / result.gpus)} W per GPU)"
     )
@@ -45,7 +43,7 @@ def run_table(result: Result) -> Group:
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(
         title,
-        whole,
+        times_of_run,
         table,
         *phase_tables(result),
         "slowdown: time, queueing included, over isolated time",
@@ -55,7 +53,7 @@ def run_table(result: Result) -> Group:
 
 
 def compare_table(results: Sequence[Result]) -> Group:
-    """The same workload under several strategies, a row each, and the fastest one named below."""
+    """The same workload under several strategies, a row each; the fastest is named below."""
     unit, length = time_unit(max((result.wall_s for result in results), default=0.0))
     tasks = list(dict.fromkeys(name for result in results for name in result.tasks))
     columns = [
@@ -88,11 +86,7 @@ def compare_table(results: Sequence[Result]) -> Group:
 
 
 def explain_table(explanation: Mapping[str, Any]) -> Group:
-    """Per task, an account from the isolated to the concurrent time: each cause adds its share, the
-    rest is left over.
-
-    Causes whose share would be written as 0.0 % are not listed.
-    """
+    """Per task, the way from the isolated to the concurrent time: each cause adds its share."""
     tasks: Mapping[str, Mapping[str, Any]] = explanation["tasks"]
     unit, length = time_unit(max((task["time_s"] for task in tasks.values()), default=0.0))
     table = make_table(
@@ -100,9 +94,10 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
     )
     for name, task in tasks.items():
         account = {"alone (isolated time)": 1.0}
-        felt = {cause: share for cause, share in task["causes"].items() if abs(share) >= FELT}
-        account |= {f"+ {cause.replace('_', ' ')}": share for cause, share in felt.items()}
-        account |= {"+ left over (not explained)": task["left_over"]}
+        for cause, share in task["causes"].items():
+            if abs(share) >= VISIBLE:
+                account[f"+ {cause.replace('_', ' ')}"] = share
+        account["+ left over (not explained)"] = task["left_over"]
         for position, (line, share) in enumerate(account.items()):
             share_time = share * task["isolated_s"] / length
             add_row(table, "" if position else name, line, percent(share), f"{share_time:.3f}")
@@ -112,7 +107,7 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
     title = (
         f"{explanation['workload']} on {explanation['node']}, strategy {explanation['strategy']}"
     )
-    return stack(title, table, f"causes below {percent(FELT, 2)} % are not listed")
+    return stack(title, table, f"causes below {percent(VISIBLE, 2)} % are not listed")
 
 
 def print_run(result: Result, console: Console | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a search prints: the front, best first objective first, each design with its knobs."""
+"""The table of ``optimise``: the front, each design with its knobs."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ if TYPE_CHECKING:
     from c3sim.sweeps.search import SearchResult
 
 
-def to_dict(found: SearchResult) -> dict[str, Any]:
+def to_dict(result: SearchResult) -> dict[str, Any]:
     """Plain data for ``--json``: the front, and how much was tried."""
     return {
-        "study": found.loaded.study.name,
-        "node": found.setup.node.name,
-        "tried": len(found.rows),
-        "broken": found.broken,
-        "failed": len(found.failures),
-        "objectives": found.directions,
+        "study": result.loaded.study.name,
+        "node": result.setup.node.name,
+        "tried": len(result.rows),
+        "broken": result.broken,
+        "failed": len(result.failures),
+        "objectives": result.directions,
         "front": [
-            {"design": number, "knobs": dict(found.settings[number]), **found.rows[number]}
-            for number in found.front
+            {"design": number, "knobs": dict(result.settings[number]), **result.rows[number]}
+            for number in result.front
         ],
     }
 
 
-def search_table(found: SearchResult) -> Any:
-    """The front."""
+def search_table(result: SearchResult) -> Any:
     objectives = [
         f"{name}\n({'more' if more else 'less'} is better)"
-        for name, more in found.objectives.items()
+        for name, more in result.objectives.items()
     ]
-    knobs = [knob for knob in found.knobs if len(knob.choices) != 1]
+    knobs = [knob for knob in result.knobs if len(knob.choices) != 1]
     table = make_table(["design"], [*objectives, *(_words(knob.path) for knob in knobs)])
-    for number in found.front:
-        row, settings = found.rows[number], dict(found.settings[number])
+    for number in result.front:
+        row, settings = result.rows[number], dict(result.settings[number])
         values = (
             row["strategy"] if knob.path == "strategy" else settings[knob.path] for knob in knobs
         )
-        cells = [shown(name, row[name]) for name in found.objectives]
+        cells = [shown(name, row[name]) for name in result.objectives]
         cells += [_written(value, knob.unit) for knob, value in zip(knobs, values, strict=True)]
         add_row(table, str(number), *cells)
     lines = [
-        f"{len(found.rows)} designs tried, {len(found.front)} on the front: no other beats one of them in all objectives"
+        f"{len(result.rows)} designs tried, {len(result.front)} on the front: "
+        "no other beats one of them in all objectives"
     ]
-    if found.broken:
-        lines.append(f"{found.broken} broke a constraint")
-    if found.failures:
-        lines.append(f"{len(found.failures)} could not be run; the first: {found.failures[0]}")
-    return stack(f"{found.loaded.study.name} on {found.setup.node.name}", table, *lines)
+    if result.broken:
+        lines.append(f"{result.broken} broke a constraint")
+    if result.failures:
+        lines.append(f"{len(result.failures)} could not be run; the first: {result.failures[0]}")
+    return stack(f"{result.loaded.study.name} on {result.setup.node.name}", table, *lines)
 
 
 def _words(path: str) -> str:
@@ -59,10 +59,6 @@ def _words(path: str) -> str:
 
 
 def _written(value: Any, unit: str) -> str:
-    return (
-        format_si(value, unit)
-        if isinstance(value, float) and unit
-        else f"{value:.6g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    if not isinstance(value, float):
+        return str(value)
+    return format_si(value, unit) if unit else f"{value:.6g}"

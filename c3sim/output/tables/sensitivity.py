@@ -1,4 +1,4 @@
-"""What a sensitivity study and a band print: the answer in a sentence, then a row per parameter."""
+"""Tables of ``sensitivity`` and ``run --uncertainty``."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from c3sim.sweeps.uncertainty import Band
 
 SHOWN = 16  # parameters
-CLOSE = 1e-3  # relative: less than is shown
+CLOSE = 1e-3  # relative; a smaller difference is not shown
 
 
-def to_dict(found: Sensitivity) -> dict[str, Any]:
+def to_dict(result: Sensitivity) -> dict[str, Any]:
     """Plain data for ``--json``."""
     return {
-        "output": found.output,
-        "strategy": found.strategy,
-        "base": {name: value for name, value in found.base.items() if name != "error"},
-        "band": found.band.to_dict(),
-        "samples": found.samples,
-        "dropped": found.dropped,
-        "idle": found.idle,
+        "output": result.output,
+        "strategy": result.strategy,
+        "base": {name: value for name, value in result.base.items() if name != "error"},
+        "band": result.band.to_dict(),
+        "samples": result.samples,
+        "dropped": result.dropped,
+        "idle": result.idle,
         "parameters": [
             {
                 "path": e.parameter.path,
@@ -38,42 +38,43 @@ def to_dict(found: Sensitivity) -> dict[str, Any]:
                 "unit": e.parameter.unit,
                 "fitted": e.parameter.fitted,
                 "logarithmic": e.parameter.log,
-                "at_low": e.low.get(found.output),
-                "at_high": e.high.get(found.output),
-                "swing": e.swing(found.output),
+                "at_low": e.low.get(result.output),
+                "at_high": e.high.get(result.output),
+                "swing": e.swing(result.output),
                 "sobol": None if e.index is None else asdict(e.index),
             }
-            for e in found.effects
+            for e in result.effects
         ],
     }
 
 
-def sensitivity_table(found: Sensitivity, what: str) -> Any:
-    """The answer, and the parameters that move the output most."""
-    name = found.output
+def sensitivity_table(result: Sensitivity, what: str) -> Any:
+    """The answer in a sentence, and the parameters that move the output most; *what*: the title."""
+    name = result.output
     table = make_table(
         ["parameter", "interval", "of"],
         [f"{name}\nat low end", "at high\nend", "moved by", "Sobol\nfirst", "Sobol\ntotal"],
     )
-    for effect in found.effects[:SHOWN]:
+    for effect in result.effects[:SHOWN]:
         add_row(table, *_row(effect, name))
-    rest = len(found.effects) - SHOWN
-    lines = [_answer(found)]
+    rest = len(result.effects) - SHOWN
+    lines = [_answer(result)]
     if rest > 0:
+        swing = shown(name, result.effects[SHOWN - 1].swing(name))
+        lines.append(f"{rest} more move it less than {swing} each")
+    lines.append(f"{result.idle} of {len(result.effects) + result.idle} parameters do not move it")
+    lines += outside_band(name, result.base[name], result.band)
+    if result.band.failed or result.dropped:
         lines.append(
-            f"{rest} more move it less than {shown(name, found.effects[SHOWN - 1].swing(name))} each"
-        )
-    lines.append(f"{found.idle} of {len(found.effects) + found.idle} parameters do not move it")
-    lines += _outside(name, found.base[name], found.band)
-    if found.band.failed or found.dropped:
-        lines.append(
-            f"{found.band.failed} samples of the band and {found.dropped} of Sobol's scheme could not be run"
+            f"{result.band.failed} samples of the band and {result.dropped} of Sobol's scheme "
+            "could not be run"
         )
     lines.append(
-        "of: fit, the 95 % interval that a fit left open; file, the interval of the node file. Sobol: share of variance,"
+        "of: fit, the 95 % interval that a fit left open; file, the interval of the node file. "
+        "Sobol: share of variance,\n"
+        "+- half of its 95 % confidence interval; more --samples make it narrower"
     )
-    lines.append("+- half of its 95 % confidence interval; more --samples make it narrower")
-    return stack(f"{what}, strategy {found.strategy}", table, *lines)
+    return stack(f"{what}, strategy {result.strategy}", table, *lines)
 
 
 def _row(effect: Effect, name: str) -> tuple[str, ...]:
@@ -81,18 +82,13 @@ def _row(effect: Effect, name: str) -> tuple[str, ...]:
     interval = (
         f"{format_si(parameter.low, parameter.unit)} to {format_si(parameter.high, parameter.unit)}"
     )
-    low, high = (
-        MISSING if end is None else shown(name, end)
-        for end in (effect.low[name], effect.high[name])
-    )
-    shares = (
-        (MISSING, MISSING)
-        if index is None
-        else (
+    low, high = shown(name, effect.low[name]), shown(name, effect.high[name])
+    shares = [MISSING, MISSING]
+    if index is not None:
+        shares = [
             f"{index.first:.2f} +- {index.first_within:.2f}",
             f"{index.total:.2f} +- {index.total_within:.2f}",
-        )
-    )
+        ]
     return (
         parameter.path,
         interval + (", log" if parameter.log else ""),
@@ -104,56 +100,56 @@ def _row(effect: Effect, name: str) -> tuple[str, ...]:
     )
 
 
-def _answer(found: Sensitivity) -> str:
+def _answer(result: Sensitivity) -> str:
     """Which parameter moves it most, and over what range it is uncertain."""
-    name, base = found.output, found.base[found.output]
+    name, base = result.output, result.base[result.output]
     assert base is not None  # checked before the work
-    words = f"{name} is {shown(name, base)}"
-    ends = found.band.outputs.get(name)
+    answer = f"{name} is {shown(name, base)}"
+    ends = result.band.outputs.get(name)
     if ends:
-        words += f"; {_from_to(name, ends)} given the intervals of {len(found.band.parameters)} parameters"
-    if found.effects:
-        most = found.effects[0]
-        words += f"; {most.parameter.path} moves it most, by {shown(name, most.swing(name))} alone"
-    return words
+        count = len(result.band.parameters)
+        answer += f"; {_from_to(name, ends)} given the intervals of {count} parameters"
+    if result.effects:
+        most = result.effects[0]
+        answer += f"; {most.parameter.path} moves it most, by {shown(name, most.swing(name))} alone"
+    return answer
 
 
 def _from_to(name: str, ends: Mapping[str, float]) -> str:
-    return f"{shown(name, ends['p5'])} to {shown(name, ends['p95'])} (5 % to 95 %, median {shown(name, ends['median'])})"
+    low, middle, high = (shown(name, ends[key]) for key in ("p5", "median", "p95"))
+    return f"{low} to {high} (5 % to 95 %, median {middle})"
 
 
 def band_table(band: Band, predicted: Mapping[str, float | None]) -> Any:
-    """A row for each output: what is predicted with every parameter at its value, and the band
-    around it.
-    """
+    """A row for each output: predicted with all parameters at their values, and its band."""
     table = make_table(["uncertainty"], ["predicted", "5 %", "median", "95 %"])
     for name, ends in band.outputs.items():
         value = predicted.get(name)
-        cells = (
-            MISSING if value is None else shown(name, value),
-            *(shown(name, ends[key]) for key in ("p5", "median", "p95")),
-        )
+        cells = (shown(name, value), *(shown(name, ends[key]) for key in ("p5", "median", "p95")))
         add_row(table, name, *cells)
     logarithmic = sum(1 for each in band.parameters if each.log)
     about = (
-        f"{band.samples} samples of {len(band.parameters)} parameters within their intervals (Latin hypercube, seed {band.seed}; "
-        f"{logarithmic} log-uniform, more than a decade wide)"
+        f"{band.samples} samples of {len(band.parameters)} parameters within their intervals "
+        f"(Latin hypercube, seed {band.seed}; {logarithmic} log-uniform, more than a decade wide)"
     )
-    failed = f"{band.failed} samples could not be run" if band.failed else ""
-    outside = [line for name in band.outputs for line in _outside(name, predicted.get(name), band)]
-    return stack("", table, about, *outside, *([failed] if failed else []))
+    lines = [about]
+    for name in band.outputs:
+        lines += outside_band(name, predicted.get(name), band)
+    if band.failed:
+        lines.append(f"{band.failed} samples could not be run")
+    return stack("", table, *lines)
 
 
-def _outside(name: str, value: float | None, band: Band) -> list[str]:
-    """A line where the prediction itself lies outside the band, and why that can be."""
+def outside_band(name: str, value: float | None, band: Band) -> list[str]:
+    """A line that explains a prediction outside its own band; no line for one inside."""
     ends = band.outputs.get(name)
-    if (
-        value is None
-        or ends is None
-        or ends["p5"] - CLOSE * abs(value) <= value <= ends["p95"] + CLOSE * abs(value)
-    ):
+    if value is None or ends is None:
+        return []
+    close = CLOSE * abs(value)
+    if ends["p5"] - close <= value <= ends["p95"] + close:
         return []
     return [
-        f"{name}: the prediction, {shown(name, value)}, lies outside 5 % to 95 % of the samples: intervals reach further to one"
-        f" side than to the other, or {band.samples} samples are few"
+        f"{name}: the prediction, {shown(name, value)}, lies outside 5 % to 95 % of the samples: "
+        "intervals reach further to one side than to the other, "
+        f"or {band.samples} samples are few"
     ]

@@ -1,6 +1,4 @@
-"""What a sweep prints: how many points, and of each output the lowest, middle and highest value and
-where they are.
-"""
+"""The table of ``sweep``: of each output the lowest, median and highest value, and where."""
 
 from __future__ import annotations
 
@@ -12,26 +10,26 @@ from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING, figures
 
 if TYPE_CHECKING:
+    from c3sim.sweeps.plan import Plan
     from c3sim.sweeps.sweep import SweepResult
 
 
-def sweep_summary(swept: SweepResult) -> dict[str, Any]:
-    """The sweep in a few numbers, as plain data."""
+def sweep_summary(result: SweepResult) -> dict[str, Any]:
+    """The sweep in a few numbers, for ``--json``."""
     return {
-        "study": swept.plan.study.name,
-        "node": swept.plan.setup.node.name,
-        "results": str(swept.folder / "results.parquet"),
-        "points": swept.table.num_rows,
-        "failed": swept.failed,
-        "left_out": swept.plan.left_out,
-        "found_there": swept.finished_before,
-        "seconds": swept.seconds,
+        "study": result.plan.study.name,
+        "node": result.plan.setup.node.name,
+        "results": str(result.folder / "results.parquet"),
+        "points": result.table.num_rows,
+        "failed": result.failed,
+        "left_out": result.plan.left_out,
+        "found_there": result.finished_before,
+        "seconds": result.seconds,
     }
 
 
-def sweep_table(swept: SweepResult) -> Any:
-    """The sweep for people."""
-    rows, plan = swept.table.to_pylist(), swept.plan
+def sweep_table(result: SweepResult) -> Any:
+    rows, plan = result.table.to_pylist(), result.plan
     table = make_table(["output"], ["lowest", "median", "highest"])
     for column in ("lowest at", "highest at"):
         table.add_column(column, overflow="fold")
@@ -49,32 +47,34 @@ def sweep_table(swept: SweepResult) -> Any:
             place_of(plan, low),
             place_of(plan, high),
         )
-    lines = [_count(swept)]
+    lines = [_count(result)]
     failed = [row for row in rows if row["error"] is not None]
     if failed:
         lines.append(
             f"{len(failed)} failed; the first, {place_of(plan, failed[0])}: {failed[0]['error']}"
         )
-    lines.append(f"results: {swept.folder / 'results.parquet'}")
+    lines.append(f"results: {result.folder / 'results.parquet'}")
     return stack(f"{plan.study.name} on {plan.setup.node.name}", table, *lines)
 
 
-def _count(swept: SweepResult) -> str:
-    total, run = swept.table.num_rows, swept.table.num_rows - swept.finished_before
+def _count(result: SweepResult) -> str:
+    total, run = result.table.num_rows, result.table.num_rows - result.finished_before
     words = [f"{total} points"]
-    if swept.plan.left_out:
-        words.append(f"{swept.plan.left_out} left out by constraints")
-    if swept.finished_before:
+    if result.plan.left_out:
+        words.append(f"{result.plan.left_out} left out by constraints")
+    if result.finished_before:
         words.append(
-            "all of them were there" if not run else f"{swept.finished_before} of them were there"
+            "all of them were there" if not run else f"{result.finished_before} of them were there"
         )
-    if run and swept.seconds > 0:
-        words.append(f"{run} run in {swept.seconds:.1f} s, {run / swept.seconds:.1f} per second")
+    if run and result.seconds > 0:
+        words.append(f"{run} run in {result.seconds:.1f} s, {run / result.seconds:.1f} per second")
     return ", ".join(words)
 
 
-def shown(name: str, value: float) -> str:
-    """The value of an output as people write it."""
+def shown(name: str, value: float | None) -> str:
+    """The value of the output *name*, with its unit."""
+    if value is None:
+        return MISSING
     if name.endswith("_s"):
         return format_si(value, "s")
     if name.endswith("_j"):
@@ -82,8 +82,8 @@ def shown(name: str, value: float) -> str:
     return figures(value)
 
 
-def place_of(plan: Any, row: dict[str, Any]) -> str:
-    """Which point a row is: what differs among the points."""
+def place_of(plan: Plan, row: dict[str, Any]) -> str:
+    """Which point a row is, by the values that differ among the points."""
     words = [row["scenario"]] if len(plan.scenarios) > 1 else []
     words += [row["strategy"]] if len(plan.strategies) > 1 else []
     for axis in plan.axes:

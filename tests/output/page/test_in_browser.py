@@ -47,14 +47,16 @@ def hidden(tab: Page, name: str) -> bool:
 
 def choose(tab: Page, name: str, value: str) -> None:
     tab.evaluate(
-        f"(() => {{ const s = document.getElementById({name!r}); s.value = {value!r}; s.dispatchEvent(new Event('change')); }})()"
+        f"(() => {{ const s = document.getElementById({name!r}); s.value = {value!r}; "
+        "s.dispatchEvent(new Event('change')); })()"
     )
 
 
 def look_for(tab: Page, text_in_tip: str | None = None) -> tuple[float, float]:
     """Move the pointer over the chart until a tooltip shows; where that was."""
     left, top, width, height = tab.evaluate(
-        "(() => { const b = document.getElementById('chart').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()"
+        "(() => { const b = document.getElementById('chart').getBoundingClientRect(); "
+        "return [b.left, b.top, b.width, b.height]; })()"
     )
     for across in range(24):
         for down in range(14):
@@ -76,7 +78,10 @@ def test_the_first_screen_says_what_it_is(tab: Page):
 def test_a_filter_changes_count_table_and_chart(tab: Page):
     tab.click("input[name=strategy][value='1']")
     assert text(tab, "#count") == "18 of 36 points, 6 failed"
-    strategies = "[...document.querySelectorAll('#points tbody tr')].map((row) => row.children[4].textContent)"
+    strategies = (
+        "[...document.querySelectorAll('#points tbody tr')].map((row) => "
+        "row.children[4].textContent)"
+    )
     assert set(tab.evaluate(strategies)) == {"base"}
     tab.click("input[name=failed]")
     assert text(tab, "#count") == "12 of 36 points"
@@ -151,7 +156,8 @@ def test_an_open_point_has_its_timeline_explanation_and_command(tab: Page, table
         "--set 'links.bandwidth=10.0 GB/s' --set task.gather.channels=2"
     )
     left, top, width = tab.evaluate(
-        "(() => { const b = document.querySelector('#panel svg').getBoundingClientRect(); return [b.left, b.top, b.width]; })()"
+        "(() => { const b = document.querySelector('#panel svg').getBoundingClientRect(); "
+        "return [b.left, b.top, b.width]; })()"
     )
     tab.hover(left + width / 2, top + 60)
     assert re.match(r"at [\d.]+ \w+; Busy compute units \d+ units", text(tab, "#readout"))
@@ -213,15 +219,21 @@ def test_an_address_can_name_a_point(browser: Page, page: Path):
 
 def test_everything_that_can_be_used_has_a_name(tab: Page):
     open_row(tab, 1)
-    nameless = """[...document.querySelectorAll("button, input, select, canvas, svg, [tabindex='0']")].filter((each) => !(
-      each.getAttribute("aria-label") || each.getAttribute("aria-hidden") || each.textContent.trim() || each.labels?.length
-      || each.closest("[aria-hidden=true]") || each.closest("#legend"))).map((each) => each.outerHTML.slice(0, 80))"""
+    nameless = """[...document.querySelectorAll("button, input, select, canvas, svg, [tabindex='0']")]
+      .filter((each) => !(
+        each.getAttribute("aria-label") || each.getAttribute("aria-hidden")
+        || each.textContent.trim() || each.labels?.length
+        || each.closest("[aria-hidden=true]") || each.closest("#legend")))
+      .map((each) => each.outerHTML.slice(0, 80))"""
     assert tab.evaluate(nameless) == []
 
 
 def test_the_table_is_sorted_by_a_click_missing_values_last(tab: Page, table):
     walls = [value for value in table.columns["wall_s"].values if value is not None]
-    shown = "[...document.querySelectorAll('#points tbody tr')].map((row) => row.children[5].textContent)"
+    shown = (
+        "[...document.querySelectorAll('#points tbody tr')].map((row) => "
+        "row.children[5].textContent)"
+    )
     tab.click("th button[data-name=wall_s]")
     up = [float(value) for value in tab.evaluate(shown)[:24]]
     assert up == sorted(up) and up[0] == pytest.approx(1e3 * min(walls), rel=1e-3)  # shown in ms
@@ -283,6 +295,7 @@ def test_the_chart_draws_in_the_colours_of_its_series(tab: Page):
     count = """((wanted) => { const c = document.getElementById("chart"), g = c.getContext("2d");
       const data = g.getImageData(0, 0, c.width, c.height).data, found = wanted.map(() => 0);
       for (let at = 0; at < data.length; at += 4) wanted.forEach((colour, number) => {
-        if (data[at + 3] > 150 && [0, 1, 2].every((k) => Math.abs(data[at + k] - colour[k]) < 30)) found[number]++; });
+        if (data[at + 3] > 150 && [0, 1, 2].every((k) => Math.abs(data[at + k] - colour[k]) < 30))
+          found[number]++; });
       return found; })"""
     assert min(tab.evaluate(f"{count}({channels})")) > 20

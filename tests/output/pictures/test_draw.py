@@ -1,4 +1,4 @@
-"""What is drawn: cells, lines, fronts and bars at the right places, told apart by more than colour."""
+"""Pictures: cells, lines, fronts and bars at the right places, distinct not by colour alone."""
 
 import pytest
 from chart_case import TORNADO, columns, table

@@ -4,8 +4,8 @@ import pytest
 from chart_case import columns, table
 
 from c3sim.errors import InputError
-from c3sim.output.pictures.kind import plan
-from c3sim.output.pictures.pareto import front
+from c3sim.output.pictures.kind import plan_picture
+from c3sim.output.results.choice import front
 from c3sim.output.results.table import make_table
 from c3sim.output.results.where import select
 
@@ -15,13 +15,13 @@ def sides(found):
 
 
 def test_two_axes_that_vary_make_a_heat_map():
-    found = plan(table())
+    found = plan_picture(table())
     assert sides(found) == ("heatmap", "gpu.dma_engines.count", "links.bandwidth")
     assert found.value.name == "fraction_of_ideal" and found.by.name == "strategy"
 
 
 def test_one_axis_that_varies_makes_lines():
-    found = plan(select(table(), ["links.bandwidth=32 GB/s"]))
+    found = plan_picture(select(table(), ["links.bandwidth=32 GB/s"]))
     assert (
         sides(found) == ("lines", "gpu.dma_engines.count", "fraction_of_ideal")
         and found.by.name == "strategy"
@@ -29,12 +29,18 @@ def test_one_axis_that_varies_makes_lines():
 
 
 def test_objectives_make_a_pareto_picture_with_the_cost_along_x():
-    found = plan(table(objectives={"fraction_of_ideal": "maximise", "energy_j": "minimise"}))
+    found = plan_picture(
+        table(objectives={"fraction_of_ideal": "maximise", "energy_j": "minimise"})
+    )
     assert sides(found) == ("pareto", "energy_j", "fraction_of_ideal")
 
 
 def test_two_outputs_asked_for_make_one_too():
-    assert sides(plan(table(), x="energy_j", y="wall_s")) == ("pareto", "energy_j", "wall_s")
+    assert sides(plan_picture(table(), x="energy_j", y="wall_s")) == (
+        "pareto",
+        "energy_j",
+        "wall_s",
+    )
 
 
 def test_values_drawn_at_random_make_no_heat_map():
@@ -47,16 +53,16 @@ def test_values_drawn_at_random_make_no_heat_map():
         "energy_j": [10.0 - row * 1e-3 for row in range(count)],
     }
     made = make_table(data, table().about)
-    assert plan(made).kind == "pareto"
+    assert plan_picture(made).kind == "pareto"
     with pytest.raises(
         InputError,
         match=r"--y: links\.bandwidth has 300 values; a side of a heat map has at most 100",
     ):
-        plan(made, "heatmap")
+        plan_picture(made, "heatmap")
 
 
 def test_what_is_asked_for_is_drawn():
-    found = plan(table(), "lines", "links.bandwidth", "wall_s", by="gpu.dma_engines.count")
+    found = plan_picture(table(), "lines", "links.bandwidth", "wall_s", by="gpu.dma_engines.count")
     assert (
         sides(found) == ("lines", "links.bandwidth", "wall_s")
         and found.by.name == "gpu.dma_engines.count"
@@ -82,17 +88,17 @@ def test_what_is_asked_for_is_drawn():
 )
 def test_what_does_not_fit_is_told_in_one_line(options, message):
     with pytest.raises(InputError, match=message):
-        plan(table(), **options)
+        plan_picture(table(), **options)
 
 
 def test_nothing_that_varies_and_nothing_that_ran():
     with pytest.raises(InputError, match="nothing varies here"):
-        plan(
+        plan_picture(
             select(table(), ["links.bandwidth=32 GB/s", "strategy=base", "gpu.dma_engines.count=2"])
         )
     data = columns() | {name: [None] * 12 for name in ("wall_s", "fraction_of_ideal", "energy_j")}
     with pytest.raises(InputError, match="every point failed, the first with: deadlock"):
-        plan(make_table(data, table().about))
+        plan_picture(make_table(data, table().about))
 
 
 def test_the_front_is_what_no_point_beats():

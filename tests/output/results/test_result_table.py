@@ -8,7 +8,8 @@ import pytest
 from chart_case import ABOUT, FAILED, columns, table, write_parquet
 
 from c3sim.errors import InputError
-from c3sim.output.results.columns import Column, written
+from c3sim.output.kit.text import short
+from c3sim.output.results.columns import Column
 from c3sim.output.results.table import make_table, read_results
 
 
@@ -60,7 +61,7 @@ def test_fractions_are_shown_in_per_cent():
 
 
 def test_numbers_are_written_short():
-    assert [written(value) for value in (16.0, 0.12345, 1234567.0, -3.0, 48.0001)] == [
+    assert [short(value) for value in (16.0, 0.12345, 1234567.0, -3.0, 48.0001)] == [
         "16",
         "0.1235",
         "1.235e+06",

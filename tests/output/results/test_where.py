@@ -23,8 +23,8 @@ from c3sim.output.results.where import select
         (
             "wall_s<=1 ms",
             7,
-            # base at 64 GB/s: 3; conccl, 128 / (b n) ms: 2 engines 1, 4 engines 1 (1 failed), 8 engines
-            # 2
+            # base at 64 GB/s: 3; conccl, 128 / (b n) ms: 2 engines 1, 4 engines 1 (1 failed),
+            # 8 engines 2
         ),
     ],
 )

@@ -21,7 +21,8 @@ def test_run_has_the_whole_then_a_row_per_task(result):
     assert text[:3] == [
         "gemm_all_gather on mi300x-8, strategy base",
         "wall 3.000 ms, serial 3.750 ms, ideal speedup 1.50x, speedup 1.25x",
-        "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J, mean power 750 W (750 W per GPU)",
+        "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J, mean power 750 W "
+        "(750 W per GPU)",
     ]
     assert "task kind (ms) (ms) (ms) (ms) (x) (J)" in text
     assert "gemm gemm 2.500 0.000 3.000 3.000 1.20x 1.50" in text
@@ -112,8 +113,8 @@ def test_the_energy_of_a_run_is_a_row_per_component_and_a_column_per_task(result
         )
     )
     assert (
-        "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J, mean power 750 W (250 W per GPU)"
-        in text
+        "fraction of ideal 50.0 %, own fraction 62.5 %, energy 2.25 J, mean power 750 W "
+        "(250 W per GPU)" in text
     )
     assert "component (J) (%) (W) (J) (J)" in text
     assert "CU 1.50 66.7 500 1.50 -" in text and "idle 0.750 33.3 250 - -" in text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from c3sim.output.tables.sensitivity import _outside
+from c3sim.output.tables.sensitivity import outside_band
 from c3sim.sweeps.uncertainty import Band
 
 BAND = Band(
@@ -17,8 +17,8 @@ BAND = Band(
 @pytest.mark.parametrize(
     ("value", "lines"), [(1.9e-3, 1), (2e-3, 0), (3e-3, 0), (4.1e-3, 1), (None, 0)]
 )
-def test_a_prediction_outside_its_band(value, lines):
-    found = _outside("wall_s", value, BAND)
+def test_a_predictionoutside_band_its_band(value, lines):
+    found = outside_band("wall_s", value, BAND)
     assert len(found) == lines and all(
         "lies outside 5 % to 95 %" in line and "20 samples" in line for line in found
     )
