@@ -47,6 +47,7 @@ def test_what_is_set_by_hand_is_not_drawn(cli, pair):
     assert drawn("--set", "hw.links.latency=1 us") == drawn() - 1
 
 
+@pytest.mark.slow
 def test_sensitivity_of_a_workload(cli, pair, empty):
     result = cli("sensitivity", pair, "--strategy", "conccl", "--out", "o", *SMALL)
     assert result.exit_code == 0, result.output

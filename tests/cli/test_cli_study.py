@@ -44,6 +44,7 @@ def two(empty):
     return "two.yaml"
 
 
+@pytest.mark.slow
 def test_conccl_has_what_is_promised(cli):
     result = cli("study", "conccl", "--no-band", "--json")
     assert (result.exit_code, result.stderr) == (0, "")

@@ -35,6 +35,7 @@ def test_what_is_undefined_is_left_out(study):
     assert len(every.texts) == len(study["strategies"]) * len(study["scenarios"]) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_the_same_study_gives_the_same_bytes(study, tmp_path, suffix):
     paths = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]

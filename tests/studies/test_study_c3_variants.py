@@ -23,6 +23,8 @@ from c3sim.studies import c3_variants, run_study
 from c3sim.studies.c3_variants import CHOOSERS, SAME, chooser_summary, host_name
 from c3sim.studies.cases import study_cases
 
+pytestmark = pytest.mark.slow
+
 SMALL = """
 schema: 1
 name: small

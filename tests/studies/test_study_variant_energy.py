@@ -16,6 +16,8 @@ from c3sim.output.plot_variants import plot_variants
 from c3sim.output.variant_energy_table import energy_parts
 from c3sim.studies.variant_energy import Spent, band, intervals_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def study() -> dict[str, Any]:

@@ -71,6 +71,7 @@ def contended(draw: st.DrawFn) -> tuple[Node, Workload]:
     return node, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "streams": streams})
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(contended())
 def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:

@@ -15,6 +15,8 @@ from c3sim.validation.fit.calibrate import _shared, calibrate, groups
 from c3sim.validation.fit.calibration_text import in_file_units, to_dict, to_yaml
 from c3sim.validation.fit.calibration_write import write_calibration
 
+pytestmark = pytest.mark.slow
+
 
 def copy_of_the_node(folder: Path) -> Path:
     """The node's two files, to be changed."""
