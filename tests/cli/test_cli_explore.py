@@ -66,6 +66,7 @@ def test_sensitivity_of_a_workload(cli, pair, empty):
     )
 
 
+@pytest.mark.slow
 def test_sensitivity_of_a_study_is_the_mean_of_its_scenarios(cli, empty):
     text = "schema: 1\nname: s\nworkload: c3-pair\nstrategies: [sp]\nscenarios: [{name: a, set: {task.gemm.m: 1024}}, {name: b}]\n"
     Path("s.yaml").write_text(text, encoding="utf-8")

@@ -72,6 +72,7 @@ def test_conccl_has_what_is_promised(cli):
     }
 
 
+@pytest.mark.slow
 def test_conccl_says_how_far_it_is_off_and_what_it_is_checked_against(cli):
     text = cli("study", "conccl", "--no-band").stdout
     rows = {

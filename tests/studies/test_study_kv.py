@@ -14,6 +14,8 @@ from c3sim.input.loading import load_study
 from c3sim.output.plot_kv import plot_kv
 from c3sim.studies.settings import with_settings
 
+pytestmark = pytest.mark.slow
+
 METHODS = ["per_block", "gather", "batched", "batched_pl"]
 SMALL = {"serving.prompt_tokens": 2048, "serving.hit_rate": "[0, 0.9]", "serving.output_tokens": 16}
 

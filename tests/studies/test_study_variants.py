@@ -10,6 +10,8 @@ import pytest
 import c3sim
 from c3sim.output.plot_variants import plot_variants
 
+pytestmark = pytest.mark.slow
+
 SHARED = {"pcpy", "pcpy_pl", "b2b", "b2b_pl"}
 
 

@@ -87,6 +87,7 @@ def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
             assert tiles == pytest.approx(plan_gemm(node.gpu, task).tiles, rel=1e-9), name
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(contended())
 def test_rounds_taken_ahead_change_no_time(case: tuple[Node, Workload]) -> None:
