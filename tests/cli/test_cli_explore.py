@@ -29,6 +29,7 @@ def search(empty):
     return "search.yaml"
 
 
+@pytest.mark.slow
 def test_run_has_a_band_when_asked(cli, pair):
     assert "uncertainty" not in json.loads(cli("run", pair, "--json").stdout)
     result = cli("run", pair, "--uncertainty", "--samples", "4", "--json")

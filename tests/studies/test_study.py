@@ -14,6 +14,8 @@ from c3sim.studies.cases import study_cases
 from c3sim.studies.rows import evaluate, rows_of
 from c3sim.studies.summary import auto_summary, classify, strategy_means
 
+pytestmark = pytest.mark.slow
+
 SMALL = """
 schema: 1
 name: small

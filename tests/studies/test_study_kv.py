@@ -135,7 +135,6 @@ def test_settings_are_axes() -> None:
     assert axes["host.read_latency"] == ("1 us", "2 us") and axes["x"] == (0.5, 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

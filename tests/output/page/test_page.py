@@ -11,6 +11,8 @@ from c3sim.errors import InputError
 from c3sim.output.page import Resimulator, render, write_report
 from c3sim.output.page.page import _models
 
+pytestmark = pytest.mark.slow
+
 
 def data_of(text):
     (inner,) = re.findall(
@@ -64,7 +66,6 @@ def test_the_same_results_give_the_same_page(results, table, page):
     assert again == page.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_processes_change_nothing(table, page):
     again, _ = render(table, command="c3sim sweep pages.yaml --report page.html", jobs=2)
     assert again == page.read_text(encoding="utf-8")
@@ -79,7 +80,6 @@ def test_fewer_timelines_when_asked(table):
     assert count == 5 == len(data_of(text)["runs"])
 
 
-@pytest.mark.slow
 def test_a_run_that_differs_from_the_results_says_so(table):
     same = Resimulator(_models(table))
 
