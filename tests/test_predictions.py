@@ -5,7 +5,11 @@ measured.
 import json
 from pathlib import Path
 
+import pytest
+
 from c3sim.validation.compare.record_files import load
+
+pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parent.parent / "docs" / "predictions"
 

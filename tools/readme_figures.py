@@ -3,101 +3,94 @@
     python tools/readme_figures.py [--check]
 
 Each figure stands in a block between two comments. With --check nothing is written, and the exit
-code is 1 if a block is not what the models give now. Pictures are not compared.
+code is 1 if a block is not what the models give now. Errors are those of docs/validation.md, which
+a test keeps fresh. Pictures are not compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 from typer.testing import CliRunner
 
-import c3sim
 from c3sim.cli.app import app
-from c3sim.input.loading import load_hardware
-from c3sim.input.records import load_records
-from c3sim.output.pictures.timeline import plot_timeline
-from c3sim.studies.c3 import KIND
-from c3sim.studies.c3.study import C3Result
-from c3sim.studies.c3.table import published_fractions
-from c3sim.validation.compare.figures import Case, compare
-from c3sim.validation.compare.repeats import merge
 
 ROOT = Path(__file__).parent.parent
 PICTURES = "docs/img"
 COMMAND = "explain gemm-beside-all-gather --strategy sp"
-TRUST = """\
-- **The rule.** Parameters come from data sheets and from runs of one task alone. Runs of a GEMM
-  beside a collective are only predicted.
-- **In the harness that ships here** a wall time is off by about 5 %: on two H200 {h200-2 wall},
-  on four {h200-4 wall}. Slowdowns of the GEMM are off by {h200-2 gemm} and {h200-4 gemm}. Errors
-  are medians, with the 90th percentile in brackets.
-- **Blind**, before the first such run, wall times were 4.6 % off on two H200 and 10.1 % on four.
-  Mechanisms were added after these runs had been seen
-  ([predictions](docs/predictions/README.md)).
-- **Published runs on eight MI300X**: GEMM slowdowns {mi300x-8 gemm}, {mi300x-8 count} wall times
-  {mi300x-8 wall}. Nothing was fitted to these rows, but they were looked at while mechanisms were
-  chosen. All are all-reduces or stress kernels.
-- **Where frameworks run processes and loops it is not yet there.** In a later comparison with
-  runs that nobody here had seen, H200 with NCCL was 22 % off in wall time, where the plain sum of
-  isolated times is 5 % off; copy engines 9.8 %; MI300X 6.9 % (28 %), and 9.6 % in GEMM slowdowns.
-- **Published means on MI300X** (ConCCL, arXiv 2412.14335), fraction of ideal overlap simulated
-  and, in brackets, published: {means}. The order comes out, the gains are too large."""
+#: What README.md says, a point an item; figures in braces are filled in.
+TRUST = (
+    "**The rule.** Parameters come from data sheets and from runs of one task alone. Runs of a"
+    " GEMM beside a collective are only predicted.",
+    "**In the harness that ships here** a wall time is off by about 5 %: on two H200"
+    " {h200-2 wall}, on four {h200-4 wall}. Slowdowns of the GEMM are off by {h200-2 gemm} and"
+    " {h200-4 gemm}. Errors are medians, with the 90th percentile in brackets.",
+    "**Blind**, before the first such run, wall times were 4.6 % off on two H200 and 10.1 % on"
+    " four. Mechanisms were added after these runs had been seen"
+    " ([predictions](docs/predictions/README.md)).",
+    "**Published runs on eight MI300X**: GEMM slowdowns {mi300x-8 gemm}, {mi300x-8 wall count}"
+    " wall times {mi300x-8 wall}. Nothing was fitted to these rows, but they were looked at while"
+    " mechanisms were chosen. All are all-reduces or stress kernels.",
+    "**Where frameworks run processes and loops it is not yet there.** In a later comparison with"
+    " runs that nobody here had seen, H200 with NCCL was 22 % off in wall time, where the plain"
+    " sum of isolated times is 5 % off; copy engines 9.8 %; MI300X 6.9 % (28 %), and 9.6 % in GEMM"
+    " slowdowns.",
+    "**Published means on MI300X** (ConCCL, arXiv 2412.14335), fraction of ideal overlap simulated"
+    " and, in brackets, published: {means}. The order comes out, the gains are too large.",
+)
 
 
-def predictions(node: str) -> list[Case]:
-    """Every packaged measurement of *node* beside its prediction; repeats count once."""
-    folder = Path(str(files("c3sim.validation"))) / "data"
-    records = [
-        record for record in load_records(*sorted(folder.rglob("*.jsonl"))) if record.node == node
-    ]
-    return compare(load_hardware(node).node, [each.record for each in merge(records)])
-
-
-def held_out(cases: Sequence[Case], metric: str) -> list[Case]:
-    """Cases of *metric* that no fit has seen, of suites that measure a GEMM beside other work."""
-    suites = {case.suite for case in cases if case.metric == "gemm_slowdown"}
-    return [
-        case
-        for case in cases
-        if case.metric == metric and case.role == "validation" and case.suite in suites
-    ]
-
-
-def errors(cases: Iterable[Case]) -> str:
-    """Median and 90th percentile of the absolute relative error."""
-    values = [abs(case.error) for case in cases]
-    return f"{100 * np.median(values):.1f} % ({100 * np.quantile(values, 0.9):.1f} %)"
+def held_out() -> dict[str, str]:
+    """Median and 90th percentile of the error, by node and metric, from docs/validation.md."""
+    lines = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines]
+    start = next(at for at, row in enumerate(rows) if row[:2] == ["node", "metric"])
+    figures = {}
+    for row in rows[start + 2 : rows.index([""], start)]:
+        cells = dict(zip(rows[start], row, strict=True))
+        name = f"{cells['node']} {cells['metric'].split()[0]}"
+        figures[name] = f"{cells['median %']} % ({cells['p90 %']} %)"
+        figures[f"{name} count"] = cells["cases"]
+    return figures
 
 
 def trust(fractions: Sequence[tuple[str, float, float]]) -> str:
     """The lines of README.md that say how far to trust c3sim."""
-    figures = {}
-    for node in ("mi300x-8", "h200-2", "h200-4"):
-        cases = predictions(node)
-        figures[f"{node} wall"] = errors(held_out(cases, "wall"))
-        figures[f"{node} gemm"] = errors(held_out(cases, "gemm_slowdown"))
-        figures[f"{node} count"] = str(len(held_out(cases, "wall")))
-    figures["means"] = ", ".join(
+    means = ", ".join(
         f"{name} {100 * ours:.0f} % ({100 * theirs:.0f} %)"
         for name, ours, theirs in fractions
         if name in ("base", "sp", "conccl")
     )
-    return TRUST.format(**figures)
+    items = [item.format(means=means, **held_out()) for item in TRUST]
+    # A hard space keeps a number and its % on one line.
+    paragraphs = [
+        textwrap.fill(
+            f"- {item}".replace(" %", "\xa0%"), 118, subsequent_indent="  ", break_on_hyphens=False
+        )
+        for item in items
+    ]
+    return "\n".join(paragraphs).replace("\xa0", " ")
+
+
+def output(command: str) -> str:
+    """What ``c3sim`` *command* prints."""
+    result = CliRunner().invoke(app, command.split())
+    if result.exit_code:
+        raise SystemExit(result.output)
+    return result.stdout
 
 
 def study_means() -> list[tuple[str, float, float]]:
     """Strategy, simulated and published mean fraction of ideal of the study conccl."""
-    study = c3sim.study("conccl", band=False)
-    assert isinstance(study, C3Result)
+    study = json.loads(output("study conccl --no-band --json"))
     return [
-        (name, study.strategies[name].mean_fraction_of_ideal or 0.0, published)
-        for name, published in published_fractions(study).items()
+        (name, study["strategies"][name]["mean_fraction_of_ideal"], published)
+        for name, published in study["published"]["mean_fraction_of_ideal"].items()
     ]
 
 
@@ -112,10 +105,7 @@ def means_table(fractions: Iterable[tuple[str, float, float]]) -> str:
 
 def run_with_output() -> str:
     """The command of README.md with what it prints, as Markdown."""
-    result = CliRunner().invoke(app, COMMAND.split())
-    if result.exit_code:
-        raise SystemExit(result.output)
-    lines = [line.rstrip() for line in result.output.splitlines()]
+    lines = [line.rstrip() for line in output(COMMAND).splitlines()]
     return "\n".join(["```console", f"$ c3sim {COMMAND}", *lines, "```"])
 
 
@@ -127,14 +117,10 @@ def with_block(text: str, name: str, block: str) -> str:
 
 
 def draw() -> None:
-    """The pictures of the study and of the run, as the commands beside them make them."""
-    folder = ROOT / PICTURES
-    study = c3sim.study("conccl")
-    assert isinstance(study, C3Result)
-    KIND.picture(study, folder / "study-conccl.png")
-    plot_timeline(
-        c3sim.run("gemm-beside-all-gather", strategy="sp", trace=True), folder / "timeline.png"
-    )
+    """The pictures of the study and of the run, by the commands that the pages show."""
+    output(f"study conccl --plot {ROOT / PICTURES / 'study-conccl.png'}")
+    run = COMMAND.replace("explain", "run")
+    output(f"{run} --plot {ROOT / PICTURES / 'timeline.png'}")
 
 
 def main() -> None:

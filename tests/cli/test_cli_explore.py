@@ -29,6 +29,7 @@ def search(empty):
     return "search.yaml"
 
 
+@pytest.mark.slow
 def test_run_has_a_band_when_asked(cli, pair):
     assert "uncertainty" not in json.loads(cli("run", pair, "--json").stdout)
     result = cli("run", pair, "--uncertainty", "--samples", "4", "--json")
@@ -47,6 +48,7 @@ def test_what_is_set_by_hand_is_not_drawn(cli, pair):
     assert drawn("--set", "hw.links.latency=1 us") == drawn() - 1
 
 
+@pytest.mark.slow
 def test_sensitivity_of_a_workload(cli, pair, empty):
     result = cli("sensitivity", pair, "--strategy", "conccl", "--out", "o", *SMALL)
     assert result.exit_code == 0, result.output
@@ -65,6 +67,7 @@ def test_sensitivity_of_a_workload(cli, pair, empty):
     )
 
 
+@pytest.mark.slow
 def test_sensitivity_of_a_study_is_the_mean_of_its_scenarios(cli, empty):
     text = (
         "schema: 1\nname: s\nworkload: c3-pair\nstrategies: [sp]\nscenarios: [{name: a, "

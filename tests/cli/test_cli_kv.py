@@ -48,6 +48,7 @@ def test_set_and_json(cli, mine):
     assert found["copies"][0]["per_copy_s"]["batched_pl"] > 65536 / 20e9
 
 
+@pytest.mark.slow
 def test_the_packaged_study_says_what_is_published_and_where_it_is_reached(cli):
     arguments = [
         "--set",

@@ -102,6 +102,7 @@ def test_a_page_that_cannot_be_written_stops_before_the_work(cli, empty):
     assert files(empty) == ["links.yaml"]
 
 
+@pytest.mark.slow
 def test_a_study_as_json_can_be_drawn(cli, empty):
     (empty / "links.yaml").write_text(STUDY, encoding="utf-8")
     (empty / "links.json").write_text(cli("study", "links.yaml", "--json").stdout, encoding="utf-8")

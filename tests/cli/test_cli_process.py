@@ -37,6 +37,7 @@ def test_an_error_is_one_line_and_no_traceback(shell, empty):
     assert files(empty) == []
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(shell):
     first, second = (shell("compare", "gemm-beside-all-gather", "--json").stdout for _ in range(2))
     assert first == second

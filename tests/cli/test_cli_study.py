@@ -45,6 +45,7 @@ def two(empty):
     return "two.yaml"
 
 
+@pytest.mark.slow
 def test_conccl_has_what_is_promised(cli):
     result = cli("study", "conccl", "--no-band", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -72,6 +73,7 @@ def test_conccl_has_what_is_promised(cli):
     }
 
 
+@pytest.mark.slow
 def test_conccl_says_how_far_it_is_off_and_what_it_is_checked_against(cli):
     text = cli("study", "conccl", "--no-band").stdout
     rows = {

@@ -144,6 +144,7 @@ def test_errors_of_points_show_no_class(cli, study):
     assert first["error"].startswith("tasks.gather.channels: ")
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_sensitivity_study_is_drawn_as_a_tornado(cli, empty):
     assert (
         cli(

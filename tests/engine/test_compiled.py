@@ -20,6 +20,7 @@ from c3sim.simulation import simulate as simulation
 REL = 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(scripts())
 def test_compiled_and_pure_tell_the_same_story(script: tuple[list[Act], list[float]]) -> None:

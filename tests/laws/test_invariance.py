@@ -177,12 +177,14 @@ def test_launch_order_decides_ties_and_priority_decides_before_it(node: str) -> 
 # -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_case("same_input_same_bytes")
 def test_same_input_same_bytes(case: Case) -> None:
     """Ten runs in one process, whose caches fill meanwhile, give the same JSON to the last bit."""
     assert len({as_json(simulate(case.node, case.workload, trace=True)) for _ in range(10)}) == 1
 
 
+@pytest.mark.slow
 def test_same_input_same_bytes_in_another_process() -> None:
     """Nor does the order in which Python happens to keep sets of strings matter."""
     script = (

@@ -59,6 +59,7 @@ def random_workload(random: Random, gpus: int) -> dict[str, Any]:
     return {"schema": 1, "name": "random", "tasks": tasks, "host": host}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NODES)
 def test_random_copies_folded_equal_unfolded(name: str) -> None:
     node, random, folded = NODES[name], Random(11), 0

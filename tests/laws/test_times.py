@@ -115,6 +115,7 @@ UNUSED = {
 }
 
 
+@pytest.mark.slow
 @every_case(
     "more_bandwidth_or_less_latency_never_makes_the_only_task_slower",
     lambda c: len(c.workload.tasks) == 1,
@@ -133,6 +134,7 @@ def test_more_bandwidth_or_less_latency_never_makes_the_only_task_slower(case: C
     assert as_expected(law, case, not slower), slower
 
 
+@pytest.mark.slow
 def test_every_bandwidth_and_latency_matters_to_some_task() -> None:
     """The law above would hold of a simulator that ignores its hardware; this one uses every number
     of its files.

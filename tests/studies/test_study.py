@@ -11,6 +11,8 @@ from c3sim.studies.cases import study_cases
 from c3sim.studies.parallel import for_each
 from c3sim.studies.rows import rows_of
 
+pytestmark = pytest.mark.slow
+
 SMALL = """
 schema: 1
 name: small

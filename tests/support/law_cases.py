@@ -230,6 +230,9 @@ class Case:
         return f"{self.node_name}: {self.name}"
 
 
+# Nodes on which the laws are part of a quick run, but for large layers; all else is marked slow.
+QUICK = ("h200-2", "teaching-4", "teaching-cluster")
+
 # Known exceptions: (law, case or workload) -> the mechanism that explains it. An entry no longer
 # needed
 # fails.
@@ -263,7 +266,9 @@ def every_case(law: str, keep: Callable[[Case], bool] = lambda case: True) -> py
 
     def marks(case: Case) -> list[pytest.MarkDecorator]:
         reasons = [MISTAKES.get((law, name)) for name in (str(case), case.name)]
-        return [pytest.mark.xfail(reason=reason, strict=True) for reason in reasons if reason]
+        mistakes = [pytest.mark.xfail(reason=reason, strict=True) for reason in reasons if reason]
+        quick = case.node_name in QUICK and not case.name.startswith("packaged llama3")
+        return mistakes if quick else [*mistakes, pytest.mark.slow]
 
     return pytest.mark.parametrize(
         "case",

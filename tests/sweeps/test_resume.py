@@ -157,6 +157,7 @@ def killed(folder, how, jobs):
             os.killpg(process.pid, signal.SIGKILL)  # workers that outlive it
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
@@ -179,6 +180,7 @@ def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
     ).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_ctrl_c_is_one_line_and_can_be_gone_on_from(tmp_path, jobs):

@@ -82,6 +82,7 @@ def test_every_design_lies_within_its_knobs(found):
     }
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_the_workers_do_not(found, tmp_path):
     path = write(tmp_path, STUDY)
     other = optimise(path, workers=Workers(jobs=2))

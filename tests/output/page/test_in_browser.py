@@ -11,6 +11,8 @@ from report_case import FAILED, POINTS
 
 from c3sim.output.page.palette import DARK, LIGHT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):

@@ -11,6 +11,8 @@ from c3sim.errors import InputError
 from c3sim.output.page import Resimulator, render, write_report
 from c3sim.output.page.page import _models
 
+pytestmark = pytest.mark.slow
+
 
 def data_of(text):
     (inner,) = re.findall(

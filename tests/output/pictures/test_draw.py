@@ -84,6 +84,7 @@ def test_the_header_says_where_how_many_and_what_failed():
     assert "on mi300x-8, scenario pair, 12 points, 1 failed" in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["heatmap", "lines", "pareto"])
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_the_same_results_give_the_same_bytes(tmp_path, kind, suffix):

@@ -106,6 +106,7 @@ def test_short_runs_are_in_microseconds(result):
     assert figure.axes[-1].get_xlabel().endswith("(us)")
 
 
+@pytest.mark.slow
 def test_many_tasks_with_long_names(result):
     tasks = {f"gather of $layer$ {number:02}": result.tasks["gather"] for number in range(20)}
     figure = plot_timeline(replace(result, tasks=tasks))
@@ -115,6 +116,7 @@ def test_many_tasks_with_long_names(result):
     assert legend.x1 < figure.bbox.x1 and legend.y0 > figure.axes[0].get_window_extent().y1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "magic"),
     [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("PNG", b"\x89PNG")],

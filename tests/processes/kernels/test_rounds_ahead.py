@@ -72,6 +72,7 @@ def contended(draw: st.DrawFn) -> tuple[Node, Workload]:
     return node, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "streams": streams})
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(contended())
 def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
@@ -87,6 +88,7 @@ def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
             assert tiles == pytest.approx(plan_gemm(node.gpu, task).tiles, rel=1e-9), name
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(contended())
 def test_rounds_taken_ahead_change_no_time(case: tuple[Node, Workload]) -> None:

@@ -31,6 +31,8 @@ from c3sim.studies.c3_variants.study import (
 from c3sim.studies.c3_variants.table import pcpy_loss, rows_at, settings
 from c3sim.studies.cases import study_cases
 
+pytestmark = pytest.mark.slow
+
 SMALL = """
 schema: 1
 name: small

@@ -11,6 +11,8 @@ import c3sim
 from c3sim.studies.dma_variants.picture import picture
 from c3sim.studies.dma_variants.study import DmaVariantsResult
 
+pytestmark = pytest.mark.slow
+
 SHARED = {"pcpy", "pcpy_pl", "b2b", "b2b_pl"}
 
 

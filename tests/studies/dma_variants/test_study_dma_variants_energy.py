@@ -18,6 +18,8 @@ from c3sim.studies.dma_variants.energy_table import energy_parts
 from c3sim.studies.dma_variants.picture import picture
 from c3sim.studies.dma_variants.study import DmaVariantsResult
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def result() -> DmaVariantsResult:

@@ -15,6 +15,8 @@ from c3sim.studies.kv_fetch.picture import picture
 from c3sim.studies.kv_fetch.study import KvFetchResult
 from c3sim.studies.settings import with_settings
 
+pytestmark = pytest.mark.slow
+
 METHODS = ["per_block", "gather", "batched", "batched_pl"]
 SMALL = {"serving.prompt_tokens": 2048, "serving.hit_rate": "[0, 0.9]", "serving.output_tokens": 16}
 

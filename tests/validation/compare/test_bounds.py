@@ -10,6 +10,8 @@ from c3sim.validation.compare.reset_bounds import advise, room
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.fit.yaml_edit import replace_values
 
+pytestmark = pytest.mark.slow
+
 TEXT = FILE.read_text(encoding="utf-8")
 
 

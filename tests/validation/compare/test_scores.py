@@ -118,6 +118,7 @@ def test_the_verdict_as_data():
     assert data["pass"] is True
 
 
+@pytest.mark.slow
 def test_more_processes_give_the_same():
     from c3sim.validation.compare import predict
 

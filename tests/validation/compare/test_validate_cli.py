@@ -13,6 +13,8 @@ from c3sim.cli import calibrate, validate
 from c3sim.cli.guard import Guarded
 from c3sim.validation.compare.record_files import PACKAGED
 
+pytestmark = pytest.mark.slow
+
 app = typer.Typer(cls=Guarded, pretty_exceptions_enable=False)
 app.command("validate")(validate.validate)
 calibrate.register(app)

@@ -149,6 +149,7 @@ def test_stress_pairs_may_be_fitted_to(kinds, allowed):
             usable([record])
 
 
+@pytest.mark.slow
 def test_held_out_records_do_not_change_a_fit():
     ours = [each for each in load() if each.suite == "gemm_fp8"]
     held = [each for each in ours if each.role == "validation"]
@@ -166,6 +167,7 @@ def test_held_out_records_do_not_change_a_fit():
     assert one.groups[0].hash == other.groups[0].hash == data_hash(free)
 
 
+@pytest.mark.slow
 def test_groups_are_what_is_fitted_to_the_same_suites_memory_first():
     found = groups(load_hardware("mi300x-8"))
     suites = {each.suite for each in load() if each.role == "calibration"}
@@ -185,6 +187,7 @@ def test_libraries_are_fitted_to_every_number_of_ranks_and_the_rest_to_the_nodes
     assert not any(_shared(group, load_hardware("mi300x-8")) for group in groups(two))
 
 
+@pytest.mark.slow
 def test_records_are_predicted_on_the_node_they_ran_on():
     found = {each.node: each for each in load() if each.suite == "h200_collective"}
     nodes = {name: load_hardware(name).node for name in ("h200-2", "h200-4")}

@@ -17,6 +17,8 @@ from c3sim.validation.fit.calibrate import calibrate
 from c3sim.validation.fit.calibration_text import to_dict, to_yaml
 from c3sim.validation.fit.calibration_write import write_calibration
 
+pytestmark = pytest.mark.slow
+
 
 def copy_of_the_node(folder: Path) -> Path:
     """The node's two files, to be changed."""

@@ -15,6 +15,8 @@ from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render, write_report
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[3] / "docs"
 
 
