@@ -57,14 +57,14 @@ class Rotation:
     def count(self, engine: int, places: int) -> int:
         """Workgroups of *engine* among the die's first *places*."""
         turns = self.turns[engine]
-        whole, rest = divmod(places, self.period)
-        return whole * len(turns) + bisect_left(turns, rest)
+        periods, rest = divmod(places, self.period)
+        return periods * len(turns) + bisect_left(turns, rest)
 
     def place(self, engine: int, index: int) -> int:
         """Place in the die's order of the *index*-th workgroup (from 0) of *engine*."""
         turns = self.turns[engine]
-        whole, rest = divmod(index, len(turns))
-        return whole * self.period + turns[rest]
+        periods, rest = divmod(index, len(turns))
+        return periods * self.period + turns[rest]
 
 
 @lru_cache(maxsize=256)

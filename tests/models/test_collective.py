@@ -126,8 +126,8 @@ def test_time_by_hand() -> None:
 
     One primitive in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10
     has 1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere:
-    3 us launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that rate,
-    117.23 us; on the links 3 x 1 us.
+    3 us launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that
+    rate, 117.23 us; on the links 3 x 1 us.
     """
     found = plan("all_gather", 8 * MIB, TEACHING)
     assert (found.channels, found.lanes, found.per_link) == (2, 2, 1)

@@ -170,3 +170,30 @@ def test_stages_claim_lds() -> None:
     staged = TEACHING.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
     assert plan_gemm(TEACHING, task).lds == 16 * 1024
     assert (plan_gemm(staged, task).lds, plan_gemm(staged, task).residents) == (64 * 1024, 1)
+
+
+def changed_library(gpu: Gpu, name: str, **more: object) -> Gpu:
+    library = gpu.gemm_libraries[name].model_copy(update=more)
+    return gpu.model_copy(update={"gemm_libraries": {name: library}})
+
+
+def test_parts_of_a_split_are_not_thinner_than_the_library_makes_them() -> None:
+    """16 x 2048 x 16384 is split; in parts of at least 8192 it is split in two, or not at all."""
+    task = gemm(16, 2048, 16384, library="hipblaslt")
+    assert plan_gemm(GPU, task).split_k > 2
+    assert plan_gemm(changed_library(GPU, "hipblaslt", split_depth=8192), task).split_k <= 2
+    assert plan_gemm(changed_library(GPU, "hipblaslt", split_depth=None), task).split_k == 1
+
+
+def test_registers_follow_from_threads_and_slices() -> None:
+    """A tile of 128 x 128 on 4 waves of 64 lanes: 64 accumulators a lane, two slices of 256 rows
+    and columns x 128 B over 4 B x 256 threads, 32 each, and 64 others: 192. With slices of 256 B
+    64 each: 256. A wave has at most 100 in the last case.
+    """
+    task = gemm(512, 512, 512, macro_tile=(128, 128))
+    assert plan_gemm(TEACHING, task).registers == 4 * 192
+    wide = changed_library(TEACHING, "hipblaslt", slice_bytes=256.0)
+    assert plan_gemm(wide, task).registers == 4 * 256
+    few = TEACHING.compute_units.model_copy(update={"wave_registers": 100})
+    small = TEACHING.model_copy(update={"compute_units": few})
+    assert plan_gemm(small, task).registers == 4 * 100

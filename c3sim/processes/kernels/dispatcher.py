@@ -149,9 +149,7 @@ class Dispatcher:
         rooms = [(group, group.turns[grid.shape], self._room(group, grid)) for group in self.groups]
         start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
         parts, units = [], 0
-        stop = self._stop(
-            grid, rooms, {id(group): group.assigned[grid.number] for group in self.groups}
-        )
+        stop = self._stop(grid, rooms, [group.assigned[grid.number] for group in self.groups])
         for group, turn, room in rooms:
             count = min(room, turn.count(min(stop, turn.total)) - group.assigned[grid.number])
             if count > 0:
@@ -175,14 +173,16 @@ class Dispatcher:
             self._take_rounds_along(grid, batch, rooms)
         grid.placed(batch)
 
-    def _stop(self, grid: Grid, rooms: Rooms, assigned: dict[int, int]) -> int:
+    def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:
         """Where in each die's order *grid* stops: the first place whose engine has no room, or the
-        end.
+        end. *assigned*: places each engine of the groups has been given.
         """
         if not self.in_order:
             return grid.last
         places = [
-            turn.place(assigned[id(group)] + room) for group, turn, room in rooms if turn.weight
+            turn.place(given + room)
+            for (_, turn, room), given in zip(rooms, assigned, strict=True)
+            if turn.weight
         ]
         return max(grid.pointer, min([grid.last, *places]))
 
@@ -194,9 +194,7 @@ class Dispatcher:
         segment.
         """
         while grid.pointer < grid.last:
-            given = {
-                id(group): turn.count(min(grid.pointer, turn.total)) for group, turn, _ in rooms
-            }
+            given = [turn.count(min(grid.pointer, turn.total)) for _, turn, _ in rooms]
             stop = self._stop(grid, rooms, given)
             if self._between(grid, grid.pointer, stop) != batch.workgroups:
                 break

@@ -94,7 +94,7 @@ class Kernel:
         self.pool = spec.tiles  # work stealing: tiles nobody has taken
         # persistent: workgroups to start whose list is longer
         self.longer = spec.tiles % self.shape.workgroups
-        self.owed = 0  # dynamic_persistent: own tiles of workgroups that have not started
+        self.owed = 0  # dynamic_persistent: tiles that belong to a workgroup
         if spec.schedule == "dynamic_persistent":
             self.owed = min(spec.tiles, self.shape.workgroups * spec.own_tiles)
             self.pool -= self.owed

@@ -144,8 +144,8 @@ class Residency:
         for ((_, label), residents), count in group.units.items():
             held[label] = held.get(label, 0) + count * dict(residents).get(number, 0)
         clusters = {label: count // cluster for label, count in held.items()}
-        whole = take_from_fullest(clusters, min(workgroups // cluster, sum(clusters.values())))
-        taken = {label: places * cluster for label, places in whole.items()}
+        leaving = take_from_fullest(clusters, min(workgroups // cluster, sum(clusters.values())))
+        taken = {label: places * cluster for label, places in leaving.items()}
         rest = {label: count - taken.get(label, 0) for label, count in held.items()}
         for label, count in take_from_fullest(rest, workgroups - sum(taken.values())).items():
             taken[label] = taken.get(label, 0) + count  # a cluster need not end together

@@ -108,9 +108,9 @@ def _turns(
         if rule.merged:
             turns.append((EngineTurns(rotation((1,)), 0, totals.get(die, 0)),))
             continue
-        whole = tuple(size // cluster for size in sizes)  # clusters that an engine has room for
+        clusters = tuple(size // cluster for size in sizes)  # that an engine has room for
         weights = (
-            turn_weights(rule, whole, enabled[die]) if die in totals else tuple(1 for _ in sizes)
+            turn_weights(rule, clusters, enabled[die]) if die in totals else tuple(1 for _ in sizes)
         )
         order = rotation(weights)
         turns.append(

@@ -1,0 +1,23 @@
+"""What workgroups of memory kernels claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.input.loading import load_hardware
+from c3sim.processes.kernels.memory_kernels import CLAIM
+from c3sim.processes.kernels.residency import Claim
+
+
+@pytest.mark.parametrize("node", ["mi300x-8", "h200-4", "teaching-4"])
+def test_eight_workgroups_of_a_memory_kernel_fit_on_a_unit(node: str) -> None:
+    """Of 2048 registers each takes 256; waves would let 8 (of 32) or 16 (of 64) in."""
+    assert CLAIM.fitting(load_hardware(node).node.gpu.compute_units) == 8
+
+
+def test_the_scarcest_of_lds_registers_and_waves_decides() -> None:
+    """A unit of the teaching GPU has 64 KiB of LDS, 2048 registers, 32 waves."""
+    unit = load_hardware("teaching-4").node.gpu.compute_units
+    assert Claim(lds=24 * 1024, registers=100, waves=1).fitting(unit) == 2
+    assert Claim(lds=1, registers=700, waves=1).fitting(unit) == 2
+    assert Claim(lds=1, registers=1, waves=5).fitting(unit) == 6
