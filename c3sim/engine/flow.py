@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Protocol
 
 from c3sim.engine.sharing import Demand
@@ -17,7 +17,7 @@ class Flow:
     """
 
     demand: Demand  # the solver's input
-    places: tuple[int | str, ...]  # that it shares: capacities by index, the domain by name
+    places: tuple[Hashable, ...]  # that it shares: capacities by index, the domain by name
     settled: float
     serial: int  # place in the order of starts
     slot: int  # row in the table of a compiled run
@@ -49,8 +49,8 @@ class Flow:
         *,
         cap: float | Callable[[Any], float] = math.inf,
         weight: float = 1.0,
-        amounts: Iterable[tuple[str, float]] = (),
-        domain: str | None = None,
+        amounts: Iterable[tuple[Hashable, float]] = (),
+        domain: Hashable | None = None,
         tags: Any = None,
     ):
         self.name, self.work, self.remaining = name, work, work
@@ -62,7 +62,7 @@ class Flow:
 class Observer(Protocol):
     """Receives what happened; cannot alter it."""
 
-    def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None: ...
+    def rates(self, time: float, flows: Iterable[Flow], states: dict[Hashable, Any]) -> None: ...
 
     def ended(self, time: float, flow: Flow) -> None: ...
 

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from simpy.events import Event
@@ -42,14 +42,14 @@ class Fluid:
         self._progress = Progress() if progress is None else progress
         env.attach(self)
 
-    def capacity(self, name: str, value: float, rule: CapacityRule | None = None) -> None:
+    def capacity(self, name: Hashable, value: float, rule: CapacityRule | None = None) -> None:
         """Declare a capacity; *rule(value, users)* gives what is available to that set of users."""
         self._progress.capacity(name, value, rule)
 
-    def has_capacity(self, name: str) -> bool:
+    def has_capacity(self, name: Hashable) -> bool:
         return name in self._progress.index
 
-    def domain(self, name: str, rule: DomainRule) -> None:
+    def domain(self, name: Hashable, rule: DomainRule) -> None:
         """Declare a domain; *rule(members)* gives its state."""
         self._progress.domain(name, rule)
 
@@ -77,7 +77,7 @@ class Fluid:
         self._progress.shorten(flow, work, self.env.now)
         self.changed = True
 
-    def refresh(self, domain: str, after: float) -> None:
+    def refresh(self, domain: Hashable, after: float) -> None:
         """Evaluate the state of *domain* again in *after* s, even with the same members."""
 
         def evaluate(_event: Event) -> None:
@@ -97,7 +97,7 @@ class Fluid:
         return self._progress.solves
 
     @property
-    def states(self) -> dict[str, Any]:
+    def states(self) -> dict[Hashable, Any]:
         """State of every domain."""
         return self._progress.states
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -27,20 +28,20 @@ class Progress:
     def __init__(self) -> None:
         self.flows: dict[Flow, None] = {}  # dictionaries keep order: runs are deterministic
         self.solves = 0
-        self.states: dict[str, Any] = {}
-        self.index: dict[str, int] = {}
+        self.states: dict[Hashable, Any] = {}
+        self.index: dict[Hashable, int] = {}
         self._values: list[float] = []
         self._given: list[float] = []  # the values, after their rules
         self._rules: dict[int, CapacityRule] = {}
-        self._domains: dict[str, DomainRule] = {}
+        self._domains: dict[Hashable, DomainRule] = {}
         # users of a capacity, members of a domain
-        self._sharing: dict[int | str, dict[Flow, None]] = {}
+        self._sharing: dict[Hashable, dict[Flow, None]] = {}
         self._started = 0
         self._finishes: list[tuple[float, int, Flow]] = []
         self._touched: dict[Flow, None] = {}  # started or changed since the last solve
-        self._left: dict[int | str, None] = {}  # places that a flow has left since then
+        self._left: dict[Hashable, None] = {}  # places that a flow has left since then
 
-    def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
+    def capacity(self, name: Hashable, value: float, rule: CapacityRule | None) -> None:
         if name in self.index:
             raise ValueError(f"capacity {name} is declared already")
         index = self.index[name] = len(self._values)
@@ -50,7 +51,7 @@ class Progress:
         if rule is not None:
             self._rules[index] = rule
 
-    def domain(self, name: str, rule: DomainRule) -> None:
+    def domain(self, name: Hashable, rule: DomainRule) -> None:
         self._domains[name] = rule
         self._sharing[name] = {}
         self.states[name] = rule([])
@@ -89,7 +90,7 @@ class Progress:
         flow.work = work
         self._touched[flow] = None
 
-    def refresh(self, domain: str) -> None:
+    def refresh(self, domain: Hashable) -> None:
         """The state of *domain* may have changed, though its members have not."""
         self._left[domain] = None
 
@@ -133,14 +134,14 @@ class Progress:
             self.remove(flow)
         return flows
 
-    def _uses(self, amounts: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
+    def _uses(self, amounts: tuple[tuple[Hashable, float], ...]) -> tuple[tuple[int, float], ...]:
         """*amounts* by index of the capacity."""
         return tuple([(self.index[name], amount) for name, amount in amounts])
 
-    def _connected(self) -> tuple[list[Flow], set[int | str]]:
+    def _connected(self) -> tuple[list[Flow], set[Hashable]]:
         """Flows connected to a change, in order of starts, and the places that they share."""
         flows = set(self._touched)
-        places: set[int | str] = set(self._left)
+        places: set[Hashable] = set(self._left)
         for flow in self._touched:
             places.update(flow.places)
         pending = list(places)

@@ -6,7 +6,7 @@ intervals in which a flow had one rate, and ``clocks`` the steps of every clock 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from c3sim.engine.flow import Flow
@@ -33,12 +33,14 @@ class Recorder:
     """An observer of the fluid layer."""
 
     def __init__(self) -> None:
-        self.clocks: dict[str, list[tuple[float, float]]] = {}  # domain -> steps (time, factor)
+        self.clocks: dict[
+            Hashable, list[tuple[float, float]]
+        ] = {}  # domain -> steps (time, factor)
         self._log: list[tuple[float, Flow, float, Any]] = []
         self._ends: dict[Flow, float] = {}
-        self._last: dict[str, Any] = {}
+        self._last: dict[Hashable, Any] = {}
 
-    def rates(self, time: float, flows: Iterable[Flow], factors: Mapping[str, Any]) -> None:
+    def rates(self, time: float, flows: Iterable[Flow], factors: Mapping[Hashable, Any]) -> None:
         """Rates were solved again for *flows*; they hold from *time* on."""
         append = self._log.append
         for flow in flows:

@@ -7,6 +7,7 @@ pure version up to rounding.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from functools import lru_cache
 
 import numpy as np
@@ -29,14 +30,14 @@ class CompiledProgress(Progress):
         self._table = views(*self._arrays)
         self._flow_of_row: list[Flow | None] = [None] * SIZE  # row -> flow
         self._free = list(reversed(range(SIZE)))
-        self._domain_of: dict[int, str] = {}
+        self._domain_of: dict[int, Hashable] = {}
         self._earliest = math.inf
         self._width = WIDTH
         self._has_rules = False  # there are domains, or capacities with rules
         self._use_array = lru_cache(REMEMBERED)(self._new_use_array)
         self._variable_caps = 0  # flows whose cap is a function
 
-    def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
+    def capacity(self, name: Hashable, value: float, rule: CapacityRule | None) -> None:
         super().capacity(name, value, rule)
         if not value >= 0.0:
             raise ValueError(f"capacity {name} is {value}; a capacity is >= 0")
@@ -45,7 +46,7 @@ class CompiledProgress(Progress):
         self._table.capacities[line.LEFT_AT_LEVEL, self.index[name]] = value
         self._has_rules |= rule is not None
 
-    def domain(self, name: str, rule: DomainRule) -> None:
+    def domain(self, name: Hashable, rule: DomainRule) -> None:
         super().domain(name, rule)
         self.capacity(f"domain {name}", math.inf, None)
         self._has_rules = True
@@ -91,7 +92,7 @@ class CompiledProgress(Progress):
         flow.work = work
         connect.touch(*self._arrays, flow.slot)
 
-    def refresh(self, domain: str) -> None:
+    def refresh(self, domain: Hashable) -> None:
         for flow in self._sharing[domain]:
             connect.touch(*self._arrays, flow.slot)
             break  # the other members are connected to it
@@ -142,7 +143,9 @@ class CompiledProgress(Progress):
             ends.append((time, flow))
         return ends
 
-    def _new_use_array(self, amounts: tuple[tuple[str, float], ...], domain: str | None) -> Array:
+    def _new_use_array(
+        self, amounts: tuple[tuple[Hashable, float], ...], domain: Hashable | None
+    ) -> Array:
         """Uses of flows with these *amounts* in *domain*, shape (uses, 2): capacity, amount."""
         uses = [*self._uses(amounts)]
         for index, amount in uses:
@@ -152,7 +155,7 @@ class CompiledProgress(Progress):
             uses.append((self.index[f"domain {domain}"], 1.0))
         return np.array(uses, float).reshape(len(uses), 2)
 
-    def _ruled_places(self, flow: Flow) -> tuple[int | str, ...]:
+    def _ruled_places(self, flow: Flow) -> tuple[Hashable, ...]:
         """Places whose rules depend on their users."""
         ruled = tuple([index for index, _ in self._uses(flow.amounts) if index in self._rules])
         return ruled if flow.domain is None else (*ruled, flow.domain)
