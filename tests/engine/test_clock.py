@@ -15,8 +15,7 @@ from c3sim.engine.fluid import Fluid
 
 pytestmark = pytest.mark.usefixtures("progress")
 
-# Order --------------------------------------------------------------------------------------------
-# ----------
+# Order
 
 
 def test_end_and_event_take_turns() -> None:
@@ -146,7 +145,6 @@ def test_what_a_solve_schedules_comes_in_its_turn() -> None:
 
 
 # As in SimPy
-# ------------------------------------------------------------------------------------------------
 
 
 def test_run_until_a_time_stops_before_its_ends_and_goes_on() -> None:

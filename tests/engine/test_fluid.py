@@ -11,8 +11,7 @@ from c3sim.engine.flow import Flow
 
 pytestmark = pytest.mark.usefixtures("progress")
 
-# Progress -----------------------------------------------------------------------------------------
-# ----------
+# Progress
 
 
 def test_work_over_rate() -> None:
@@ -53,7 +52,6 @@ def test_no_work_ends_at_once() -> None:
 
 
 # When it solves
-# ---------------------------------------------------------------------------------------------
 
 
 def test_once_per_instant_however_much_happens() -> None:
@@ -107,7 +105,6 @@ def test_component_reaches_through_shared_flows_and_domains() -> None:
 
 
 # Cancelling
-# -------------------------------------------------------------------------------------------------
 
 
 def test_stop_returns_what_remains_and_frees_what_it_used() -> None:
@@ -163,7 +160,6 @@ def test_lengthen_puts_the_end_off() -> None:
 
 
 # Exactness
-# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])

@@ -14,7 +14,6 @@ from c3sim.engine.flow import Flow
 pytestmark = pytest.mark.usefixtures("progress")
 
 # Zero rates, domains, capacity rules
-# ------------------------------------------------------------------------
 
 
 def test_zero_rate_waits_without_an_event() -> None:
@@ -76,7 +75,6 @@ def test_capacity_rule_sees_who_uses_it_and_not_how_fast() -> None:
 
 
 # Observers
-# --------------------------------------------------------------------------------------------------
 
 
 def _busy_run(*observers: Any) -> list[tuple[float, str]]:

@@ -46,8 +46,7 @@ def run():
     return recorded()
 
 
-# By hand ------------------------------------------------------------------------------------------
-# -------------
+# By hand
 
 
 def two_flows():
@@ -109,8 +108,7 @@ def test_a_clock_factor_may_come_in_a_record():
     assert clock_of(0.75) == clock_of(State(0.75, 0.5)) == 0.75
 
 
-# On a run -----------------------------------------------------------------------------------------
-# -------------
+# On a run
 
 
 def test_the_integral_of_every_rate_is_the_work(run):

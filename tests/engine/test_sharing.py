@@ -26,7 +26,6 @@ def flow(*capacities: int, weight: float = 1.0, cap: float = INF, amount: float 
 
 
 # Cases solved by hand
-# ------------------------------------------------------------------------------------------------
 
 
 def test_nothing_runs() -> None:
@@ -163,8 +162,7 @@ def test_oracle_names_the_unlimited_flow() -> None:
         sharing_oracle.solve([1.0], [flow(0), flow()], float)
 
 
-# Random systems -----------------------------------------------------------------------------------
-# -------------------
+# Random systems
 
 
 @st.composite

@@ -184,49 +184,40 @@ def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:
         )
     if copy.destination == copy.source:
         return Traffic(cache=2.0, hbm_read=1.0, hbm_write=1.0, inserted=2.0, engine=engine)
-    wire = 1.0 / node.gpu.dma_engines.link_efficiency.get("pull" if copy.pull else "push", 1.0)
-    swap, reads_there = (
-        copy.op == "swap",
-        float(copy.op == "reduce"),
-    )  # what is added to is read first
+    return _link_traffic(node, copy, engine)
+
+
+def _link_traffic(node: Node, copy: DmaCopy, engine: tuple[int, float]) -> Traffic:
+    """*read* and *written*: of the memory of this GPU; *remote*: GPU, read, written."""
+    efficiency = node.gpu.dma_engines.link_efficiency.get("pull" if copy.pull else "push", 1.0)
     destinations = (copy.destination, *copy.also)
     ways = [(copy.source, destination) for destination in destinations]
-    ways += [(copy.destination, copy.source)] if swap else []
+    if copy.op == "swap":
+        ways.append((copy.destination, copy.source))
     ports = tuple(
-        (hop, wire)
+        (hop, 1.0 / efficiency)
         for start, end in ways
         for hop in route(node.links.topology, node.gpus, start, end)
     )
-    if copy.mirrored:
-        read, written = 1.0 + reads_there, float(len(ways))
-        if swap:
-            read = written = copy.touching
-        return Traffic(
-            cache=read + written,
-            hbm_read=read,
-            hbm_write=written,
-            inserted=read + written - reads_there,
-            ports=ports,
-            engine=engine,
-        )
-    if swap:
-        return Traffic(
-            cache=2.0,
-            hbm_read=1.0,
-            hbm_write=1.0,
-            inserted=2.0,
-            ports=ports,
-            engine=engine,
-            remote=((copy.destination, 1.0, 1.0),),
-        )
-    if copy.gpu != copy.source:
-        return Traffic(
-            cache=1.0,
-            hbm_write=1.0,
-            inserted=1.0,
-            ports=ports,
-            engine=engine,
-            remote=((copy.source, 1.0, 0.0),),
-        )
-    remote = tuple((there, reads_there, 1.0) for there in destinations)
-    return Traffic(cache=1.0, hbm_read=1.0, inserted=1.0, ports=ports, engine=engine, remote=remote)
+    added_to = float(copy.op == "reduce")  # read at the destination, not inserted
+    remote: tuple[tuple[int, float, float], ...] = ()
+    if copy.mirrored and copy.op == "swap":
+        read = written = copy.touching
+    elif copy.mirrored:
+        read, written = 1.0 + added_to, float(len(ways))
+    elif copy.op == "swap":
+        read, written, remote = 1.0, 1.0, ((copy.destination, 1.0, 1.0),)
+    elif copy.gpu != copy.source:
+        read, written, remote = 0.0, 1.0, ((copy.source, 1.0, 0.0),)
+    else:
+        read, written = 1.0, 0.0
+        remote = tuple((destination, added_to, 1.0) for destination in destinations)
+    return Traffic(
+        cache=read + written,
+        hbm_read=read,
+        hbm_write=written,
+        inserted=read + written - (added_to if copy.mirrored else 0.0),
+        ports=ports,
+        engine=engine,
+        remote=remote,
+    )

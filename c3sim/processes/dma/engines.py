@@ -89,7 +89,7 @@ class Execution:
 
     engine: Engine
     ring: Ring
-    completed: Callback  # tells the host, or whoever waits for it, of the end
+    completed: Callback  # tells the host, or a waiting request, of the end
 
     def free_engine(self) -> None:
         """The engine can serve other rings; this one waits."""

@@ -92,14 +92,22 @@ def program_steps(
         elif command.op == "timestamp":
             noted = {} if times is None else times
             step = timestamp_step(context, name, place, noted, command.on or "")
-        elif command.op == "poll":
-            step = poll_step(context, words, place, (f"{name}:{command.on}", gpu), command.value)
         else:
-            peer = node.peer(gpu, command.peer if isinstance(command.peer, int) else 0)
-            key = (f"{name}:{command.on}", context.machine.home(peer))
-            step = word_step(context, words, place, command.op, key, command.value)
+            step = _poll_or_change(context, words, name, place, command)
         steps.append(step)
     return steps
+
+
+def _poll_or_change(
+    context: Context, words: Words, name: str, place: Place, command: Command
+) -> Step:
+    """A poll of a word of this GPU, or a change of a word of the peer."""
+    word = f"{name}:{command.on}"
+    if command.op == "poll":
+        return poll_step(context, words, place, (word, place.gpu), command.value)
+    peer = command.peer if isinstance(command.peer, int) else 0
+    home = context.machine.home(context.node.peer(place.gpu, peer))
+    return word_step(context, words, place, command.op, (word, home), command.value)
 
 
 def _ends_of_parts(places: Sequence[Place], program: Sequence[Command]) -> set[int]:
