@@ -51,7 +51,7 @@ def typical(call: Callable[[], object], repeats: int) -> float:
 
 
 def scenario_rows(repeats: int) -> list[Row]:
-    """One scenario: simulated once, and as ``c3sim.run`` gives it, with isolated times, yardstick
+    """One scenario: simulated once, and as ``c3sim.run`` gives it, with isolated times, baseline
     and energy.
     """
     rows = []
