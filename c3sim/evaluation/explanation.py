@@ -28,8 +28,7 @@ from c3sim.simulation.simulate import Run
 from c3sim.specs.hardware import Node
 from c3sim.strategies.best import Best
 
-REMOVABLE = tuple(kind for kind in SHARING if kind != "order")
-CAUSES = ("order", *REMOVABLE, "dependencies")
+CAUSES = ("order", *SHARING, "dependencies")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,8 +92,8 @@ class Explanation:
 def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
     """Explain the run of the *best* candidate of *strategy*."""
     workload = best.workload
-    without = {kind: run_once(node, workload, frozenset({kind})) for kind in REMOVABLE}
-    free = run_once(node, workload, frozenset(REMOVABLE))
+    without = {kind: run_once(node, workload, frozenset({kind})) for kind in SHARING}
+    free = run_once(node, workload, frozenset(SHARING))
     tasks = {}
     for name in workload.tasks:
         alone = isolated(node, workload, name).end

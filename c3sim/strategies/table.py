@@ -21,8 +21,8 @@ arXiv 2511.06605.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from c3sim.errors import InputError
@@ -46,67 +46,63 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """*rewrite(workload, node, numbers)* gives the candidates; *workload* is the baseline unless
-    *as_written*, *numbers* are those to try of a *numbered* strategy.
+    """*rewrite(workload, node, number)* gives a candidate; *workload* is the baseline unless
+    *as_written*, *number* one of those to try of a *numbered* strategy, else 0.
     """
 
-    rewrite: Callable[[Workload, Node, Sequence[int]], tuple[Candidate, ...]]
+    rewrite: Callable[[Workload, Node, int], Candidate]
     help: str
     numbered: bool = False
     as_written: bool = False
     needs_collective: bool = False
 
 
-def _as_written(workload: Workload, _node: Node, _numbers: Sequence[int]) -> tuple[Candidate, ...]:
-    return (Candidate("as_written", workload),)
+def _as_written(workload: Workload, _node: Node, _number: int) -> Candidate:
+    return Candidate("as_written", workload)
 
 
-def _base(base: Workload, _node: Node, _numbers: Sequence[int]) -> tuple[Candidate, ...]:
-    return (Candidate("base", base),)
+def _base(base: Workload, _node: Node, _number: int) -> Candidate:
+    return Candidate("base", base)
 
 
-def _sp(base: Workload, node: Node, _numbers: Sequence[int]) -> tuple[Candidate, ...]:
-    return (Candidate("sp", prioritised(base, node)),)
+def _sp(base: Workload, node: Node, _number: int) -> Candidate:
+    return Candidate("sp", prioritised(base, node))
 
 
-def _rp(base: Workload, node: Node, numbers: Sequence[int]) -> tuple[Candidate, ...]:
-    return tuple(Candidate(f"rp:{count}", reserved(base, node, count)) for count in numbers)
+def _rp(base: Workload, node: Node, count: int) -> Candidate:
+    return Candidate(f"rp:{count}", reserved(base, node, count))
 
 
-def _sp_rp(base: Workload, node: Node, numbers: Sequence[int]) -> tuple[Candidate, ...]:
-    return tuple(
-        Candidate(f"sp_rp:{count}", prioritised(reserved(base, node, count), node))
-        for count in numbers
-    )
+def _sp_rp(base: Workload, node: Node, count: int) -> Candidate:
+    return Candidate(f"sp_rp:{count}", prioritised(reserved(base, node, count), node))
 
 
-def _conccl(base: Workload, node: Node, _numbers: Sequence[int]) -> tuple[Candidate, ...]:
-    return (Candidate("conccl", on_dma(base, node)),)
+def _conccl(base: Workload, node: Node, _number: int) -> Candidate:
+    return Candidate("conccl", on_dma(base, node))
 
 
-def _conccl_rp(base: Workload, node: Node, _numbers: Sequence[int]) -> tuple[Candidate, ...]:
+def _conccl_rp(base: Workload, node: Node, _number: int) -> Candidate:
     moved = on_dma(base, node)
-    return (Candidate("conccl_rp", withheld(moved, node, memory_bound_streams(moved, node))),)
+    return Candidate("conccl_rp", withheld(moved, node, memory_bound_streams(moved, node)))
 
 
-def _conccl_latte(base: Workload, node: Node, _numbers: Sequence[int]) -> tuple[Candidate, ...]:
+def _conccl_latte(base: Workload, node: Node, _number: int) -> Candidate:
     moved = on_dma(base, node)
     recommended = recommended_variants(moved, node)
     detail = {
         "variants": {name: variant.name for name, variant in recommended.variants.items()},
         "alone_s": {name: dict(times) for name, times in recommended.alone.items()},
     }
-    return (Candidate("conccl_latte", with_variants(moved, recommended.variants), detail),)
+    return Candidate("conccl_latte", with_variants(moved, recommended.variants), detail)
 
 
-def _auto(base: Workload, node: Node, _numbers: Sequence[int]) -> tuple[Candidate, ...]:
+def _auto(base: Workload, node: Node, _number: int) -> Candidate:
     if not (compute_tasks(base) and collectives(base)):
-        return (Candidate("base", base, {"chosen": "base"}),)
+        return Candidate("base", base, {"chosen": "base"})
     recommended = recommend(base, node, splits(node))
-    strategy, numbers = _parsed(recommended.strategy, node)
-    (candidate,) = strategy.rewrite(base, node, numbers)
+    strategy, (number,) = _parsed(recommended.strategy, node)
     detail = {"chosen": recommended.strategy, "estimated_s": dict(recommended.estimates)}
-    return (Candidate(candidate.name, candidate.workload, detail),)
+    return replace(strategy.rewrite(base, node, number), detail=detail)
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -157,9 +153,8 @@ def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate,
         raise InputError(
             f"strategy {word!r} needs a collective; workload {workload.name!r} has none"
         )
-    return strategy.rewrite(
-        workload if strategy.as_written else baseline(workload, node), node, numbers
-    )
+    base = workload if strategy.as_written else baseline(workload, node)
+    return tuple(strategy.rewrite(base, node, number) for number in numbers)
 
 
 def exhaustive(workload: Workload, node: Node) -> tuple[Candidate, ...]:
@@ -183,7 +178,7 @@ def _parsed(name: str, node: Node) -> tuple[Strategy, tuple[int, ...]]:
         raise InputError(unknown("strategy", name, STRATEGIES))
     strategy, limit = STRATEGIES[word], node.gpu.compute_unit_count - 1
     if not colon:
-        return strategy, splits(node) if strategy.numbered else ()
+        return strategy, splits(node) if strategy.numbered else (0,)
     if not strategy.numbered:
         raise InputError(f"strategy {name!r}: {word} takes no number; write {word!r}")
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= limit):
