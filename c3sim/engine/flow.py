@@ -1,11 +1,9 @@
-"""What proceeds: a flow, the rules its surroundings follow, and who may look on. This module knows
-no GPU word.
-"""
+"""A flow, the rules that govern it, and the observer interface."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Protocol
 
 from c3sim.engine.sharing import Demand
@@ -14,14 +12,12 @@ from c3sim.engine.sharing import Demand
 class Flow:
     """Work in progress. *cap* is the rate bound, a number or a function of the domain's state.
 
-    *rate*, *remaining*, *settled* (when *remaining* was last true) and *finish* belong to whoever
-    advances the flow; observers may read them.
+    *rate*, *remaining*, *settled* (when *remaining* was last right) and *finish* belong to
+    :class:`c3sim.engine.progress.Progress`; observers may read them.
     """
 
-    demand: Demand  # what the solver is told
-    places: tuple[
-        int | str, ...
-    ]  # what it shares with others: capacities by index, the domain by name
+    demand: Demand  # the solver's input
+    places: tuple[Hashable, ...]  # that it shares: capacities by index, the domain by name
     settled: float
     serial: int  # place in the order of starts
     slot: int  # row in the table of a compiled run
@@ -53,8 +49,8 @@ class Flow:
         *,
         cap: float | Callable[[Any], float] = math.inf,
         weight: float = 1.0,
-        amounts: Iterable[tuple[str, float]] = (),
-        domain: str | None = None,
+        amounts: Iterable[tuple[Hashable, float]] = (),
+        domain: Hashable | None = None,
         tags: Any = None,
     ):
         self.name, self.work, self.remaining = name, work, work
@@ -66,7 +62,7 @@ class Flow:
 class Observer(Protocol):
     """Receives what happened; cannot alter it."""
 
-    def rates(self, time: float, flows: Iterable[Flow], states: dict[str, Any]) -> None: ...
+    def rates(self, time: float, flows: Iterable[Flow], states: dict[Hashable, Any]) -> None: ...
 
     def ended(self, time: float, flow: Flow) -> None: ...
 

@@ -1,22 +1,22 @@
 """Fluid layer: flows that share capacities, on a clock.
 
-A *flow* has an amount of work and proceeds at a rate that :func:`c3sim.engine.sharing.solve` decides. Between two
-starts, stops or completions nothing changes, so what comes next is the earliest completion, unless an event does
-(:mod:`c3sim.engine.clock`). Rates are solved once per instant, when nothing else is left to happen at it, and only for the
-flows that are connected, through shared capacities or domains, to something that changed (:mod:`c3sim.engine.progress`).
-
-A *domain* has a state, a function of the set of active members (a clock, a load), and a member's cap may be a function
-of that state. A *capacity* may shrink with the mix of its users, likewise a function of the active set. Both see what flows
-declare (``tags``), never solved rates, so one pass suffices.
-
-Completion is exact: the flow whose predicted finish the clock has reached is complete by definition, and so are those
-with the same finish up to rounding (relative). This module knows no GPU word.
+- A *flow* has an amount of work and proceeds at a rate that :func:`c3sim.engine.sharing.solve`
+  decides. Between two starts, stops or completions nothing changes, so what comes next is the
+  earliest completion, unless an event comes before (:mod:`c3sim.engine.clock`).
+- Rates are solved once per instant, after everything else that happens at it, and only for flows
+  connected to a change (:mod:`c3sim.engine.progress`).
+- A *domain* has a state, a function of the set of its active members (a clock, a load). A member's
+  cap may be a function of that state. A *capacity* may shrink with the mix of its users, also a
+  function of the active set. Both functions read what flows declare (``tags``), never solved
+  rates, so one pass suffices.
+- Completion is exact: the flow whose predicted end the clock has reached is complete by
+  definition, and so are those with the same end up to rounding (relative).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from simpy.events import Event
@@ -32,8 +32,7 @@ class Fluid:
     def __init__(
         self, env: Clock, observers: Iterable[Observer] = (), progress: Progress | None = None
     ):
-        """*progress*: who reckons the rates;
-        :class:`c3sim.engine.compiled.progress.CompiledProgress` for thousands of flows.
+        """*progress*: :class:`c3sim.engine.compiled.progress.CompiledProgress` suits many flows.
 
         Raises ValueError if *env* has a fluid layer already.
         """
@@ -43,14 +42,14 @@ class Fluid:
         self._progress = Progress() if progress is None else progress
         env.attach(self)
 
-    def capacity(self, name: str, value: float, rule: CapacityRule | None = None) -> None:
+    def capacity(self, name: Hashable, value: float, rule: CapacityRule | None = None) -> None:
         """Declare a capacity; *rule(value, users)* gives what is available to that set of users."""
         self._progress.capacity(name, value, rule)
 
-    def has_capacity(self, name: str) -> bool:
+    def has_capacity(self, name: Hashable) -> bool:
         return name in self._progress.index
 
-    def domain(self, name: str, rule: DomainRule) -> None:
+    def domain(self, name: Hashable, rule: DomainRule) -> None:
         """Declare a domain; *rule(members)* gives its state."""
         self._progress.domain(name, rule)
 
@@ -62,7 +61,7 @@ class Fluid:
         return flow
 
     def stop(self, flow: Flow) -> float:
-        """Take *flow* out unfinished; returns the work that remains."""
+        """Remove *flow* unfinished; returns the work that remains."""
         self._progress.settle(flow, self.env.now)
         self._progress.remove(flow)
         self.changed = True
@@ -78,14 +77,14 @@ class Fluid:
         self._progress.shorten(flow, work, self.env.now)
         self.changed = True
 
-    def refresh(self, domain: str, after: float) -> None:
-        """Ask for the state of *domain* again in *after* s, though its members may be the same."""
+    def refresh(self, domain: Hashable, after: float) -> None:
+        """Evaluate the state of *domain* again in *after* s, even with the same members."""
 
-        def ask(_event: Event) -> None:
+        def evaluate(_event: Event) -> None:
             self._progress.refresh(domain)
             self.changed = True
 
-        self.env.timeout(after).callbacks.append(ask)
+        self.env.timeout(after).callbacks.append(evaluate)
 
     @property
     def flows(self) -> Iterable[Flow]:
@@ -98,15 +97,12 @@ class Fluid:
         return self._progress.solves
 
     @property
-    def states(self) -> dict[str, Any]:
+    def states(self) -> dict[Hashable, Any]:
         """State of every domain."""
         return self._progress.states
 
-    # -- what the clock calls
-    # -------------------------------------------------------------------------------------
-
     def solve(self) -> None:
-        """New rates, for whatever came and went at this instant."""
+        """For the clock: solve rates after the changes of this instant."""
         self.changed = False
         now = self.env.now
         flows = self._progress.solve(now, report=bool(self.observers))
@@ -115,7 +111,7 @@ class Fluid:
         self.due = self._progress.earliest()
 
     def end(self) -> None:
-        """It is *due*: report the flows that are complete."""
+        """For the clock, when it is *due*: report the flows that are complete."""
         now = self.env.now
         self.due, self.changed = math.inf, True
         for flow in self._progress.take_due(now * (1.0 + SAME_INSTANT), now):

@@ -1,9 +1,8 @@
-"""The slow and obvious version of `sharing.solve`, kept for ever: what the fast one is tested
-against.
+"""The slow and obvious version of `sharing.solve`: the fast one is tested against it.
 
-Progressive filling as a textbook has it. Every round forgets what it knew, computes anew at which level each flow
-that still rises would meet its cap and each capacity would be exhausted, and freezes the flows of the lowest.
-With `fractions.Fraction` as its number it is exact.
+Progressive filling as a textbook has it. Every round forgets the last one, computes anew at which
+level each flow that still rises would meet its cap and each capacity would be exhausted, and
+freezes the flows of the lowest level. With `fractions.Fraction` as its number it is exact.
 """
 
 import math

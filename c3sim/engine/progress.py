@@ -1,13 +1,15 @@
-"""How far flows are, how fast they go and when they will end. Told the time; keeps no clock.
+"""Remaining work, rates and ends of flows. It is told the time and keeps no clock.
 
-Rates are solved (:func:`c3sim.engine.sharing.solve`) only for the flows that are connected, through shared capacities
-or domains, to something that changed. What that costs follows the size of the connected set, not the number of flows:
-finishes wait in a heap, and the entry of a flow whose finish has moved is dropped when it comes up.
+- Rates are solved (:func:`c3sim.engine.sharing.solve`) only for flows that are connected, through
+  shared capacities or domains, to something that changed. The cost follows the size of the
+  connected set, not the number of flows.
+- Ends wait in a heap. The entry of a flow whose end has moved is dropped when it comes up.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -26,21 +28,20 @@ class Progress:
     def __init__(self) -> None:
         self.flows: dict[Flow, None] = {}  # dictionaries keep order: runs are deterministic
         self.solves = 0
-        self.states: dict[str, Any] = {}
-        self.index: dict[str, int] = {}
+        self.states: dict[Hashable, Any] = {}
+        self.index: dict[Hashable, int] = {}
         self._values: list[float] = []
         self._given: list[float] = []  # the values, after their rules
         self._rules: dict[int, CapacityRule] = {}
-        self._domains: dict[str, DomainRule] = {}
-        self._sharing: dict[
-            int | str, dict[Flow, None]
-        ] = {}  # users of a capacity, members of a domain
+        self._domains: dict[Hashable, DomainRule] = {}
+        # users of a capacity, members of a domain
+        self._sharing: dict[Hashable, dict[Flow, None]] = {}
         self._started = 0
         self._finishes: list[tuple[float, int, Flow]] = []
         self._touched: dict[Flow, None] = {}  # started or changed since the last solve
-        self._left: dict[int | str, None] = {}  # places that a flow has left since then
+        self._left: dict[Hashable, None] = {}  # places that a flow has left since then
 
-    def capacity(self, name: str, value: float, rule: CapacityRule | None) -> None:
+    def capacity(self, name: Hashable, value: float, rule: CapacityRule | None) -> None:
         if name in self.index:
             raise ValueError(f"capacity {name} is declared already")
         index = self.index[name] = len(self._values)
@@ -50,7 +51,7 @@ class Progress:
         if rule is not None:
             self._rules[index] = rule
 
-    def domain(self, name: str, rule: DomainRule) -> None:
+    def domain(self, name: Hashable, rule: DomainRule) -> None:
         self._domains[name] = rule
         self._sharing[name] = {}
         self.states[name] = rule([])
@@ -78,7 +79,7 @@ class Progress:
             self._left[place] = None
 
     def settle(self, flow: Flow, now: float) -> None:
-        """Make what remains of *flow* true."""
+        """Bring the remaining work of *flow* up to *now*."""
         if flow.settled != now:
             flow.remaining -= flow.rate * (now - flow.settled)
             flow.settled = now
@@ -89,15 +90,14 @@ class Progress:
         flow.work = work
         self._touched[flow] = None
 
-    def refresh(self, domain: str) -> None:
-        """The state of *domain* may be another one, though nobody came or left."""
+    def refresh(self, domain: Hashable) -> None:
+        """The state of *domain* may have changed, though its members have not."""
         self._left[domain] = None
 
     def solve(self, now: float, report: bool = True) -> list[Flow]:
-        """New rates for whoever is connected to what changed: these flows, in order of their
-        starts.
+        """Solve the rates of all flows connected to a change; returns these, in order of starts.
 
-        Without *report* nobody is going to look at them, and the list may be left empty.
+        Without *report* the list may be left empty.
         """
         flows, places = self._connected()
         self._touched.clear()
@@ -120,7 +120,7 @@ class Progress:
         return heap[0][0] if heap else math.inf
 
     def take_due(self, limit: float, now: float) -> list[Flow]:
-        """Take out the flows that end by *limit*, in order of their starts: they are complete."""
+        """Remove and return the flows that end by *limit*, in order of starts."""
         due = dict[Flow, None]()
         heap = self._finishes
         while heap and heap[0][0] <= limit:
@@ -134,32 +134,27 @@ class Progress:
             self.remove(flow)
         return flows
 
-    # -- private -----------------------------------------------------------------------------------
-    # -------------
-
-    def _uses(self, amounts: tuple[tuple[str, float], ...]) -> tuple[tuple[int, float], ...]:
-        """What flows with these *amounts* use: index of each capacity, and how much."""
+    def _uses(self, amounts: tuple[tuple[Hashable, float], ...]) -> tuple[tuple[int, float], ...]:
+        """*amounts* by index of the capacity."""
         return tuple([(self.index[name], amount) for name, amount in amounts])
 
-    def _connected(self) -> tuple[list[Flow], set[int | str]]:
-        """Flows connected to anything that changed, in order of their starts, and the places where
-        they share.
-        """
-        found = set(self._touched)
-        places: set[int | str] = set(self._left)
+    def _connected(self) -> tuple[list[Flow], set[Hashable]]:
+        """Flows connected to a change, in order of starts, and the places that they share."""
+        flows = set(self._touched)
+        places: set[Hashable] = set(self._left)
         for flow in self._touched:
             places.update(flow.places)
         pending = list(places)
         while pending:
-            for flow in self._sharing[pending.pop()].keys() - found:
-                found.add(flow)
+            for flow in self._sharing[pending.pop()].keys() - flows:
+                flows.add(flow)
                 for place in flow.places:
                     if place not in places:
                         places.add(place)
                         pending.append(place)
-        if len(found) == len(self.flows):
+        if len(flows) == len(self.flows):
             return list(self.flows), places
-        return sorted(found, key=in_order), places
+        return sorted(flows, key=in_order), places
 
     def _cap(self, flow: Flow) -> float:
         """The rate bound of *flow* in the present state of its domain."""
@@ -167,14 +162,15 @@ class Progress:
             return flow.cap(None if flow.domain is None else self.states[flow.domain])
         return flow.cap
 
-    def _demand(self, flow: Flow) -> Demand:
-        """What *flow*, whose cap is a function, wants now."""
-        return Demand(flow.weight, self._cap(flow), flow.demand.uses)
-
     def _share(self, flows: list[Flow], now: float) -> None:
         """Solve one connected set of flows and predict their finishes."""
         self.solves += 1
-        demands = [self._demand(flow) if callable(flow.cap) else flow.demand for flow in flows]
+        demands = [
+            Demand(flow.weight, self._cap(flow), flow.demand.uses)
+            if callable(flow.cap)
+            else flow.demand
+            for flow in flows
+        ]
         for flow, rate in zip(flows, solve(self._given, demands), strict=True):
             self.settle(flow, now)
             flow.rate = rate
@@ -188,13 +184,7 @@ class Progress:
                 if finish < math.inf:
                     heappush(self._finishes, (finish, flow.serial, flow))
         if len(self._finishes) > 2 * len(self.flows) + 64:
-            self._forget_moved()
-
-    def _forget_moved(self) -> None:
-        """Keep one entry per flow: the heap stays as long as there are flows, whatever the number
-        of solves.
-        """
-        self._finishes = [
-            (flow.finish, flow.serial, flow) for flow in self.flows if flow.finish < math.inf
-        ]
-        heapify(self._finishes)
+            # one entry per flow, so that the heap does not grow with the number of solves
+            ends = [(flow.finish, flow.serial, flow) for flow in self.flows]
+            self._finishes = [entry for entry in ends if entry[0] < math.inf]
+            heapify(self._finishes)

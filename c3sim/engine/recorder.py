@@ -1,13 +1,12 @@
-"""Records what every flow of a run did: piecewise-constant rates, from which energy and counters
-are derived.
+"""Records piecewise-constant rates of every flow of a run; energy and counters are derived from it.
 
-A :class:`Recorder` only appends while the run goes on. Afterwards :meth:`Recorder.segments` gives the
+A :class:`Recorder` only appends during the run. Afterwards :meth:`Recorder.segments` gives the
 intervals in which a flow had one rate, and ``clocks`` the steps of every clock domain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from c3sim.engine.flow import Flow
@@ -26,9 +25,7 @@ class Segment(NamedTuple):
 
 
 def clock_of(factor: Any) -> float:
-    """The clock's part of what a domain hands out: a bare number, or a record with a field
-    ``clock``.
-    """
+    """The clock's part of a domain's state: a bare number, or a record with a field ``clock``."""
     return float(getattr(factor, "clock", factor))
 
 
@@ -36,12 +33,14 @@ class Recorder:
     """An observer of the fluid layer."""
 
     def __init__(self) -> None:
-        self.clocks: dict[str, list[tuple[float, float]]] = {}  # domain -> steps (time, factor)
+        self.clocks: dict[
+            Hashable, list[tuple[float, float]]
+        ] = {}  # domain -> steps (time, factor)
         self._log: list[tuple[float, Flow, float, Any]] = []
         self._ends: dict[Flow, float] = {}
-        self._last: dict[str, Any] = {}
+        self._last: dict[Hashable, Any] = {}
 
-    def rates(self, time: float, flows: Iterable[Flow], factors: Mapping[str, Any]) -> None:
+    def rates(self, time: float, flows: Iterable[Flow], factors: Mapping[Hashable, Any]) -> None:
         """Rates were solved again for *flows*; they hold from *time* on."""
         append = self._log.append
         for flow in flows:
@@ -62,11 +61,11 @@ class Recorder:
         by_flow: dict[Flow, list[tuple[float, float, Any]]] = {}
         for time, flow, rate, factor in self._log:
             by_flow.setdefault(flow, []).append((time, rate, factor))
-        found = []
+        segments = []
         for flow, steps in by_flow.items():
             end = self._ends.get(flow, flow.settled)  # a flow taken out unfinished was settled then
             for number, (start, rate, factor) in enumerate(steps):
                 until = steps[number + 1][0] if number + 1 < len(steps) else end
                 if until > start:
-                    found.append(Segment(flow, start, until, rate, clock_of(factor)))
-        return found
+                    segments.append(Segment(flow, start, until, rate, clock_of(factor)))
+        return segments

@@ -1,28 +1,32 @@
-"""How fast flows proceed that share several capacities: weighted max-min fairness with a cap per
-flow.
+"""Weighted max-min fair sharing of capacities, with a cap per flow.
 
-A *capacity* is a number that its users may not exceed together. A *demand* says what one flow wants: its weight,
-the rate it can never exceed, and how much of each capacity one unit of its rate draws. The rates x_i satisfy
+A *capacity* is a number that its users may not exceed together. A *demand* is one flow's weight,
+the rate it can never exceed, and how much of each capacity one unit of its rate draws. The rates
+x_i satisfy
 
     sum_i amount_ic * x_i <= capacity_c    for every capacity c          (nothing is exceeded)
-    0 <= x_i <= cap_i                      for every flow i              (no flow is faster than it can be)
+    0 <= x_i <= cap_i                      for every flow i              (no flow exceeds its cap)
 
-and are such that the level x_i / weight_i of a flow can rise only by lowering that of one with no higher level.
-Equivalently: every flow is at its cap, or uses an exhausted capacity none of whose users has a higher level.
+and the level x_i / weight_i of a flow can rise only by lowering that of one with no higher level.
+Equivalently: every flow is at its cap, or uses an exhausted capacity none of whose users has a
+higher level.
 
-Progressive filling finds them. All flows rise at one common level, x_i = weight_i * level, until they freeze: at
-cap_i / weight_i, where the flow meets its cap, or at the level where a capacity it uses is exhausted,
+Progressive filling finds them. All flows rise at one common level, x_i = weight_i * level, until
+they freeze: at cap_i / weight_i, or at the level where a capacity that they use is exhausted,
 
-    level_c = (capacity_c - sum_frozen amount_ic * x_i) / sum_rising amount_ic * weight_i = left_c / slope_c.
+    level_c = (capacity_c - sum_frozen amount_ic * x_i) / sum_rising amount_ic * weight_i
+            = left_c / slope_c.
 
-Freezing another flow before that can only raise level_c. A level once computed is therefore a lower bound, and the
-heap of levels is corrected only where it is read: each use of a capacity is booked once and released once.
+- Freezing another flow before that can only raise level_c. A level once computed is therefore a
+  lower bound, and the heap of levels is corrected only where it is read: each use of a capacity is
+  booked once and released once.
+- Rounding: left_c is known to some 1e-16 of capacity_c, as the capacity itself is. slope_c would
+  lose its digits where heavy flows have frozen and a light one still rises, so it is summed afresh
+  whenever it has shrunk a lot.
+- No tolerance is absolute: multiply all capacities and caps by a factor, and the rates follow.
 
-Rounding: left_c is known to some 1e-16 of capacity_c, as the capacity itself is. slope_c would lose its digits where
-heavy flows have frozen and a light one still rises, so it is summed afresh whenever it has shrunk a lot. There is no
-absolute tolerance: multiply all capacities and caps by a factor, and the rates follow.
-
-Numbers only: no time, no units, no clock. The slow and obvious version is `sharing_oracle`.
+Numbers only: no time, no units, no clock. The slow and obvious version is
+:mod:`c3sim.engine.oracle`.
 """
 
 import math
@@ -36,15 +40,12 @@ _SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too m
 
 
 class Demand(NamedTuple):
-    """What one flow wants. Its share at a bottleneck is proportional to its weight: rate = weight *
-    level.
-    """
+    """What one flow asks for. Its share at a bottleneck: rate = weight * level."""
 
     weight: float  # > 0
     cap: float  # >= 0, the rate it never exceeds; may be math.inf
-    uses: tuple[
-        tuple[int, float], ...
-    ]  # (index of a capacity, amount > 0 drawn from it per unit of rate)
+    # (index of a capacity, amount > 0 drawn from it per unit of rate)
+    uses: tuple[tuple[int, float], ...]
 
 
 def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]:
@@ -57,20 +58,18 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
     full = slope.copy()
     heap = [(left[c] / slope[c], c) for c in users if left[c] < math.inf]
     heapify(heap)
-    capped = sorted(
-        [(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf]
-    )
+    capped = [(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf]
+    capped.sort()
     capped.reverse()
 
     rates = [_RISING] * len(demands)
     rising = len(demands)
     while rising:
-        if capped and (not heap or capped[-1][0] <= heap[0][0]):  # next, a flow meets its cap
-            freezing = [capped.pop()[1]]
-            level = math.inf  # nothing but the cap limits it
-        elif (
-            heap
-        ):  # next, a capacity is exhausted, unless flows that froze meanwhile have left it room
+        if capped and (not heap or capped[-1][0] <= heap[0][0]):
+            # next, a flow meets its cap, the only limit
+            freezing, level = [capped.pop()[1]], math.inf
+        elif heap:
+            # next, a capacity is exhausted, unless flows that froze meanwhile have left it more
             level, c = heap[0]
             if slope[c] < _SHRUNK * full[c]:
                 users[c] = [(i, draw) for i, draw in users[c] if rates[i] == _RISING]
@@ -100,8 +99,9 @@ Users = dict[int, list[tuple[int, float]]]
 
 
 def _book(capacities: Sequence[float], demands: Sequence[Demand]) -> tuple[Users, dict[int, float]]:
-    """The users of each capacity that has any, with what each draws per unit of level, and the
-    sums. Checks every number.
+    """The users of each used capacity, with what each draws per unit of level, and the sums.
+
+    Raises `ValueError` if a number is outside its range.
     """
     users: Users = defaultdict(list)
     slope: dict[int, float] = defaultdict(float)

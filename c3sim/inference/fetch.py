@@ -1,14 +1,16 @@
-"""How KV blocks come from host memory: four methods as tasks, and what a fetch takes when it is
-alone.
+"""How KV blocks come from host memory: four methods as tasks, and the time of a fetch alone.
 
-per_block    a copy command per block, submitted one by one in a stream, each waiting for the one before
-gather       one kernel on compute units that reads all blocks over the host link
-batched      all copies in one batch: one doorbell, no waiting between them
-batched_pl   the same, prelaunched: in the queue behind a poll, which a store releases
+==========  ===================================================================================
+per_block   a copy command per block, each submitted after the end of the one before
+gather      one kernel on compute units that reads all blocks over the host link
+batched     all copies in one batch: one doorbell, no waiting between them
+batched_pl  the same, prelaunched: in the queue behind a poll, which a store releases
+==========  ===================================================================================
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from c3sim.input.loading import parse_workload
@@ -17,7 +19,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 METHODS = ("per_block", "gather", "batched", "batched_pl")
-SAMPLES = (32, 96)  # copies simulated one by one; the time of more is on the line through both
+SAMPLES = (32, 96)  # numbers of copies simulated; the time of more is on the line through both
 HOSTS: dict[str, dict[str, Any]] = {
     "per_block": {"submission": "one_by_one"},
     "gather": {"launch": "eager"},
@@ -38,7 +40,7 @@ class Fetch:
 
     def __init__(self, node: Node, method: str, block: int, workgroups: int):
         self.node, self.method, self.block, self.workgroups = node, method, block, workgroups
-        self._known: dict[int, float] = {}
+        self._simulated = cache(self._simulate)
 
     @property
     def on_compute_units(self) -> bool:
@@ -50,11 +52,11 @@ class Fetch:
 
     def task(self, copies: int) -> dict[str, Any]:
         """*copies* blocks as one task; all GPUs fetch."""
-        common = {"kind": "copy", "source": "host", "destination": "gpu", "gpus": "all"}
+        copy = {"kind": "copy", "source": "host", "destination": "gpu", "gpus": "all"}
         if self.on_compute_units:
             kernel = {"executor": "kernel", "workgroups": self.workgroups}
-            return {**common, **kernel, "bytes": float(copies * self.block)}
-        return {**common, "bytes": float(self.block), "repeat": copies}
+            return {**copy, **kernel, "bytes": float(copies * self.block)}
+        return {**copy, "bytes": float(self.block), "repeat": copies}
 
     def alone(self, copies: int) -> float:
         """Seconds from the first submission to the end of the last of *copies* blocks."""
@@ -72,9 +74,7 @@ class Fetch:
         return (self._simulated(many) - self._simulated(few)) / (many - few)
 
     def host_time(self, copies: int) -> float:
-        """Seconds that the thread which submits is busy before it can do anything else;
-        prelaunched: done before.
-        """
+        """Seconds that the submitting thread is busy; prelaunched: 0, it was busy before."""
         host = self.node.host
         if not copies or self.prelaunched:
             return 0.0
@@ -84,8 +84,6 @@ class Fetch:
             return host.launch_time
         return host.batch_time + (copies + 1) * host.batch_copy_time + host.doorbell_time
 
-    def _simulated(self, copies: int) -> float:
-        if copies not in self._known:
-            workload = workload_of({"fetch": self.task(copies)}, HOSTS[self.method])
-            self._known[copies] = run_once(self.node, workload).wall
-        return self._known[copies]
+    def _simulate(self, copies: int) -> float:
+        workload = workload_of({"fetch": self.task(copies)}, HOSTS[self.method])
+        return run_once(self.node, workload).wall

@@ -1,41 +1,32 @@
-"""Functions that cost a simulation, evaluated on a grid of powers and interpolated between, each
-point once.
-"""
+"""Functions that cost a simulation: each grid point is evaluated once, the rest interpolated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import product
-from math import floor, log
+from math import floor, log, prod
 
 
 class Grid:
-    """*function* of positive arguments, linear between the points *ratio*^i (whole numbers if
-    *whole*) of each.
+    """*function*, linear between the points *ratio*^i of each argument (rounded if *whole*).
 
     Times of kernels are nearly linear in bytes, FLOP and, between the steps of a staircase, tokens,
     so that linear interpolation is exact where it matters. An argument 0 is a point of its own.
     """
 
     def __init__(self, function: Callable[..., float], ratio: float = 2.0, *, whole: bool = False):
-        self.function, self.ratio, self.whole = function, ratio, whole
-        self._known: dict[tuple[float, ...], float] = {}
+        self.ratio, self.whole = ratio, whole
+        self._evaluate = cache(function)
 
     def __call__(self, *arguments: float) -> float:
         axes = [self._around(argument) for argument in arguments]
         total = 0.0
         for corner in product(*axes):
-            weight = 1.0
-            for _, part in corner:
-                weight *= part
+            weight = prod(part for _, part in corner)
             if weight:
-                total += weight * self._at(tuple(point for point, _ in corner))
+                total += weight * self._evaluate(*(point for point, _ in corner))
         return total
-
-    def _at(self, point: tuple[float, ...]) -> float:
-        if point not in self._known:
-            self._known[point] = self.function(*point)
-        return self._known[point]
 
     def _around(self, value: float) -> list[tuple[float, float]]:
         """The neighbours of *value* on the grid with their weights."""

@@ -1,14 +1,15 @@
-"""One layer of a model as tasks: what *tokens* tokens of a step take on each of the GPUs that share
-it.
+"""One layer of a model as tasks of a workload, on each of the GPUs that share it.
 
-With t GPUs (tensor parallel), h heads and g kv heads of width d, hidden width H, inner width F and M tokens:
+With t GPUs (tensor parallel), h heads and g kv heads of width d, hidden width H, inner width F and
+M tokens:
 
     qkv      M x ((h + 2 g) d / t) x H          o     M x H x (h d / t)
     gate_up  M x (2 F / t) x H                  down  M x H x (F / t)
 
-and an all-reduce of M H numbers after o and after down where t > 1. Of E experts with k per token, M tokens that choose
-independently are expected to reach a = E (1 - (1 - k/E)^M); the network is then a batched GEMMs of M k / a rows, and a
-router of E columns precedes it. Norms, rotary embedding and activation functions are left out (they fuse with others).
+and, where t > 1, an all-reduce of M H numbers after o and after down. Of E experts with k per
+token, M tokens that choose independently are expected to reach a = E (1 - (1 - k/E)^M). The network
+is then a batched GEMMs of M k / a rows, behind a router of E columns. Norms, rotary embedding and
+activation functions are left out (they fuse with others).
 """
 
 from __future__ import annotations
@@ -31,15 +32,13 @@ def active_experts(model: Transformer, tokens: int) -> int:
 
 
 def layer_tasks(model: Transformer, tensor_parallel: int, tokens: int) -> dict[str, Task]:
-    """GEMMs and all-reduces of one layer for *tokens* tokens, in order; attention is not among
-    them.
-    """
+    """GEMMs and all-reduces of one layer for *tokens* tokens, in order, without attention."""
     share = tensor_parallel
-    heads, groups = _heads(model, share)
-    queries = heads * model.head_dim
+    queries = _part(model.heads, share, "heads", model) * model.head_dim
+    kv_heads = max(1, model.kv_heads // share)
     inner = _part(model.ffn, share, "ffn", model)
     tasks = {
-        "qkv": _gemm(model, tokens, queries + 2 * groups * model.head_dim, model.hidden),
+        "qkv": _gemm(model, tokens, queries + 2 * kv_heads * model.head_dim, model.hidden),
         "o": _gemm(model, tokens, model.hidden, queries),
     }
     if share > 1:
@@ -64,32 +63,26 @@ def head_task(model: Transformer, tensor_parallel: int, sequences: int) -> Task:
 def attention_task(
     node: Node, model: Transformer, read: float, flops: float, efficiency: float
 ) -> Task:
-    """Attention that reads *read* bytes of keys and values and works *flops*, per GPU: a kernel
-    that streams.
+    """Attention as a stream kernel that reads *read* bytes of keys and values and works *flops*.
 
-    The work is done by the matrix units at *efficiency* of their peak. A stream kernel's FLOP are
-    those of the vector units, so it is given as many of these as take equally long. Raises
-    InputError: no vector rate is known.
+    The matrix units do the work at *efficiency* of their peak. A stream kernel counts FLOP of the
+    vector units, so it gets as many of these as take equally long. Raises InputError if the node
+    has no rate of either.
     """
     rates = node.gpu.compute_units.flops_per_cycle
     if "fp32" not in rates or model.dtype not in rates:
         raise InputError(
-            f"{node.gpu.name} has no flops_per_cycle of fp32 and {model.dtype}; attention needs both"
+            f"{node.gpu.name} has no flops_per_cycle of fp32 and {model.dtype}; "
+            "attention needs both"
         )
-    alike = flops * rates["fp32"] / (efficiency * rates[model.dtype])
+    vector_flops = flops * rates["fp32"] / (efficiency * rates[model.dtype])
     return {
         "kind": "stream",
         "stream": STREAM,
         "pattern": "read",
         "bytes": max(1.0, read),
-        "flops_per_byte": alike / max(1.0, read),
+        "flops_per_byte": vector_flops / max(1.0, read),
     }
-
-
-def _heads(model: Transformer, share: int) -> tuple[int, int]:
-    """Query heads and kv heads of one GPU."""
-    heads = _part(model.heads, share, "heads", model)
-    return heads, max(1, model.kv_heads // share)
 
 
 def _part(count: int, share: int, what: str, model: Transformer) -> int:
@@ -102,15 +95,8 @@ def _part(count: int, share: int, what: str, model: Transformer) -> int:
 
 
 def _gemm(model: Transformer, m: int, n: int, k: int, batch: int = 1) -> Task:
-    return {
-        "kind": "gemm",
-        "stream": STREAM,
-        "m": m,
-        "n": n,
-        "k": k,
-        "batch": batch,
-        "dtype": model.dtype,
-    }
+    sizes = {"m": m, "n": n, "k": k, "batch": batch}
+    return {"kind": "gemm", "stream": STREAM, **sizes, "dtype": model.dtype}
 
 
 def _reduce(model: Transformer, tokens: int) -> Task:

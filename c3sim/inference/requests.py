@@ -1,4 +1,4 @@
-"""Requests: when they arrive, what they ask for, and what is measured of each."""
+"""Requests to a language model: their arrivals, and the measures of a run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from c3sim.inference.kv import hit_tokens
 from c3sim.specs.serving import Serving
 
 
-@dataclass(slots=True, eq=False)  # two that ask for the same are still two
+# no comparison: equal requests are still two
+@dataclass(slots=True, eq=False)
 class Request:
-    """*hit* of its *prompt* tokens are fetched, *output* are generated. Times [s] are set as they
-    happen.
-    """
+    """*hit* of its *prompt* tokens are fetched, *output* are generated. Times are in s."""
 
     arrival: float
     prompt: int
@@ -35,33 +34,30 @@ class Request:
 
 def requests_of(serving: Serving) -> list[Request]:
     """The requests of *serving*, by arrival; exponential gaps from its seed, or all at 0."""
-    random, now, found = Random(serving.seed), 0.0, []
+    random, now, requests = Random(serving.seed), 0.0, []
+    hit = hit_tokens(serving)
     for _ in range(serving.requests):
-        found.append(
-            Request(now, serving.prompt_tokens, hit_tokens(serving), serving.output_tokens)
-        )
+        requests.append(Request(now, serving.prompt_tokens, hit, serving.output_tokens))
         if serving.arrivals_per_second is not None:
             now += random.expovariate(serving.arrivals_per_second)
-    return found
+    return requests
 
 
 def measures(requests: Sequence[Request]) -> dict[str, Any]:
-    """Time to first token and between tokens [s], and what was served per second from the first
-    arrival to the last end.
-    """
+    """Time to first token and between tokens [s]; rates from the first arrival to the last end."""
     firsts, gaps = [], []
     for request in requests:
         assert request.first is not None and request.end is not None  # all were served
         firsts.append(request.first - request.arrival)
         if request.output > 1:
             gaps.append((request.end - request.first) / (request.output - 1))
-    whole = max(request.end or 0.0 for request in requests) - requests[0].arrival
+    wall = max(request.end or 0.0 for request in requests) - requests[0].arrival
     return {
         "ttft_s": _spread(firsts),
         "itl_s": _spread(gaps) if gaps else None,
-        "requests_per_s": len(requests) / whole,
-        "output_tokens_per_s": sum(request.output for request in requests) / whole,
-        "wall_s": whole,
+        "requests_per_s": len(requests) / wall,
+        "output_tokens_per_s": sum(request.output for request in requests) / wall,
+        "wall_s": wall,
     }
 
 

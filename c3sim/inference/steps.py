@@ -1,10 +1,13 @@
-"""What a step takes, from simulations of one layer: alone, and with a fetch beside it.
+"""The time of a step, from simulations of one layer: alone, and with a fetch beside it.
 
-A step runs all layers on its tokens, then the head. One layer is simulated and counts ``layers`` times. GEMMs and
-all-reduces depend on the tokens, attention on the bytes and FLOP of the sequences; these run one after another in a
-stream, so their times add up. Beside a fetch, a layer runs slower by one factor and the fetch by another; both come from
-one simulation of the layer with as much of the fetch as fits beside it, at the nearest power of 2 of the tokens and of 4
-of the attention's bytes and FLOP. Prelaunch changes how a fetch begins and not how it goes on, so it shares the factors.
+- A step runs all layers on its tokens, then the head. One layer is simulated and counts ``layers``
+  times.
+- GEMMs and all-reduces depend on the tokens, attention on the bytes and FLOP of the sequences.
+  They run one after another in a stream, so their times add up.
+- Beside a fetch, a layer runs slower by one factor and the fetch by another. Both come from one
+  simulation of the layer with as much of the fetch as fits beside it, at the nearest power of 2 of
+  the tokens and of 4 of the attention's bytes and FLOP.
+- Prelaunch changes how a fetch begins and not how it goes on, so it shares the factors.
 """
 
 from __future__ import annotations
@@ -26,19 +29,14 @@ MOST_COPIES = 64  # of a fetch that are simulated beside a layer
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one step runs: *prompt* tokens of prompts, with (token, visible token) *pairs*;
-    *sequences* that generate.
+    """What one step runs."""
 
-    *context* counts the tokens whose KV is read for prompts, *history* for the sequences; *heads*:
-    last tokens whose successor is wanted.
-    """
-
-    prompt: int = 0
-    context: int = 0
-    pairs: float = 0.0
-    sequences: int = 0
-    history: int = 0
-    heads: int = 0
+    prompt: int = 0  # tokens of prompts
+    context: int = 0  # tokens whose KV is read for prompts
+    pairs: float = 0.0  # (token of a prompt, token visible to it)
+    sequences: int = 0  # that generate
+    history: int = 0  # tokens whose KV is read for the sequences
+    heads: int = 0  # tokens whose successor is wanted
 
     @property
     def tokens(self) -> int:
@@ -46,7 +44,7 @@ class Batch:
 
 
 class Steps:
-    """Steps of *model* on all GPUs of *node*; every simulation is made once."""
+    """Steps of *model* on all GPUs of *node*; no simulation is repeated."""
 
     def __init__(self, node: Node, model: Transformer, efficiency: float):
         self.node, self.model, self.efficiency = node, model, efficiency
@@ -71,35 +69,29 @@ class Steps:
         return time
 
     def beside(self, batch: Batch, fetch: Fetch) -> tuple[float, float]:
-        """Factors by which a step that runs *batch*, and *fetch*, take longer when they run at the
-        same time.
-        """
+        """Factors by which a step that runs *batch*, and *fetch*, slow each other."""
         attentions = tuple(
             (snap(read, 4.0), snap(flops, 4.0)) for read, flops in self._attentions(batch)
         )
         tokens = int(snap(batch.tokens, 2.0))
-        way = fetch.method.removesuffix("_pl")
-        key = (tokens, attentions, way, fetch.block, fetch.workgroups)
+        method = fetch.method.removesuffix("_pl")
+        key = (tokens, attentions, method, fetch.block, fetch.workgroups)
         if key not in self._beside:
             self._beside[key] = self._slowdowns(tokens, attentions, fetch)
         return self._beside[key]
 
-    # -- private -----------------------------------------------------------------------------------
-    # -------------
-
     def _attentions(self, batch: Batch) -> list[tuple[float, float]]:
-        """Bytes and FLOP per GPU of the attention of prompts, and of sequences that generate, as
-        far as there are any.
+        """Bytes and FLOP per GPU of the attention of prompts, and of sequences that generate.
 
         A pair of tokens takes 2 FLOP of q k and 2 of p v per element of a query head.
         """
         per_pair = 4.0 * self.model.heads / self.node.gpus * self.model.head_dim
-        found = []
+        attentions = []
         if batch.prompt:
-            found.append((float(batch.context * self.kv), batch.pairs * per_pair))
+            attentions.append((float(batch.context * self.kv), batch.pairs * per_pair))
         if batch.sequences:
-            found.append((float(batch.history * self.kv), batch.history * per_pair))
-        return found
+            attentions.append((float(batch.history * self.kv), batch.history * per_pair))
+        return attentions
 
     def _gemm_time(self, tokens: float) -> float:
         return self._wall(layer_tasks(self.model, self.node.gpus, int(tokens)))
@@ -119,31 +111,28 @@ class Steps:
     def _slowdowns(
         self, tokens: int, attentions: tuple[tuple[float, float], ...], fetch: Fetch
     ) -> tuple[float, float]:
-        tasks = layer_tasks(self.model, self.node.gpus, tokens)
-        first, *rest = tasks.items()
-        whole = dict([first])
+        first, *rest = layer_tasks(self.model, self.node.gpus, tokens).items()
+        tasks = dict([first])
         for index, (read, flops) in enumerate(attentions):
-            whole[f"attention{index}"] = self._attention_task(read, flops)
-        whole |= dict(rest)
-        layer = self._wall(whole)
+            tasks[f"attention{index}"] = self._attention_task(read, flops)
+        tasks |= dict(rest)
+        layer = self._wall(tasks)
         copies = max(1, ceil(layer / fetch.per_copy))
         if not fetch.on_compute_units:
             copies = min(MOST_COPIES, copies)
         alone = fetch.alone(copies)
-        host = {
-            **HOSTS[fetch.method],
-            "launch": "queued",
-        }  # the kernel runs on from the layer before
-        run = run_once(self.node, workload_of({"fetch": fetch.task(copies), **whole}, host))
+        # queued: the kernel runs on from the layer before
+        host = {**HOSTS[fetch.method], "launch": "queued"}
+        run = run_once(self.node, workload_of({"fetch": fetch.task(copies), **tasks}, host))
         fetched = run.tasks["fetch"].end
         computed = max(task.end for name, task in run.tasks.items() if name != "fetch")
-        together = min(fetched, computed)
-        return _factor(together, layer, computed), _factor(together, alone, fetched)
+        concurrent = min(fetched, computed)
+        return slowdown(concurrent, layer, computed), slowdown(concurrent, alone, fetched)
 
 
-def _factor(together: float, alone: float, taken: float) -> float:
-    """How much slower something goes in the time *together*: what is left of it then goes at its
-    own pace.
+def slowdown(concurrent: float, alone: float, time: float) -> float:
+    """How much slower something goes for *concurrent* s: it takes *time* s in all, *alone* s by
+    itself, and after *concurrent* s goes on at its own pace.
     """
-    done = alone - (taken - together)
-    return max(1.0, together / done) if done > 0 else 1.0
+    done = alone - (time - concurrent)
+    return max(1.0, concurrent / done) if done > 0 else 1.0

@@ -1,24 +1,30 @@
-"""How fast one DMA engine moves bytes.
+"""How fast one DMA engine moves bytes, and the rules by which engines choose queues and poll.
 
-An engine keeps a bounded number of bytes in flight. Its round trip is a read at the source, the links there and back, and
-a write at the destination; under load x (see models/memory.py) the two memory accesses take 1 + x times as long:
+An engine keeps a bounded number of bytes in flight. Its round trip is a read at the source, the
+links there and back, and a write at the destination. Under load x (models/memory.py) the two
+accesses to memory take 1 + x times as long:
 
     rate(x) = min( bandwidth,  bytes_in_flight / (2 t_hbm (1 + x) + 2 t_link) )
 
-An engine that reads from a peer (pull) waits for its data where one that writes to a peer (push) waits only for the
-acknowledgement; how many reads it can have open over a link is a number of its own (``remote_read_bytes_in_flight``).
-What is not payload on the link (headers, requests) is the engine's ``link_efficiency`` in that direction.
-
-A copy within the GPU crosses no link; where several data paths share it (``local_bandwidth``), each keeps its own bytes in flight.
-
-A broadcast reads each byte once and writes it twice; an engine's ``broadcast_bandwidth`` counts what it writes. A swap moves as
-many bytes each way, both through the same data path and out of the same bytes in flight. An engine that can reduce adds at
-most ``reduce_bandwidth`` to what lies at the destination, which is read there first.
+- Pull (the engine reads from a peer): it waits for its data, where a push waits only for the
+  acknowledgement; ``remote_read_bytes_in_flight`` says how many bytes it keeps in flight.
+- Bytes on the link that are not payload (headers, requests): the engine's ``link_efficiency``.
+- A copy within the GPU crosses no link. Where several data paths share it (``local_bandwidth``),
+  each keeps its own bytes in flight.
+- A broadcast reads each byte once and writes it twice; ``broadcast_bandwidth`` counts what it
+  writes.
+- A swap moves as many bytes each way, through the same data path and out of the same bytes in
+  flight.
+- A reduction adds at most ``reduce_bandwidth`` to what lies at the destination, which is read
+  there first.
 """
 
 from __future__ import annotations
 
-from c3sim.specs.dma_engines import DmaEngines, Operation
+import math
+from collections.abc import Callable, Mapping
+
+from c3sim.specs.dma_engines import DmaEngines, Operation, PollStagger, ReleasedQueueStart
 from c3sim.specs.hardware import Node
 
 
@@ -32,7 +38,8 @@ def engine_rate(
     """
     trip = 2 * node.gpu.hbm.latency * (1.0 + load) + (2 * node.links.latency if linked else 0.0)
     engine = node.gpu.dma_engines
-    open_bytes = engine.remote_read_bytes_in_flight if pull else engine.bytes_in_flight
+    open_bytes = engine.remote_read_bytes_in_flight if pull else None
+    open_bytes = open_bytes or engine.bytes_in_flight or math.inf
     if not linked:
         open_bytes *= (engine.local_bandwidth or engine.bandwidth) / engine.bandwidth
     return min(engine.bandwidth / work, open_bytes / trip / ways)
@@ -49,7 +56,7 @@ def engine_work(
     Raises ValueError for a reduction by engines that cannot (checked on input).
     """
     if op == "broadcast" and ways > 1:
-        return ways * engine.bandwidth / engine.broadcast_bandwidth
+        return ways * engine.bandwidth / (engine.broadcast_bandwidth or engine.bandwidth)
     if op == "reduce":
         if engine.reduce_bandwidth is None:
             raise ValueError("these engines cannot reduce: dma_engines.reduce_bandwidth is null")
@@ -57,3 +64,34 @@ def engine_work(
     if not linked:
         return engine.bandwidth / (engine.local_bandwidth or engine.bandwidth)
     return 2.0 if op == "swap" else 1.0
+
+
+def _first(gpu: int, queues: int) -> int:
+    """Every engine begins with its first queue."""
+    return 0
+
+
+def _half_gpu_number(gpu: int, queues: int) -> int:
+    """Engines of GPUs 2 i and 2 i + 1 begin with queue i, modulo *queues*."""
+    return gpu // 2 % queues
+
+
+#: Rules of ``released_queue_start``: number of the GPU and of queues -> place of a queue.
+RELEASED_QUEUE_STARTS: Mapping[ReleasedQueueStart, Callable[[int, int], int]] = {
+    "first": _first,
+    "half_gpu_number": _half_gpu_number,
+}
+
+
+def _none(gpu: int, gpus: int) -> float:
+    """All GPUs poll at the same times."""
+    return 0.0
+
+
+def _even(gpu: int, gpus: int) -> float:
+    """GPU g of n polls g/n of an interval after the first."""
+    return (gpu % gpus) / gpus
+
+
+#: Rules of ``poll_stagger``: number of the GPU and of GPUs -> part of an interval.
+POLL_STAGGERS: Mapping[PollStagger, Callable[[int, int], float]] = {"none": _none, "even": _even}

@@ -13,12 +13,11 @@ from c3sim.models.hierarchy import plan_task
 from c3sim.processes.collectives.channels import ChannelCollective
 from c3sim.processes.collectives.hierarchical import channel_collective
 from c3sim.processes.context import Context
-from c3sim.processes.dma.collectives import collective_program, in_one_call
-from c3sim.processes.dma.commands import Words
+from c3sim.processes.dma.collectives import collective_program, is_one_batch
+from c3sim.processes.dma.commands import Words, copy_step
 from c3sim.processes.dma.copies import stream_queue, task_copies
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
-from c3sim.processes.dma.requests import transfer_step
 from c3sim.processes.kernels.gemm import gemm_kernel, gemm_workgroups
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import copy_kernel, hold_kernel, stream_kernel
@@ -230,9 +229,9 @@ class TaskRuns:
         elif isinstance(task, Copy):
             in_order = host.submission == "one_by_one" and task.repeat > 1
             copies = task_copies(context, gpu, name, task) * task.repeat
-            steps = [transfer_step(context, name, copy, in_order=in_order) for copy in copies]
+            steps = [copy_step(context, name, copy, in_order=in_order) for copy in copies]
         else:
-            batch = in_one_call(context.workload, task)
+            batch = is_one_batch(context.workload, task)
             program = collective_program(context.node, gpu, task, batch=batch)
             steps = program_steps(
                 context,

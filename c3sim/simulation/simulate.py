@@ -16,7 +16,7 @@ from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.machine import Machine
 from c3sim.processes.context import Context
 from c3sim.processes.dma.copies import same_sharing
-from c3sim.processes.dma.order import turns_differ
+from c3sim.processes.dma.order import engines_differ_by_gpu
 from c3sim.processes.tasks import TaskRuns, Times, grid_shapes
 from c3sim.result import Span
 from c3sim.specs.hardware import Node
@@ -63,7 +63,7 @@ def can_fold(workload: Workload, node: Node) -> bool:
         return False  # one GPU of each pair submits
     if node.engine_map is not None and not _engines_alike(workload, node):
         return False
-    if turns_differ(workload, node):
+    if engines_differ_by_gpu(workload, node):
         return False
     if workload.host.threads == "per_gpu":
         return True

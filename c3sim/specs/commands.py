@@ -29,8 +29,8 @@ class Command(Spec):
     direction: Literal["push", "pull"] = Field("push", description="copy: to the peer, or from it")
     engine: Annotated[int, Field(ge=0)] | None = Field(
         None,
-        description="left out: the engine that serves the peer (links.engine_map), or that of the command before; the first"
-        " peer's at the start",
+        description="left out: the engine that serves the peer (links.engine_map), or that of the"
+        " command before; the first peer's at the start",
     )
     queue: Annotated[int, Field(ge=0)] = Field(0, description="queue of the engine")
     on: str | None = Field(None, description="name of the word, or of the timestamp")

@@ -1,6 +1,4 @@
-"""DMA engines of a GPU (SDMA): what they can do, in which queues, and what each step of a command
-costs.
-"""
+"""DMA engines of a GPU (SDMA, copy engines): commands, queues, rates and latencies."""
 
 from __future__ import annotations
 
@@ -13,64 +11,84 @@ from c3sim.specs.quantities import Bandwidth, Bytes, Count, Fraction, Time
 
 #: What a packet can ask for.
 Operation = Literal["copy", "broadcast", "swap", "reduce", "poll", "atomic", "fence", "timestamp"]
+#: With which of its queues an engine begins when several are released together.
+ReleasedQueueStart = Literal["first", "half_gpu_number"]
+#: When the engines of the GPUs of a node poll.
+PollStagger = Literal["none", "even"]
 
 
 class DmaEngines(Spec):
-    """DMA engines (SDMA): copies without compute units."""
+    """DMA engines (SDMA): copies without compute units.
 
-    count: Count = Field(
-        description="engines that can serve peers; numbered after those for the host"
-    )
+    Numbers of engines: those for the host first, then those for peers, then those for copies
+    within the GPU. The code of each rule is in ``models/dma.py``.
+    """
+
+    count: Count = Field(description="engines that can serve peers")
     host_count: Annotated[int, Field(ge=0)] = Field(
-        description="engines of their own for copies from and to the host, numbered from 0: one way on the even, the other"
-        " on the odd ones; 0: the others do it"
+        0,
+        description="engines for copies from and to the host alone: one way on the even, the other"
+        " on the odd ones; 0: the engines for peers do it",
     )
     local_count: Annotated[int, Field(ge=0)] = Field(
-        description="engines of their own for copies within the GPU, numbered after those for peers; 0: those for peers do it"
+        0, description="engines for copies within the GPU alone; 0: the engines for peers do it"
     )
     per_peer: Count = Field(description="engines that can share what goes to one peer")
     commands: tuple[Operation, ...] = Field(
         min_length=1,
-        description="what a program can ask of an engine; prelaunch needs poll; reduce: see reduce_bandwidth",
+        description="what a program can ask of an engine; prelaunch needs poll; reduce: see"
+        " reduce_bandwidth",
     )
-    queues: Count = Field(
-        description="queues (rings) of one engine; it takes a command from each in turn"
-    )
-    stream_queues: Count = Field(
-        description="queues of one engine that the runtime deals streams, and further parts of one copy, to"
+    queues: Count = Field(description="queues (rings) of one engine, served round robin")
+    stream_queues: Count | None = Field(
+        None,
+        description="queues of one engine that the runtime deals streams, and further parts of one"
+        " copy, to; null: all",
     )
     queue_switch_time: Time = Field(
         description="engine busy with the change from one queue to another"
     )
-    poll_switch_time: Time = Field(
-        description="the same, to a queue that waited behind a poll: the engine had left it and takes it up again"
+    poll_switch_time: Time = Field(description="the same, to a queue that waited behind a poll")
+    queue_time_slice: Time | None = Field(
+        None,
+        description="how long an engine stays with a queue that has further commands; null: for"
+        " one command",
     )
-    queue_time_slice: Time = Field(
-        description="how long an engine stays with a queue that has further commands; 0: a command of each in turn"
+    released_queue_start: ReleasedQueueStart = Field(
+        description="the queue that an engine begins with when several are released together"
     )
-    ring_bytes: Bytes = Field(description="room for packets in one ring; who finds it full waits")
+    ring_bytes: Bytes = Field(
+        description="room for packets in one ring; the host waits while it is full"
+    )
     packet_sizes: dict[Operation, Bytes] = Field(
         description="bytes of a packet in its ring, by operation"
     )
     bandwidth: Bandwidth = Field(description="payload one engine moves at most")
     local_bandwidth: Bandwidth | None = Field(
-        description="payload of a copy within the GPU at most, by as many data paths, with as many bytes in flight, as that"
-        " takes; null: bandwidth"
+        None,
+        description="payload of a copy within the GPU at most, by as many data paths, with as many"
+        " bytes in flight, as that takes; null: bandwidth",
     )
-    bytes_in_flight: Bytes = Field(description="bytes one engine keeps in flight")
+    bytes_in_flight: Bytes | None = Field(
+        description="bytes one engine keeps in flight; null: no limit"
+    )
     pull_executor: Literal["requester", "source"] = Field(
-        description="whose engine carries a copy that a GPU asks for from a peer: its own, or the source's, as a write, in one"
-        " queue for all who ask"
+        description="whose engine carries a copy that a GPU asks for from a peer: its own, or the"
+        " source's, as a write, in one queue for all who ask"
     )
-    remote_read_latency: Time = Field(
-        description="until the source's engine knows that a request is due, where that waited for a poll or for the command"
-        " before it"
+    remote_read_latency: Time | None = Field(
+        None,
+        description="until the source's engine knows that a request is due, where that waited for a"
+        " poll or for the command before it; pull_executor: source needs it",
     )
-    remote_read_bytes_in_flight: Bytes = Field(
-        description="bytes one engine keeps in flight when it reads from a peer (pull)"
+    remote_read_bytes_in_flight: Bytes | None = Field(
+        None,
+        description="bytes one engine keeps in flight when it reads from a peer (pull); null:"
+        " bytes_in_flight",
     )
     link_efficiency: dict[Literal["push", "pull"], Fraction] = Field(
-        description="share of the bytes on a link that is payload, when writing to a peer and when reading from one"
+        description="share of the bytes on a link that is payload, when writing to a peer and when"
+        " reading from one; left out: 1"
     )
     latency: Time = Field(
         description="doorbell to first byte plus last byte to completion signal, of one command"
@@ -79,32 +97,40 @@ class DmaEngines(Spec):
         description="part of the latency that lies after the last byte"
     )
     copy_latency: Time = Field(
-        description="a byte's way through the engine, from read to written: what a copy takes beside size / rate;"
-        " overlaps with the next command of the queue"
+        description="a byte's way through the engine, from read to written: what a copy takes"
+        " beside size / rate; overlaps with the next command of the queue"
     )
     local_latency: Time | None = Field(
         None,
-        description="until a copy within the GPU begins, beside what every command takes; null: nothing",
+        description="until a copy within the GPU begins, beside what every command takes; null:"
+        " nothing",
     )
     packet_time: Time = Field(description="engine busy with the decoding of one packet")
     max_packet_payload: Bytes = Field(
         description="what one packet moves at most; longer copies are several packets"
     )
-    broadcast_bandwidth: Bandwidth = Field(
-        description="bytes one engine writes at most when every byte read goes to several destinations"
+    broadcast_bandwidth: Bandwidth | None = Field(
+        None,
+        description="bytes one engine writes at most when every byte read goes to several"
+        " destinations; null: bandwidth",
     )
-    broadcast_destinations: Count = Field(description="destinations that one broadcast can have")
+    broadcast_destinations: Count | None = Field(
+        None, description="destinations that one broadcast can have; broadcast needs it"
+    )
     reduce_bandwidth: Bandwidth | None = Field(
-        description="bytes one engine adds at most to what lies in a peer's memory; null: engines cannot reduce"
+        None,
+        description="bytes one engine adds at most to what lies in a peer's memory; null: engines"
+        " cannot reduce",
     )
     poll_latency: Time = Field(
         description="release to first byte of a command that waits behind a poll in its queue"
     )
-
     poll_interval: Time | None = Field(
         None,
-        description="how often an engine looks at the word that a queue waits for; those of the GPUs of a node do so at times that are"
-        " spread over it; null: all the time",
+        description="how often an engine reads the word that a queue waits for; null: all the time",
+    )
+    poll_stagger: PollStagger = Field(
+        "none", description="how the polls of the GPUs of a node are spread over poll_interval"
     )
 
     @property
@@ -112,11 +138,19 @@ class DmaEngines(Spec):
         """Number of the last engine."""
         return self.host_count + self.count + self.local_count - 1
 
+    @property
+    def queues_for_streams(self) -> int:
+        return self.stream_queues or self.queues
+
     @model_validator(mode="after")
-    def _every_packet_has_a_size(self) -> DmaEngines:
+    def _fields_fit_together(self) -> DmaEngines:
         missing = [name for name in get_args(Operation) if name not in self.packet_sizes]
         if missing:
             raise ValueError(f"packet_sizes lacks {', '.join(missing)}")
-        if self.stream_queues > self.queues:
+        if self.queues_for_streams > self.queues:
             raise ValueError(f"{self.stream_queues} stream_queues of {self.queues} queues")
+        if self.pull_executor == "source" and self.remote_read_latency is None:
+            raise ValueError("pull_executor 'source' without remote_read_latency")
+        if "broadcast" in self.commands and self.broadcast_destinations is None:
+            raise ValueError("command broadcast without broadcast_destinations")
         return self

@@ -1,12 +1,13 @@
-"""DMA command programs in Python: a list of commands, written by methods, that becomes a workload.
+"""DMA command programs in Python: commands, added by methods, that become a workload.
 
     program = Program()
     for peer in range(1, 8):
         program.copy("64 KiB", peer=peer)
     c3sim.run(program.workload(submission="direct"), node="mi300x-8")
 
-Every GPU runs the program; peers are offsets, GPU (g + peer) mod n. Without an engine a command goes to the one that serves its
-peer. Sizes are text with a unit, or bytes. What each command does: ``processes/dma/commands.py``.
+Every GPU runs the program; peers are offsets, GPU (g + peer) mod n. Without an engine a command
+goes to the one that serves its peer. Sizes are text with a unit, or bytes. What each command does:
+``processes/dma/commands.py``.
 """
 
 from __future__ import annotations
@@ -47,26 +48,18 @@ class Program:
         return self._add("swap", bytes=_bytes(size), peer=peer, **where)
 
     def reduce(self, size: Size, peer: int, **where: int) -> Program:
-        """Add *size* bytes to what the peer has (a what-if: needs
-        ``gpu.dma_engines.reduce_bandwidth``).
-        """
+        """Add *size* bytes to what the peer has; needs ``dma_engines.reduce_bandwidth``."""
         return self._add("reduce", bytes=_bytes(size), peer=peer, **where)
 
     def atomic(
         self, word: str, value: int = 1, *, peer: int | None = None, **where: int
     ) -> Program:
-        """Add *value* to a word, of the peer where one is named, once everything before in the
-        queue has landed.
-        """
-        return self._add(
-            "atomic", on=word, value=value, **({} if peer is None else {"peer": peer}), **where
-        )
+        """Add *value* to a word, here or at *peer*, once all before it in the queue has landed."""
+        return self._change("atomic", word, value, peer, where)
 
     def fence(self, word: str, value: int = 1, *, peer: int | None = None, **where: int) -> Program:
         """Set a word to *value*, as :meth:`atomic`."""
-        return self._add(
-            "fence", on=word, value=value, **({} if peer is None else {"peer": peer}), **where
-        )
+        return self._change("fence", word, value, peer, where)
 
     def poll(self, word: str, value: int = 1, **where: int) -> Program:
         """Hold the queue until this GPU's word is at least *value*."""
@@ -88,6 +81,12 @@ class Program:
         return parse_workload(
             {"schema": 1, "name": name, "node": node, "tasks": {"program": task}, "host": host}
         )
+
+    def _change(
+        self, op: str, word: str, value: int, peer: int | None, where: dict[str, int]
+    ) -> Program:
+        of_peer = {} if peer is None else {"peer": peer}
+        return self._add(op, on=word, value=value, **of_peer, **where)
 
     def _add(self, op: str, **fields: Any) -> Program:
         self.commands.append({"op": op, **fields})

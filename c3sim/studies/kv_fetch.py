@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from c3sim.inference.engine import serve
+from c3sim.inference.scheduler import serve
 from c3sim.inference.fetch import METHODS, Fetch
 from c3sim.inference.kv import block_bytes, copies_of, node_of
 from c3sim.inference.requests import measures

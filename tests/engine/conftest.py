@@ -1,7 +1,7 @@
 """Every test of the fluid layer runs twice: with the pure progress of flows, and with the compiled
 one.
 
-Where numba is not installed the loops of the compiled one run as they stand: slower, the same steps.
+Without numba the loops of the compiled one run as Python: slower, with the same steps.
 """
 
 from __future__ import annotations

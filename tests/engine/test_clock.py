@@ -1,4 +1,4 @@
-"""The clock: what comes before what, and that all else is as in SimPy. Times are reckoned by hand."""
+"""The clock: the order of events, and all else as in SimPy. Times are computed by hand."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_events_of_an_instant_come_before_the_ends(event_first: bool) -> None:
     assert said == ["event: 2.0 of 2.0 done", "end"]
 
 
-def test_who_comes_at_the_instant_of_an_end_does_not_put_it_off() -> None:
-    """b starts when a is due: a's end comes first, at its instant, and then one solve, for b alone."""
+def test_a_start_at_the_instant_of_an_end_does_not_delay_it() -> None:
+    """b starts when a is due: a's end comes first, at its instant, then one solve, for b alone."""
     log = Log()
     bench = Bench([log], link=1.0)
     bench.start("a", 1.0, "link")

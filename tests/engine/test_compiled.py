@@ -74,7 +74,7 @@ def test_rows_of_flows_that_have_gone_are_used_again() -> None:
     begin(1000)
     env.run()
     assert env.now == pytest.approx(1000.0, rel=REL)
-    assert len(progress._at) == 64
+    assert len(progress._flow_of_row) == 64
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)

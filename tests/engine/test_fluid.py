@@ -1,4 +1,4 @@
-"""The fluid layer: when it solves, what it solves, and when flows end. Times are reckoned by hand."""
+"""The fluid layer: when and what it solves, and ends of flows. Times are computed by hand."""
 
 from __future__ import annotations
 

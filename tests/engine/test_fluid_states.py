@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("progress")
 
 
 def test_zero_rate_waits_without_an_event() -> None:
-    """With nobody to start it again, a flow at rate 0 has no end, and the clock has nothing to do."""
+    """A flow that stays at rate 0 has no end, and the clock has nothing to do."""
     bench = Bench()
     bench.start("a", 1.0, cap=0.0)
     assert bench.run() == []

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from stories import Act, long_story, scripts, story
 
 from c3sim.engine.clock import Clock
+from c3sim.engine.compiled.line import SETTLED
 from c3sim.engine.compiled.progress import CompiledProgress
-from c3sim.engine.compiled.table import SETTLED
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
 from c3sim.engine.progress import Progress

@@ -31,7 +31,7 @@ def test_a_copy_of_a_batch_costs_decoding_the_read_of_the_host_and_its_bytes(nod
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_copy_of_a_loop_also_waits_for_the_end_of_the_one_before(node, size):
-    """Its bytes' way through the engine and the signal; submission, 5.5 us each, is less than that."""
+    """Its way through the engine and the signal; submission, 5.5 us each, takes less."""
     engines = node.gpu.dma_engines
     moved = engines.packet_time + node.host.read_latency + size / engines.bandwidth
     signal = engines.latency * engines.completion_fraction

@@ -23,7 +23,7 @@ def mnkb(task):
 
 
 def test_the_gemms_of_a_dense_layer():
-    """Llama 3 8B, 100 tokens: (32 + 2 x 8) heads of 128 = 6144; 32 x 128 = 4096; 2 x 14336 = 28672."""
+    """Llama 3 8B, 100 tokens: (32 + 16) heads of 128 = 6144; 32 x 128 = 4096; 2 x 14336 = 28672."""
     tasks = layer_tasks(load_model("llama-3-8b"), 1, 100)
     assert {name: mnkb(task) for name, task in tasks.items()} == {
         "qkv": (100, 6144, 4096, 1),

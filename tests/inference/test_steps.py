@@ -5,7 +5,7 @@ import pytest
 from c3sim.inference.fetch import Fetch, workload_of
 from c3sim.inference.grids import Grid, snap
 from c3sim.inference.layers import layer_tasks
-from c3sim.inference.steps import Batch, Steps, _factor
+from c3sim.inference.steps import Batch, Steps, slowdown
 from c3sim.input.loading import load_hardware, load_model
 from c3sim.simulation.runs import run_once
 
@@ -106,6 +106,6 @@ def test_a_factor_is_over_the_time_together():
     """10 s alone, 12 s beside something that lasts 6: 6 s left at its own pace, so 4 s of work took
     the first 6.
     """
-    assert _factor(6.0, 10.0, 12.0) == pytest.approx(1.5)
-    assert _factor(12.0, 10.0, 12.0) == pytest.approx(1.2)
-    assert _factor(6.0, 10.0, 10.0) == 1.0
+    assert slowdown(6.0, 10.0, 12.0) == pytest.approx(1.5)
+    assert slowdown(12.0, 10.0, 12.0) == pytest.approx(1.2)
+    assert slowdown(6.0, 10.0, 10.0) == 1.0

@@ -294,7 +294,7 @@ def _wire(task: object, node: Node) -> float:
     if isinstance(task, Copy) and task.executor == "kernel":
         return 1.0
     given = "pull" if isinstance(task, Copy) and task.source == "peer" else "push"
-    return node.gpu.dma_engines.link_efficiency[task.direction or given]
+    return node.gpu.dma_engines.link_efficiency.get(task.direction or given, 1.0)
 
 
 def _stretch(case: Case, name: str, outcome: object) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.models.dma import engine_rate
+from c3sim.models.dma import POLL_STAGGERS, RELEASED_QUEUE_STARTS, engine_rate
 
 TEACHING = load_hardware("teaching-4").node
 H200 = load_hardware("h200-2").node
@@ -31,3 +31,25 @@ def test_pull_has_its_own_bytes_in_flight() -> None:
     )
     assert engine_rate(node, 0.0, linked=True, pull=True) == pytest.approx(9e3 / 3e-6)
     assert engine_rate(node, 0.0, linked=True) == 10e9
+
+
+def test_rules_of_queues_and_polls() -> None:
+    """GPUs 4 and 5 of three queues begin with queue 4 // 2 = 2; GPU 3 of 4 polls at 3/4 of the
+    interval; GPU 5, of another node of 4, as GPU 1.
+    """
+    assert [RELEASED_QUEUE_STARTS["half_gpu_number"](gpu, 3) for gpu in (0, 4, 5, 6)] == [
+        0,
+        2,
+        2,
+        0,
+    ]
+    assert RELEASED_QUEUE_STARTS["first"](5, 3) == 0
+    assert [POLL_STAGGERS["even"](gpu, 4) for gpu in (0, 3, 5)] == [0, 0.75, 0.25]
+    assert POLL_STAGGERS["none"](3, 4) == 0
+
+
+def test_no_limit_of_bytes_in_flight_leaves_the_data_path() -> None:
+    engines = TEACHING.gpu.dma_engines.model_copy(update={"bytes_in_flight": None})
+    gpu = TEACHING.gpu.model_copy(update={"dma_engines": engines})
+    node = TEACHING.model_copy(update={"gpu": gpu})
+    assert engine_rate(node, 9.0, linked=True) == engines.bandwidth

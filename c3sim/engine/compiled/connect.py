@@ -1,106 +1,66 @@
-"""Who shares with whom, over a table, for numba to compile: rows come and go, and connected sets
-are found.
+"""Rows of the table come and go, and connected sets are found: loops for numba to compile.
 
-The reckoning is that of :mod:`c3sim.engine.progress`, which explains it and remains what this is tested against. Arrays
-are those of :class:`c3sim.engine.compiled.table.Table`. (numba keeps what it has compiled until the file of the function changes,
-and looks at no other: who changes one of ``table``, ``trees``, ``loops`` and ``filling`` removes ``__pycache__``.)
+They do what :mod:`c3sim.engine.progress` does, and are tested against it. (numba keeps what it has
+compiled until the file of the function changes, and looks at no other file: remove ``__pycache__``
+after a change in ``table``, ``heaps``, ``connect`` or ``fill``.)
 
-What is left alone
-------------------
-While all flows rise together, nothing is different from the last time until the level where something has changed. So flows
-that stopped rising below it keep their rates; the others, if connected to what changed through each other, rise again.
+Which flows keep their rates
+----------------------------
+Filling repeats itself up to the level where something has changed. Flows that stopped rising below
+that level keep their rates. The others, if connected to the change through each other, rise again.
 
-* A flow that has gone stopped at some level; below, no capacity that it drew on was exhausted, with
-it or without.
-* A flow that comes rises with the rest. A capacity was exhausted at level ROOM / STEEP: what it had
-for those who still rose,
-  over what they drew per level. With one more that draws *d* per level this is not before ROOM / (STEEP + d): at lower levels
-  those who had stopped before drew no more than they do in ROOM.
-* Anything else (caps, values of capacities): level 0, all that is connected.
+- A flow that has ended stopped at some level. Below it no capacity that it drew on was exhausted,
+  with it or without it.
+- A flow that starts rises with the rest. A capacity was exhausted at level LEFT_AT_LEVEL /
+  SLOPE_AT_LEVEL: what it had for those who still rose, over what they drew per level. With one more
+  that draws *d* per level it is exhausted no earlier than at LEFT_AT_LEVEL / (SLOPE_AT_LEVEL + d):
+  at lower levels, those who had stopped before drew no more than they do in LEFT_AT_LEVEL.
+- Anything else (caps, values of capacities): level 0, the whole connected set.
 """
 
 from __future__ import annotations
 
 import math
 
+from c3sim.engine.compiled import line
 from c3sim.engine.compiled.heaps import enter
-from c3sim.engine.compiled.table import (
-    ACTIVE,
-    AFTER,
-    AT,
-    BEFORE,
-    CAP,
-    CAPACITIES,
-    DUE,
-    FIRST,
-    FLOWS,
-    FOUND,
-    INDEX,
-    LEFT,
-    LISTED,
-    MARK,
-    MARKED,
-    NONE,
-    RATE,
-    REACHED,
-    REMAINING,
-    ROOM,
-    ROW,
-    SEEN,
-    SETTLED,
-    SLOPE,
-    STEEP,
-    UP,
-    USED,
-    WEIGHT,
-    Array,
-    Table,
-    compiled,
-    inlined,
-    opened,
-)
+from c3sim.engine.compiled.table import Array, Table, compiled, compiled_views, inline
 
-BELOW = 1.0 - 1e-9  # levels that rounding may tell apart are one
+BELOW = 1.0 - 1e-9  # level_heap that rounding may tell apart are one
 
-_opened = compiled(opened)
-
-# Tables are handed over as their two arrays: every array more would take compiled code time at each
-# call.
-
-# -- who is there
-# ------------------------------------------------------------------------------------------------
+# Functions that Python calls take the table as its two arrays: every array more costs time.
 
 
 @compiled
-def touch(numbers: Array, wholes: Array, row: int) -> None:
-    """Something about *row* has changed: whatever is connected to it rises again from the ground."""
-    table = _opened(numbers, wholes)
+def touch(numbers: Array, integers: Array, row: int) -> None:
+    """*row* has changed: all that is connected to it rises again from level 0."""
+    table = compiled_views(numbers, integers)
     table.lowest[0] = 0.0
     _touch(table, row)
 
 
-@inlined
+@inline
 def _touch(table: Table, row: int) -> None:
     rows, connected = table.rows, table.connected
-    if rows[MARKED, row] != connected[MARK]:
-        rows[MARKED, row] = connected[MARK]
-        rows[LISTED, connected[FLOWS]] = row
-        connected[FLOWS] += 1
+    if rows[line.MARKED, row] != connected[line.MARK]:
+        rows[line.MARKED, row] = connected[line.MARK]
+        rows[line.CONNECTED_ROWS, connected[line.ROW_COUNT]] = row
+        connected[line.ROW_COUNT] += 1
 
 
-@inlined
+@inline
 def _touch_capacity(table: Table, index: int) -> None:
     indices, connected = table.indices, table.connected
-    if indices[SEEN, index] != connected[MARK]:
-        indices[SEEN, index] = connected[MARK]
-        indices[FOUND, connected[CAPACITIES]] = index
-        connected[CAPACITIES] += 1
+    if indices[line.SEEN, index] != connected[line.MARK]:
+        indices[line.SEEN, index] = connected[line.MARK]
+        indices[line.CONNECTED_CAPACITIES, connected[line.CAPACITY_COUNT]] = index
+        connected[line.CAPACITY_COUNT] += 1
 
 
 @compiled
 def insert(
     numbers: Array,
-    wholes: Array,
+    integers: Array,
     row: int,
     drawn: Array,
     weight: float,
@@ -109,158 +69,152 @@ def insert(
     now: float,
 ) -> None:
     """Begin a flow in *row*; each line of *drawn* is a use: index of the capacity, amount."""
-    table = _opened(numbers, wholes)
-    flows, rows, uses, indices, capacities = (
-        table.flows,
-        table.rows,
-        table.uses,
-        table.indices,
-        table.capacities,
-    )
+    table = compiled_views(numbers, integers)
+    flows, rows, uses = table.flows, table.rows, table.uses
+    indices, capacities = table.indices, table.capacities
     first = row * (len(table.amounts) // rows.shape[1])
-    flows[WEIGHT, row], flows[CAP, row], flows[REMAINING, row] = weight, cap, work
-    flows[RATE, row], flows[SETTLED, row], flows[REACHED, row] = 0.0, now, math.inf
-    rows[ACTIVE, row], rows[USED, row], rows[AT, row] = 1, drawn.shape[0], NONE
+    flows[line.WEIGHT, row], flows[line.CAP, row], flows[line.REMAINING, row] = weight, cap, work
+    flows[line.RATE, row], flows[line.SETTLED, row], flows[line.REACHED, row] = 0.0, now, math.inf
+    rows[line.ACTIVE, row], rows[line.USE_COUNT, row] = 1, drawn.shape[0]
+    rows[line.BOTTLENECK, row] = line.NONE
     for k in range(drawn.shape[0]):
         use, index, amount = first + k, int(drawn[k, 0]), drawn[k, 1]
-        after = indices[FIRST, index]
-        uses[ROW, use], uses[INDEX, use], table.amounts[use] = row, index, amount
-        uses[AFTER, use], uses[BEFORE, use] = after, NONE
-        if after != NONE:
-            uses[BEFORE, after] = use
-        indices[FIRST, index] = use
-        capacities[STEEP, index] += amount * weight
-        table.lowest[0] = min(table.lowest[0], capacities[ROOM, index] / capacities[STEEP, index])
+        after = indices[line.FIRST, index]
+        uses[line.ROW, use], uses[line.INDEX, use], table.amounts[use] = row, index, amount
+        uses[line.NEXT, use], uses[line.PREVIOUS, use] = after, line.NONE
+        if after != line.NONE:
+            uses[line.PREVIOUS, after] = use
+        indices[line.FIRST, index] = use
+        capacities[line.SLOPE_AT_LEVEL, index] += amount * weight
+        level = capacities[line.LEFT_AT_LEVEL, index] / capacities[line.SLOPE_AT_LEVEL, index]
+        table.lowest[0] = min(table.lowest[0], level)
     _touch(table, row)
 
 
 @compiled
-def remove(numbers: Array, wholes: Array, row: int) -> None:
-    """Take *row* out; whoever shares with it belongs to the next connected set."""
-    _remove(_opened(numbers, wholes), row)
+def remove(numbers: Array, integers: Array, row: int) -> None:
+    """Take *row* out; flows that share with it belong to the next connected set."""
+    _remove(compiled_views(numbers, integers), row)
 
 
 @compiled
 def _remove(table: Table, row: int) -> None:
     rows, uses, indices = table.rows, table.uses, table.indices
     width = len(table.amounts) // rows.shape[1]
-    rows[ACTIVE, row] = 0
+    rows[line.ACTIVE, row] = 0
     enter(table.finish, row, math.inf)
-    table.lowest[0] = min(table.lowest[0], table.flows[REACHED, row])
-    for use in range(row * width, row * width + rows[USED, row]):
-        before, after, index = uses[BEFORE, use], uses[AFTER, use], uses[INDEX, use]
-        if before != NONE:
-            uses[AFTER, before] = after
+    table.lowest[0] = min(table.lowest[0], table.flows[line.REACHED, row])
+    for use in range(row * width, row * width + rows[line.USE_COUNT, row]):
+        before, after, index = uses[line.PREVIOUS, use], uses[line.NEXT, use], uses[line.INDEX, use]
+        if before != line.NONE:
+            uses[line.NEXT, before] = after
         else:
-            indices[FIRST, index] = after
-        if after != NONE:
-            uses[BEFORE, after] = before
+            indices[line.FIRST, index] = after
+        if after != line.NONE:
+            uses[line.PREVIOUS, after] = before
         _touch_capacity(table, index)
         _release(table, row, use, index)
 
 
-@inlined
+@inline
 def _release(table: Table, row: int, use: int, index: int) -> None:
-    """What *row* drew on a capacity by *use* is no longer in its ROOM, or in its STEEP."""
-    if table.rows[AT, row] == index:
-        table.capacities[STEEP, index] -= table.amounts[use] * table.flows[WEIGHT, row]
+    """Give back what *row* drew on a capacity by *use*."""
+    if table.rows[line.BOTTLENECK, row] == index:
+        table.capacities[line.SLOPE_AT_LEVEL, index] -= (
+            table.amounts[use] * table.flows[line.WEIGHT, row]
+        )
     else:
-        table.capacities[ROOM, index] += table.amounts[use] * table.flows[RATE, row]
-
-
-# -- who is connected
-# --------------------------------------------------------------------------------------------
+        table.capacities[line.LEFT_AT_LEVEL, index] += (
+            table.amounts[use] * table.flows[line.RATE, row]
+        )
 
 
 @compiled
-def connect(numbers: Array, wholes: Array) -> None:
-    """Complete the connected set to all that shares anything with what was touched, whatever its
-    level.
-    """
-    table = _opened(numbers, wholes)
+def connect(numbers: Array, integers: Array) -> None:
+    """Complete the connected set from level 0: all that shares anything with what was touched."""
+    table = compiled_views(numbers, integers)
     table.lowest[0] = 0.0
-    _connect(table)
+    connect_rows(table)
 
 
 @compiled
-def _connect(table: Table) -> None:
-    """Complete the connected set to those who rise again: LISTED flows, FOUND capacities with what
-    these are left with.
-    """
+def connect_rows(table: Table) -> None:
+    """Complete the connected set: flows that rise again, and what their capacities have left."""
     rows, uses, indices, connected = table.rows, table.uses, table.indices, table.connected
-    width, mark = len(table.amounts) // rows.shape[1], connected[MARK]
-    listed, found = 0, connected[CAPACITIES]
-    for k in range(connected[FLOWS]):
-        row = rows[LISTED, k]
-        if rows[ACTIVE, row]:  # else it has gone meanwhile
-            rows[LISTED, listed] = row
+    width, mark = len(table.amounts) // rows.shape[1], connected[line.MARK]
+    listed, found = 0, connected[line.CAPACITY_COUNT]
+    for k in range(connected[line.ROW_COUNT]):
+        row = rows[line.CONNECTED_ROWS, k]
+        if rows[line.ACTIVE, row]:  # else it has gone meanwhile
+            rows[line.CONNECTED_ROWS, listed] = row
             listed += 1
     flow, capacity = 0, 0
     while flow < listed or capacity < found:
         if capacity < found:
-            listed = _list_users(table, indices[FOUND, capacity], listed)
+            listed = _list_users(table, indices[line.CONNECTED_CAPACITIES, capacity], listed)
             capacity += 1
         else:
-            start = rows[LISTED, flow] * width
-            for use in range(start, start + rows[USED, rows[LISTED, flow]]):
-                index = uses[INDEX, use]
-                if indices[SEEN, index] != mark:
-                    indices[SEEN, index] = mark
-                    indices[FOUND, found] = index
+            start = rows[line.CONNECTED_ROWS, flow] * width
+            for use in range(start, start + rows[line.USE_COUNT, rows[line.CONNECTED_ROWS, flow]]):
+                index = uses[line.INDEX, use]
+                if indices[line.SEEN, index] != mark:
+                    indices[line.SEEN, index] = mark
+                    indices[line.CONNECTED_CAPACITIES, found] = index
                     found += 1
             flow += 1
-    connected[FLOWS], connected[CAPACITIES] = listed, found
+    connected[line.ROW_COUNT], connected[line.CAPACITY_COUNT] = listed, found
 
 
-@inlined
+@inline
 def _list_users(table: Table, index: int, listed: int) -> int:
-    """List those users of a capacity that rise again; LEFT: less what the others draw. Returns how
-    many are listed now.
+    """List the users of a capacity that rise again, and take what the others draw from LEFT.
+
+    Returns how many flows are listed now.
     """
     flows, rows, uses, amounts = table.flows, table.rows, table.uses, table.amounts
-    mark, lowest = table.connected[MARK], table.lowest[0] * BELOW
-    left, slope, up = 0.0, 0.0, 0
-    use = table.indices[FIRST, index]
-    while use != NONE:
-        row = uses[ROW, use]
-        if flows[REACHED, row] >= lowest:
-            slope += amounts[use] * flows[WEIGHT, row]
-            up += 1
-            if rows[MARKED, row] != mark:
-                rows[MARKED, row] = mark
-                rows[LISTED, listed] = row
+    mark, lowest = table.connected[line.MARK], table.lowest[0] * BELOW
+    left, slope, rising = 0.0, 0.0, 0
+    use = table.indices[line.FIRST, index]
+    while use != line.NONE:
+        row = uses[line.ROW, use]
+        if flows[line.REACHED, row] >= lowest:
+            slope += amounts[use] * flows[line.WEIGHT, row]
+            rising += 1
+            if rows[line.MARKED, row] != mark:
+                rows[line.MARKED, row] = mark
+                rows[line.CONNECTED_ROWS, listed] = row
                 listed += 1
         else:
-            left -= amounts[use] * flows[RATE, row]
-        use = uses[AFTER, use]
-    table.capacities[LEFT, index], table.capacities[SLOPE, index] = left, slope
-    table.indices[UP, index] = up
+            left -= amounts[use] * flows[line.RATE, row]
+        use = uses[line.NEXT, use]
+    table.capacities[line.LEFT, index], table.capacities[line.SLOPE, index] = left, slope
+    table.indices[line.RISING_USERS, index] = rising
     return listed
 
 
-# -- when they end
-# -----------------------------------------------------------------------------------------------
-
-
 @compiled
-def take_due(numbers: Array, wholes: Array, limit: float, now: float) -> tuple[int, int]:
-    """Take out the rows that end by *limit*: they are complete. Lists them in DUE; how many they
-    are, and the first.
+def take_due(numbers: Array, integers: Array, limit: float, now: float) -> tuple[int, int]:
+    """Take out the rows that end by *limit*: they are complete. DUE lists them.
+
+    Returns how many they are, and the first.
     """
-    table = _opened(numbers, wholes)
-    return _take_due(table, limit, now), table.rows[DUE, 0]
+    table = compiled_views(numbers, integers)
+    return take_due_rows(table, limit, now), table.rows[line.DUE, 0]
 
 
 @compiled
-def _take_due(table: Table, limit: float, now: float) -> int:
+def take_due_rows(table: Table, limit: float, now: float) -> int:
     finish, leaves = table.finish, table.rows.shape[1]
     taken = 0
     while finish[1] <= limit:
         node = 1
         while node < leaves:
             node = 2 * node if finish[2 * node] <= limit else 2 * node + 1
-        table.flows[REMAINING, node - leaves], table.flows[SETTLED, node - leaves] = 0.0, now
+        table.flows[line.REMAINING, node - leaves], table.flows[line.SETTLED, node - leaves] = (
+            0.0,
+            now,
+        )
         _remove(table, node - leaves)
-        table.rows[DUE, taken] = node - leaves
+        table.rows[line.DUE, taken] = node - leaves
         taken += 1
     return taken

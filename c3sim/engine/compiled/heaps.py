@@ -1,13 +1,13 @@
-"""Binary heaps of places, by a key that an array has for each place; and a tree of least values.
-For numba to compile.
+"""Binary heaps of places, by a key that an array has for each place; and a tree of least values:
+loops for numba to compile.
 """
 
 from __future__ import annotations
 
-from c3sim.engine.compiled.table import Array, compiled, inlined
+from c3sim.engine.compiled.table import Array, compiled, inline
 
 
-@inlined
+@inline
 def sift_down(key: Array, heap: Array, size: int, place: int) -> None:
     moved = heap[place]
     while 2 * place + 1 < size:
@@ -27,7 +27,7 @@ def heapify(key: Array, heap: Array, size: int) -> None:
         sift_down(key, heap, size, place)
 
 
-@inlined
+@inline
 def pop(key: Array, heap: Array, size: int) -> int:
     """Drop the first of *heap*; returns its new size."""
     heap[0] = heap[size - 1]
@@ -35,7 +35,7 @@ def pop(key: Array, heap: Array, size: int) -> int:
     return size - 1
 
 
-@inlined
+@inline
 def enter(tree: Array, leaf: int, value: float) -> None:
     """Set one leaf (from 0) of a tree whose nodes n hold the lesser of nodes 2 n and 2 n + 1; node
     1 is the least.

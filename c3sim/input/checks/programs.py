@@ -1,5 +1,5 @@
-"""Whether DMA programs can run to their end: the fields of each command, and for every poll someone
-who changes its word.
+"""Whether DMA programs can run to their end: the fields of each command, and a command that changes
+the word of every poll.
 """
 
 from __future__ import annotations
@@ -45,42 +45,29 @@ def program_errors(workload: Workload) -> list[InputError]:
 def _field_errors(program: Sequence[Command], path: str) -> list[InputError]:
     errors = []
     for i, command in enumerate(program):
-        where, needs = join(path, i), _NEEDS[command.op]
-        given = {
-            name for name in type(command).model_fields if getattr(command, name) not in (None, ())
-        }
-        errors += [
-            InputError(f"op {command.op!r} without {field!r}; needs {' and '.join(needs)}", where)
-            for field in needs
-            if field not in given
-        ]
-        allowed = {*needs, *_MAY.get(command.op, ()), *_ANYWHERE}
-        errors += [
-            InputError(
-                f"op {command.op!r} has no {field!r}; it has {', '.join(sorted(allowed))}",
-                join(where, field),
-            )
-            for field in sorted((given & command.model_fields_set) - allowed)
-        ]
-        if command.peer == "host" and command.op != "copy":
-            errors.append(
-                InputError(
-                    f"op {command.op!r} works between GPUs; only copy has host", join(where, "peer")
-                )
-            )
+        where, op, needs = join(path, i), command.op, _NEEDS[command.op]
+        given = {name for name, value in command if value not in (None, ())}
+        for field in needs:
+            if field not in given:
+                message = f"op {op!r} without {field!r}; needs {' and '.join(needs)}"
+                errors.append(InputError(message, where))
+        allowed = {*needs, *_MAY.get(op, ()), *_ANYWHERE}
+        for field in sorted((given & command.model_fields_set) - allowed):
+            message = f"op {op!r} has no {field!r}; it has {', '.join(sorted(allowed))}"
+            errors.append(InputError(message, join(where, field)))
+        if command.peer == "host" and op != "copy":
+            message = f"op {op!r} works between GPUs; only copy has host"
+            errors.append(InputError(message, join(where, "peer")))
         if len(set(command.peers)) < len(command.peers):
             errors.append(InputError("a destination is named twice", join(where, "peers")))
     return errors
 
 
 def _poll_errors(task: Commands, path: str) -> list[InputError]:
-    """Polls of what no command of the program changes, or not far enough, or too late. Words belong
-    to their task.
-    """
+    """Polls of words that no command of the program changes, or not far enough, or too late."""
     program = task.program
-    words = sorted(
-        {command.on for command in program if command.op in ("atomic", "fence") and command.on}
-    )
+    changes = [command for command in program if command.op in ("atomic", "fence")]
+    words = sorted({command.on for command in changes if command.on})
     errors = [
         InputError(unknown("word", command.on, words), f"{join(path, i)}.on")
         for i, command in enumerate(program)
@@ -88,7 +75,8 @@ def _poll_errors(task: Commands, path: str) -> list[InputError]:
     ]
     return errors or [
         InputError(
-            f"polls for {program[i].on!r} >= {program[i].value}, which comes only after it, if at all; it would wait for ever",
+            f"polls for {program[i].on!r} >= {program[i].value}, which comes only after it, "
+            "if at all; it would wait for ever",
             join(path, i),
         )
         for i in _stuck(task)
@@ -96,9 +84,7 @@ def _poll_errors(task: Commands, path: str) -> list[InputError]:
 
 
 def _stuck(task: Commands) -> list[int]:
-    """The polls at which queues stop for ever: each queue runs its commands in order, every GPU the
-    same ones.
-    """
+    """The polls at which queues stop for ever. Every GPU runs the same queues."""
     program = task.program
     queues: dict[Place, list[int]] = {}
     for i, place in enumerate(_places(program)):
@@ -134,8 +120,5 @@ def _places(program: Sequence[Command]) -> list[Place]:
         else:
             known.append(("peer", command.peers[0] if command.peers else command.peer))
     last = next((engine for engine in known if engine is not None), None)
-    places = []
-    for engine, command in zip(known, program, strict=True):
-        last = engine if engine is not None else last
-        places.append((last, command.queue))
-    return places
+    engines = [last := engine if engine is not None else last for engine in known]
+    return [(engine, command.queue) for engine, command in zip(engines, program, strict=True)]

@@ -1,5 +1,4 @@
-"""DMA engines: host submission, queues, commands, requests to other engines, copies and collectives
-made of them.
+"""DMA engines: host submission, queues, commands, requests to other engines, copies, collectives.
 
 It must not know kernels or compute units.
 """

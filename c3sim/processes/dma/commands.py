@@ -1,10 +1,13 @@
-"""DMA commands and what each does when its turn comes.
+"""DMA commands: what each does when its engine comes to it.
 
-    copy, broadcast, swap, reduce   decode, move; the engine is free once the bytes have moved, and its next command overlaps
-                                    with their way to memory (``copy_latency``) and the signal behind it
-    atomic, fence                   wait until what their queue moved has landed; then the change of a word is seen a signal's latency later
-    poll                            holds its queue until a word is large enough, and for ``poll_latency``
-    timestamp                       waits as an atomic does, and notes the time
+==================  ==============================================================================
+copy, broadcast,    Decode, then move. The engine is free once the bytes have moved; their way
+swap, reduce        to memory (``copy_latency``) and the signal overlap with its next command.
+atomic, fence       Wait until what their queue moved has landed. The change of a word is seen a
+                    signal's latency later.
+poll                Holds its queue until a word is large enough, and for ``poll_latency``.
+timestamp           Waits as an atomic does, and notes the time.
+==================  ==============================================================================
 
 Address translation has no cost of its own: no public run tells it from the copy's latency.
 """
@@ -15,14 +18,24 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 from c3sim.models.dma import engine_rate, engine_work
 from c3sim.processes.context import Context
-from c3sim.processes.dma.copies import HOST, DmaCopy, traffic
-from c3sim.processes.dma.engines import Step, Turn
+from c3sim.processes.dma.copies import HOST, DmaCopy, as_executed, traffic
+from c3sim.processes.dma.engines import Callback, Execution, Step
+from c3sim.processes.dma.requests import Request
 from c3sim.specs.dma_engines import Operation
 
 WordKey = tuple[str, int]  # (name, GPU)
+
+
+class Place(NamedTuple):
+    """Where a command is submitted."""
+
+    gpu: int
+    engine: int
+    queue: int
 
 
 @dataclass
@@ -30,20 +43,19 @@ class Words:
     """Words in memory that commands change and poll."""
 
     values: dict[WordKey, int] = field(default_factory=dict)
-    _polled: dict[WordKey, list[tuple[int, Callable[[], None]]]] = field(default_factory=dict)
+    _polls: dict[WordKey, list[tuple[int, Callback]]] = field(default_factory=dict)
 
     def change(self, key: WordKey, value: int, *, add: bool) -> None:
         self.values[key] = value + (self.values.get(key, 0) if add else 0)
-        waiting = self._polled.pop(key, [])
-        for wanted, call in waiting:
-            self.when(key, wanted, call)
+        for wanted, callback in self._polls.pop(key, []):
+            self.when(key, wanted, callback)
 
-    def when(self, key: WordKey, wanted: int, call: Callable[[], None]) -> None:
-        """Call *call* once the word is at least *wanted* (at once if it is)."""
+    def when(self, key: WordKey, wanted: int, callback: Callback) -> None:
+        """Call *callback* once the word is at least *wanted* (at once if it is)."""
         if self.values.get(key, 0) >= wanted:
-            call()
+            callback()
         else:
-            self._polled.setdefault(key, []).append((wanted, call))
+            self._polls.setdefault(key, []).append((wanted, callback))
 
 
 def copy_step(
@@ -55,178 +67,197 @@ def copy_step(
     signalled: bool = True,
     sharers: int = 1,
 ) -> Step:
-    """The step that carries *copy* out. *in_order*: its ring goes on only when its completion is
-    seen, because the next command of its stream waits for it; *signalled*: a signal of its own says
-    so, else its end is that its bytes have landed; *sharers*: engines that share its port in the
-    same program.
-    """
-    engines = context.node.gpu.dma_engines
-    tail = landing_time(context, signalled=signalled)
-    linked = copy.source != copy.destination
-    packets = math.ceil(copy.size / engines.max_packet_payload)
-    work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=linked)
+    """The step that carries *copy* out, or that requests it from the source's engine.
 
-    host, waits, inlined = context.node.host, 0.0 if linked else engines.local_latency or 0.0, 0.0
-    if copy.source == HOST:
-        waits = host.read_latency  # the engine waits for its reads
-        if host.inline_bandwidth and host.inline_bytes and copy.size <= host.inline_bytes:
+    *in_order*: the next command of its queue waits until its completion is seen; *signalled*: a
+    signal of its own says so, else its end is that its bytes have landed; *sharers*: engines that
+    share its port in the same program.
+    """
+    executed = as_executed(context, copy)
+    landing = context.node.gpu.dma_engines.copy_latency
+    landing += _signal_latency(context) if signalled else 0.0
+    if executed is copy:
+        return _CopyRun(context, task, copy, landing, in_order, sharers).step()
+    step = _CopyRun(context, task, executed, landing, False, sharers).step()
+    request = Request(context, step, landing)
+    return replace(
+        step,
+        gpu=copy.gpu,
+        queue=copy.queue,
+        pull=True,
+        in_order=in_order,
+        run=request.on_turn,
+        request=request,
+    )
+
+
+@dataclass(frozen=True)
+class _CopyRun:
+    """*copy* on the engine that carries it; *landing*: s from its last byte to its end."""
+
+    context: Context
+    task: str
+    copy: DmaCopy
+    landing: float
+    in_order: bool
+    sharers: int
+
+    @property
+    def linked(self) -> bool:
+        """Whether it leaves the GPU."""
+        return self.copy.source != self.copy.destination
+
+    @property
+    def packets(self) -> int:
+        return math.ceil(self.copy.size / self.context.node.gpu.dma_engines.max_packet_payload)
+
+    def step(self) -> Step:
+        copy, host = self.copy, self.context.node.host
+        inlined = 0.0
+        if copy.source == HOST and host.inline_bandwidth and copy.size <= (host.inline_bytes or 0):
             inlined = copy.size / host.inline_bandwidth
+        place = Place(copy.gpu, copy.engine, copy.queue)
+        step = _step(self.context, place, copy.op, self.run, self.packets)
+        return replace(step, pull=copy.pull, in_order=self.in_order, inlined=inlined)
 
-    def run(turn: Turn) -> None:
-        begun = context.env.now
+    def run(self, execution: Execution) -> None:
+        if self.copy.source == HOST:
+            wait = self.context.node.host.read_latency  # the engine waits for its reads
+        else:
+            wait = 0.0 if self.linked else self.context.node.gpu.dma_engines.local_latency or 0.0
+        started = partial(self._move, execution, self.context.env.now)
+        _decode(self.context, started, self.packets, wait)
 
-        def moved(_flow: object) -> None:
-            context.span(
-                copy.gpu, f"dma[{copy.engine}]", task, task, begun, bytes=copy.size, op=copy.op
-            )
-            turn.engine.moved_at = context.env.now
-            turn.ring.landed_at = max(turn.ring.landed_at, context.env.now + engines.copy_latency)
-            context.after(tail, turn.completed)
-            if not in_order:
-                turn.over()
-            elif engines.queue_time_slice:  # the engine stays with the queue
-                context.after(tail, turn.over)
-            else:
-                turn.free()
-                context.after(tail, turn.resume)
+    def _move(self, execution: Execution, begun: float) -> None:
+        context, copy, linked = self.context, self.copy, self.linked
+        engines = context.node.gpu.dma_engines
+        work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=linked)
+        ways = 2 if copy.op == "swap" else 1
+        context.machine.flow(
+            f"{self.task}:copy",
+            task=self.task,
+            gpu=copy.gpu,
+            work=copy.size,
+            cap=lambda state: engine_rate(
+                context.node, state.load, linked=linked, pull=copy.pull, work=work, ways=ways
+            ),
+            traffic=traffic(context.node, copy, work),
+            sharers=self.sharers,
+            clocked=0.0,
+            done=lambda _flow: self._moved(execution, begun),
+        )
 
-        def decoded() -> None:
-            context.machine.flow(
-                f"{task}:copy",
-                task=task,
-                gpu=copy.gpu,
-                work=copy.size,
-                cap=lambda state: engine_rate(
-                    context.node,
-                    state.load,
-                    linked=linked,
-                    pull=copy.pull,
-                    work=work,
-                    ways=1 + (copy.op == "swap"),
-                ),
-                traffic=traffic(context.node, copy, work),
-                sharers=sharers,
-                clocked=0.0,
-                done=moved,
-            )
-
-        _decode(context, decoded, packets, waits)
-
-    step = _step(context, copy.gpu, copy.engine, copy.queue, copy.op, run, packets)
-    return replace(step, pull=copy.pull, in_order=in_order, inlined=inlined)
-
-
-def landing_time(context: Context, *, signalled: bool) -> float:
-    """From the last byte that an engine has moved until it has landed [s], and until a signal of
-    that is seen.
-    """
-    return context.node.gpu.dma_engines.copy_latency + (_signal(context) if signalled else 0.0)
+    def _moved(self, execution: Execution, begun: float) -> None:
+        context, copy, engines = self.context, self.copy, self.context.node.gpu.dma_engines
+        track, now, ring = f"dma[{copy.engine}]", context.env.now, execution.ring
+        context.span(copy.gpu, track, self.task, self.task, begun, bytes=copy.size, op=copy.op)
+        execution.engine.moved_at = now
+        ring.landed_at = max(ring.landed_at, now + engines.copy_latency)
+        context.after(self.landing, execution.completed)
+        if not self.in_order:
+            execution.free_both()
+        elif engines.queue_time_slice:  # the engine stays with the queue
+            context.after(self.landing, execution.free_both)
+        else:
+            execution.free_engine()
+            context.after(self.landing, execution.free_ring)
 
 
 def word_step(
-    context: Context,
-    words: Words,
-    gpu: int,
-    engine: int,
-    queue: int,
-    op: Operation,
-    key: WordKey,
-    value: int,
+    context: Context, words: Words, place: Place, op: Operation, key: WordKey, value: int
 ) -> Step:
     """An atomic or a fence: changes the word *key* by, or to, *value*."""
 
-    def run(turn: Turn) -> None:
+    def run(execution: Execution) -> None:
         def issued() -> None:
-            turn.resume()
-            context.after(_signal(context), seen)
+            execution.free_ring()
+            context.after(_signal_latency(context), changed)
 
-        def seen() -> None:
+        def changed() -> None:
             words.change(key, value, add=op == "atomic")
-            turn.completed()
+            execution.completed()
 
-        _when_landed(context, turn, issued)
+        _when_landed(context, execution, issued)
 
-    return _step(context, gpu, engine, queue, op, run)
+    return _step(context, place, op, run)
 
 
-def poll_step(
-    context: Context, words: Words, gpu: int, engine: int, queue: int, key: WordKey, value: int
-) -> Step:
+def poll_step(context: Context, words: Words, place: Place, key: WordKey, value: int) -> Step:
     """Holds its queue until the word *key* is at least *value*."""
 
-    def run(turn: Turn) -> None:
-        def happened() -> None:
-            turn.completed()
-            turn.resume()
+    def run(execution: Execution) -> None:
+        def seen() -> None:
+            execution.completed()
+            execution.free_ring()
 
         def decoded() -> None:
-            turn.free()
+            execution.free_engine()
             latency = context.node.gpu.dma_engines.poll_latency
-            words.when(key, value, partial(context.after, latency, happened))
+            words.when(key, value, partial(context.after, latency, seen))
 
         _decode(context, decoded)
 
-    return _step(context, gpu, engine, queue, "poll", run)
+    return _step(context, place, "poll", run)
 
 
 def timestamp_step(
-    context: Context, task: str, gpu: int, engine: int, queue: int, note: Callable[[float], None]
+    context: Context, task: str, place: Place, times: dict[str, float], name: str
 ) -> Step:
-    """Calls *note* with the time [s] at which everything before it in its queue has landed."""
+    """Notes in *times[name]* when everything before it in its queue has landed [s]."""
 
-    def run(turn: Turn) -> None:
+    def run(execution: Execution) -> None:
         def written() -> None:
-            context.span(gpu, f"dma[{engine}]", "timestamp", task, context.env.now)
-            note(context.env.now)
-            turn.completed()
-            turn.resume()
+            now = times[name] = context.env.now
+            context.span(place.gpu, f"dma[{place.engine}]", "timestamp", task, now)
+            execution.completed()
+            execution.free_ring()
 
-        _when_landed(context, turn, written)
+        _when_landed(context, execution, written)
 
-    return _step(context, gpu, engine, queue, "timestamp", run)
-
-
-# -- private ---------------------------------------------------------------------------------------
-# -------------
+    return _step(context, place, "timestamp", run)
 
 
-def _signal(context: Context) -> float:
-    """From the last byte to a signal that is seen."""
+def _signal_latency(context: Context) -> float:
+    """From the last byte until a signal of it is seen [s]."""
     engines = context.node.gpu.dma_engines
     return engines.latency * engines.completion_fraction
 
 
 def _step(
     context: Context,
-    gpu: int,
-    engine: int,
-    queue: int,
+    place: Place,
     op: Operation,
-    run: Callable[[Turn], None],
+    run: Callable[[Execution], None],
     packets: int = 1,
 ) -> Step:
     engines = context.node.gpu.dma_engines
-    size = packets * engines.packet_sizes[op]
-    return Step(gpu, engine, queue, op, engines.latency - _signal(context), size, run, packets)
+    return Step(
+        gpu=place.gpu,
+        engine=place.engine,
+        queue=place.queue,
+        op=op,
+        fetch=engines.latency - _signal_latency(context),
+        size=packets * engines.packet_sizes[op],
+        run=run,
+        packets=packets,
+    )
 
 
-def _decode(
-    context: Context, then: Callable[[], None], packets: int = 1, more: float = 0.0
-) -> None:
-    """Decode *packets*, and be busy for *more* s."""
-    time = packets * context.node.gpu.dma_engines.packet_time + more
+def _decode(context: Context, then: Callback, packets: int = 1, wait: float = 0.0) -> None:
+    """Decode *packets*, and be busy for *wait* s."""
+    time = packets * context.node.gpu.dma_engines.packet_time + wait
     if time:
         context.after(time, then)
     else:
         then()
 
 
-def _when_landed(context: Context, turn: Turn, then: Callable[[], None]) -> None:
+def _when_landed(context: Context, execution: Execution, then: Callback) -> None:
     """Decode; then let other queues go on until everything before in this one has landed."""
 
     def decoded() -> None:
-        turn.free()
-        wait = turn.ring.landed_at - context.env.now
+        execution.free_engine()
+        wait = execution.ring.landed_at - context.env.now
         if wait > 0:
             context.after(wait, then)
         else:

@@ -1,11 +1,9 @@
-"""What a DMA engine can be asked to move: from where to where, by which engine and queue, and what
-that draws on.
-"""
+"""Copies by DMA engines: from where to where, by which engine and queue, and what they draw on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from c3sim.machine.traffic import Traffic
@@ -16,16 +14,14 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Copy
 
 HOST = -1  # as source or destination: host memory
+REQUESTS = -1  # the queue of an engine that it carries requests in
 
 
 @dataclass(frozen=True, slots=True)
 class DmaCopy:
     """*size* bytes from GPU *source* to *destination* by *queue* of *engine* of *gpu*.
 
-    *mirrored*: every GPU does the same, so what arrives here is drawn here, as part of this copy.
-    *also*: further destinations of the same bytes (*op* broadcast). *op* swap: as many bytes go the
-    other way, by the same command; *touching*: of a mirrored swap, how many swaps touch the memory
-    of *gpu* for each that it submits, those of its peers included. *op* reduce: the bytes are added
+    *op* swap: as many bytes go the other way, by the same command; *op* reduce: the bytes are added
     to what lies at the destination.
     """
 
@@ -34,16 +30,23 @@ class DmaCopy:
     source: int
     destination: int
     size: float
-    mirrored: bool = False
-    also: tuple[int, ...] = ()
+    mirrored: bool = False  # every GPU does the same: what arrives here is drawn here
+    also: tuple[int, ...] = ()  # further destinations of the same bytes (broadcast)
     op: Operation = "copy"
     queue: int = 0
-    touching: float = 1.0
+    touching: float = 1.0  # swaps that touch the memory of *gpu* for each mirrored one it submits
 
     @property
     def pull(self) -> bool:
         """Whether the engine reads from a peer."""
         return self.destination == self.gpu and self.source not in (self.gpu, HOST)
+
+
+def as_executed(context: Context, copy: DmaCopy) -> DmaCopy:
+    """*copy* as the engine that carries it sees it: a pull may be a write of the source's."""
+    if copy.pull and context.node.gpu.dma_engines.pull_executor == "source":
+        return replace(copy, gpu=context.machine.home(copy.source), queue=REQUESTS)
+    return copy
 
 
 def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCopy]:
@@ -55,7 +58,7 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
     source, destination = where[task.source], where[task.destination]
     by = {None: gpu, "push": source, "pull": destination}[task.direction]
     offset = task.peer if by == gpu else context.node.gpus - task.peer
-    if by != gpu and task.gpus == "all":  # every GPU carries the one that is its own to carry
+    if by != gpu and task.gpus == "all":  # every GPU carries a copy of another one
         by, source, destination = (
             (end + gpu - by) % context.node.gpus for end in (by, source, destination)
         )
@@ -67,8 +70,8 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
             engine, queue = local_engine_for(context.node, by, part, parts)
         else:
             engine, queue = engine_for(context.node, by, offset, part, parts)
-        queue = queue * stream_count(context) + stream_queue(context, name)
-        queue %= context.node.gpu.dma_engines.stream_queues
+        queue = queue * len(_streams(context)) + stream_queue(context, name)
+        queue %= context.node.gpu.dma_engines.queues_for_streams
         copies.append(
             DmaCopy(
                 by, engine, source, destination, task.bytes / parts, task.gpus == "all", queue=queue
@@ -80,21 +83,17 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
 def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1) -> tuple[int, int]:
     """Engine of *gpu* that moves *part* of *parts* to or from the peer at *offset*, and its queue.
 
-    The map's engine and those behind it where there is a map, else engines dealt to peers in turn;
-    parts beyond the engines that one peer can have, and peers beyond the engines there are, go to
-    further queues.
+    With a map: the map's engine and those behind it. Without: engines are dealt to peers in turn.
+    Parts beyond ``per_peer``, and peers beyond ``count``, go to further queues.
     """
-    engines = node.gpu.dma_engines
+    engines, rows = node.gpu.dma_engines, node.engine_map
     used = min(parts, engines.per_peer)
-    number, queue = part % used, (part // used) % engines.stream_queues
-    rows = node.engine_map
+    number, queue = part % used, (part // used) % engines.queues_for_streams
     if rows is not None:
         first = rows[gpu % node.gpus][(gpu + offset) % node.gpus]
         return (first + number - engines.host_count) % engines.count + engines.host_count, queue
-    turn = (offset - 1) * used + number
-    return engines.host_count + turn % engines.count, (
-        queue + turn // engines.count
-    ) % engines.stream_queues
+    rounds, engine = divmod((offset - 1) * used + number, engines.count)
+    return engines.host_count + engine, (queue + rounds) % engines.queues_for_streams
 
 
 def local_engine_for(node: Node, gpu: int, part: int = 0, parts: int = 1) -> tuple[int, int]:
@@ -102,14 +101,13 @@ def local_engine_for(node: Node, gpu: int, part: int = 0, parts: int = 1) -> tup
     engines = node.gpu.dma_engines
     if not engines.local_count:
         return engine_for(node, gpu, 1, part, parts)
-    first = engines.host_count + engines.count
-    return first + part % engines.local_count, (part // engines.local_count) % engines.stream_queues
+    rounds, engine = divmod(part, engines.local_count)
+    return engines.host_count + engines.count + engine, rounds % engines.queues_for_streams
 
 
 def same_sharing(node: Node) -> bool:
     """Whether the engines of the map serve the peers of every GPU alike, up to their numbers."""
-    engines = node.gpu.dma_engines
-    rows = node.engine_map
+    engines, rows = node.gpu.dma_engines, node.engine_map
     return rows is None or _alike(rows, node.gpus, engines.per_peer, engines.count)
 
 
@@ -135,19 +133,12 @@ def host_engine_for(
     if not engines.host_count:
         return engine_for(node, gpu, 1, part, parts)
     own = range(0 if out else min(1, engines.host_count - 1), engines.host_count, 2)
-    return own[part % len(own)], (part // len(own)) % engines.stream_queues
+    return own[part % len(own)], (part // len(own)) % engines.queues_for_streams
 
 
 def stream_queue(context: Context, name: str) -> int:
-    """Number of the stream of task *name*, in order of declaration; tasks without one have one of
-    their own.
-    """
+    """Number of the stream of task *name*, by declaration; a task without one has its own."""
     return _streams(context).index(context.workload.tasks[name].stream or f"task {name}")
-
-
-def stream_count(context: Context) -> int:
-    """How many streams there are."""
-    return len(_streams(context))
 
 
 def _streams(context: Context) -> list[str]:
@@ -193,7 +184,7 @@ def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:
         )
     if copy.destination == copy.source:
         return Traffic(cache=2.0, hbm_read=1.0, hbm_write=1.0, inserted=2.0, engine=engine)
-    wire = 1.0 / node.gpu.dma_engines.link_efficiency["pull" if copy.pull else "push"]
+    wire = 1.0 / node.gpu.dma_engines.link_efficiency.get("pull" if copy.pull else "push", 1.0)
     swap, reads_there = (
         copy.op == "swap",
         float(copy.op == "reduce"),

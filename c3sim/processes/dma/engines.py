@@ -1,9 +1,13 @@
-"""DMA engines on the clock: rings of commands, taken in turn and carried out one by one.
+"""DMA engines on the clock: rings of commands that an engine serves one command at a time.
 
-A ring (queue) keeps the order of its commands. An engine has one command in hand; it goes on with the same ring for
-``queue_time_slice``, then, or when that has nothing ready, round robin. A change of ring waits for ``queue_switch_time`` after the last
-byte moved, and takes ``poll_switch_time`` to one that waited behind a poll. A command that waits (a poll, or an
-atomic behind bytes that have not landed) holds its ring, not the engine. A packet leaves its room in the ring when its command begins.
+- A ring (queue) keeps the order of its commands.
+- An engine stays with a ring for ``queue_time_slice``, then, or when nothing of it is ready, goes
+  round robin. At first it begins where the rule ``released_queue_start`` says.
+- A change of ring begins ``queue_switch_time`` after the last byte moved. A change to a ring that
+  waited behind a poll takes ``poll_switch_time``.
+- A command that waits (a poll, or an atomic behind bytes that have not landed) holds its ring, not
+  the engine.
+- A packet leaves its room in the ring when its command begins.
 """
 
 from __future__ import annotations
@@ -13,42 +17,46 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from c3sim.models.dma import RELEASED_QUEUE_STARTS
 from c3sim.processes.context import Context
 from c3sim.specs.dma_engines import Operation
 
-Call = Callable[[], None]
-Key = tuple[int, int, int, str]  # GPU, engine, queue, task that has it to itself ("": shared)
+Callback = Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
+class QueueKey(NamedTuple):
+    gpu: int
+    engine: int
+    queue: int
+    task: str  # that has the queue to itself; "": shared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One command for *queue* of *engine* of *gpu*: *fetch* s from doorbell to ready; *run(turn)*
-    when its turn has come.
+    """One command for *queue* of *engine* of *gpu*.
 
-    *packets* in the ring, *size* bytes of it. *signals*: it tells others of the end of what is
-    before it; *pull*: it reads from a peer; *polled*: it waits behind a poll; *in_order*: the next
-    of its queue waits until its end is seen; *request*: it asks another GPU's engine for something;
-    *inlined*: s of the host to write it into the ring with its bytes, where the queue is idle.
+    *run(execution)* carries it out. Times are in s, sizes in bytes.
     """
 
     gpu: int
     engine: int
     queue: int
     op: Operation
-    fetch: float
-    size: float
-    run: Callable[[Turn], None]
+    fetch: float  # from doorbell to ready
+    size: float  # of its packets in the ring
+    run: Callable[[Execution], None]
     packets: int = 1
-    pull: bool = False
-    polled: bool = False
-    in_order: bool = False
-    request: Requested | None = None
-    inlined: float = 0.0
+    pull: bool = False  # it reads from a peer
+    polled: bool = False  # it waits behind a poll
+    in_order: bool = False  # the next of its queue waits until its end is seen
+    request: RemoteRequest | None = None  # it asks another GPU's engine for something
+    inlined: float = 0.0  # host time to write its bytes into the ring, where the queue is idle
 
     @property
     def signals(self) -> bool:
+        """Whether it tells others of the end of what is before it."""
         return self.op in ("atomic", "fence")
 
 
@@ -57,60 +65,57 @@ class Ring:
     """Commands of one queue that have been fetched, in order, and bytes that packets take in it."""
 
     capacity: float
-    ready: deque[tuple[Step, Call]] = field(default_factory=deque)
-    held: bool = False
-    current: Operation | None = None  # what it is at, or was
-    coming: int = 0  # commands that have been submitted and not begun
+    ready: deque[tuple[Step, Callback]] = field(default_factory=deque)
+    held: bool = False  # a command of it is under way
+    current: Operation | None = None  # the command under way, or the last one
+    pending: int = 0  # commands that have been submitted and not begun
     landed_at: float = 0.0  # when the last byte of what its commands moved has landed
     used: float = 0.0
-    full: list[Call] = field(default_factory=list)  # who waits for room
+    waiting_for_room: list[Callback] = field(default_factory=list)
 
     @property
     def idle(self) -> bool:
         """Whether nothing of it is waiting or under way."""
-        return not (self.coming or self.held)
+        return not (self.pending or self.held)
 
     def fits(self, size: float) -> bool:
-        """Whether a packet of *size* bytes has room; one that is larger than the ring goes into an
-        empty one.
-        """
+        """Whether a packet of *size* bytes has room; an empty ring takes one of any size."""
         return self.used + size <= self.capacity or not self.used
 
 
 @dataclass(slots=True)
-class Turn:
-    """What a command says while it is carried out."""
+class Execution:
+    """One command under way: what it tells its engine and its ring."""
 
     engine: Engine
     ring: Ring
-    completed: Call  # its end is known to the host or to who waits for it
+    completed: Callback  # tells the host, or whoever waits for it, of the end
 
-    def free(self) -> None:
+    def free_engine(self) -> None:
         """The engine can serve other rings; this one waits."""
         self.engine.busy = False
-        self.engine.kick()
+        self.engine.begin_next()
 
-    def resume(self) -> None:
+    def free_ring(self) -> None:
         """The ring's next command can begin."""
         self.ring.held = False
-        self.engine.kick()
+        self.engine.begin_next()
 
-    def over(self) -> None:
-        """Both at once: the command is done with."""
+    def free_both(self) -> None:
         self.ring.held = False
-        self.free()
+        self.free_engine()
 
 
-class Requested(Protocol):
+class RemoteRequest(Protocol):
     """What a command asks of another GPU's engine."""
 
     def submit(
-        self, engines: Engines, key: Key, step: Step, leader: Requested | None, idle: bool
-    ) -> Requested:
-        """The doorbell has rung for *step* of queue *key*, which was *idle*, behind *leader* if it
-        is to begin with that.
+        self, engines: Engines, step: Step, task: str, leader: RemoteRequest | None, idle: bool
+    ) -> RemoteRequest:
+        """The doorbell has rung for *step*, of a queue that *task* may have to itself and that was
+        *idle*; *leader*: the request that it begins with, if any.
 
-        Returns who leads those behind it.
+        Returns the leader of those behind it.
         """
 
 
@@ -122,19 +127,17 @@ class Engine:
         self.busy = False
         self.rings: dict[int, Ring] = {}
         self.moved_at = -math.inf  # when it last moved a byte
-        self._last: int | None = None
-        self._since = 0.0  # when it took up the last queue
+        self._last: int | None = None  # the queue it served last
+        self._since = 0.0  # when it took up that queue
 
     def ring(self, queue: int) -> Ring:
         if queue not in self.rings:
             self.rings[queue] = Ring(self.context.node.gpu.dma_engines.ring_bytes)
         return self.rings[queue]
 
-    def kick(self) -> None:
-        """Begin the next command, if there is one and the engine has none in hand."""
-        if self.busy:
-            return
-        queue = self._next()
+    def begin_next(self) -> None:
+        """Begin the next command, if there is one and the engine has none under way."""
+        queue = None if self.busy else self._next_queue()
         if queue is None:
             return
         self.busy = True
@@ -142,81 +145,67 @@ class Engine:
         ring = self.rings[queue]
         step, completed = ring.ready.popleft()
         ring.held, ring.current = True, step.op
-        ring.coming -= 1
+        ring.pending -= 1
         ring.used -= step.size
-        waiting, ring.full = ring.full, []
-        begin = partial(step.run, Turn(self, ring, completed))
+        waiting, ring.waiting_for_room = ring.waiting_for_room, []
+        begin = partial(step.run, Execution(self, ring, completed))
         if switched:
             self._since = self.context.env.now
             self.context.after(self._switch_time(step.polled), begin)
         else:
             begin()
-        for call in waiting:
-            call()
+        for resume_host in waiting:
+            resume_host()
 
     def _switch_time(self, polled: bool) -> float:
-        """From one queue to another: what it moved for the one has to be complete, and one behind a
-        poll to be taken up.
-        """
         engines = self.context.node.gpu.dma_engines
         if polled:
             return engines.poll_switch_time
         return max(0.0, self.moved_at + engines.queue_switch_time - self.context.env.now)
 
-    def _next(self) -> int | None:
-        """The last one, in its time slice, or the queue after it, round robin, that can go on.
-
-        At first, where the round has come to is anybody's guess. Pairs of GPUs alike: four that
-        release three queues each then take as long as they do in the median of all 81 cases.
-        """
-        if self._last is not None and self._stays(self.rings[self._last]):
-            return self._last
+    def _next_queue(self) -> int | None:
+        engines = self.context.node.gpu.dma_engines
         queues = list(self.rings)
-        start = (
-            queues.index(self._last) + 1 if self._last is not None else self.gpu // 2 % len(queues)
-        )
+        if self._last is None:
+            start = RELEASED_QUEUE_STARTS[engines.released_queue_start](self.gpu, len(queues))
+        else:
+            start = queues.index(self._last) + 1
+            if self.context.env.now - self._since < (engines.queue_time_slice or 0.0):
+                start -= 1
         for queue in queues[start:] + queues[:start]:
             ring = self.rings[queue]
             if ring.ready and not ring.held:
                 return queue
         return None
 
-    def _stays(self, ring: Ring) -> bool:
-        passed = self.context.env.now - self._since
-        return bool(
-            ring.ready
-            and not ring.held
-            and passed < self.context.node.gpu.dma_engines.queue_time_slice
-        )
-
 
 @dataclass(eq=False, slots=True)
-class Asked:
+class PendingRequest:
     """A command that another GPU asked for; it can begin when it is *due*."""
 
     step: Step
-    completed: Call
+    completed: Callback
     due: bool = False
 
 
 @dataclass
-class Line:
-    """Commands for one queue of an engine, in order of submission; one that is not due holds up
+class RequestQueue:
+    """Requests for one queue of an engine, in order of submission; one that is not due holds up
     those behind it.
     """
 
     engine: Engine
     queue: int
-    waiting: deque[Asked] = field(default_factory=deque)
+    waiting: deque[PendingRequest] = field(default_factory=deque)
 
     def advance(self) -> None:
         """Hand the engine what is due, up to the first that is not."""
         ring = self.engine.ring(self.queue)
         while self.waiting and self.waiting[0].due:
-            asked = self.waiting.popleft()
-            ring.coming, ring.used = ring.coming + 1, ring.used + asked.step.size
-            ring.ready.append((asked.step, asked.completed))
-        self.engine.kick()
+            request = self.waiting.popleft()
+            ring.pending, ring.used = ring.pending + 1, ring.used + request.step.size
+            ring.ready.append((request.step, request.completed))
+        self.engine.begin_next()
 
 
 class Engines:
@@ -224,55 +213,53 @@ class Engines:
 
     def __init__(self, context: Context):
         self.context = context
-        self._lines: dict[Key, Line] = {}
         self._engines: dict[tuple[int, int, str], Engine] = {}
+        self._requests: dict[QueueKey, RequestQueue] = {}
 
-    def engine(self, key: Key) -> Engine:
-        gpu, number, _, private = key
-        if (gpu, number, private) not in self._engines:
-            self._engines[gpu, number, private] = Engine(self.context, gpu)
-        return self._engines[gpu, number, private]
+    def engine(self, key: QueueKey) -> Engine:
+        place = (key.gpu, key.engine, key.task)
+        if place not in self._engines:
+            self._engines[place] = Engine(self.context, key.gpu)
+        return self._engines[place]
 
-    def ring(self, key: Key) -> Ring:
-        return self.engine(key).ring(key[2])
+    def ring(self, key: QueueKey) -> Ring:
+        return self.engine(key).ring(key.queue)
+
+    def requests(self, key: QueueKey) -> RequestQueue:
+        if key not in self._requests:
+            self._requests[key] = RequestQueue(self.engine(key), key.queue)
+        return self._requests[key]
 
     def stuck(self) -> list[str]:
-        """Queues that are at a command which has not ended, and requests that are not due: where a
-        deadlock is.
-        """
-        found = [
+        """Where a deadlock is: commands that have not ended, and requests that are not due."""
+        return [
             f"gpu{gpu}.dma[{number}] queue {queue} is at a {ring.current}"
             for (gpu, number, _), engine in self._engines.items()
             for queue, ring in engine.rings.items()
             if ring.held
-        ]
-        return found + [
-            f"gpu{gpu}.dma[{number}] carries no request behind one that is not due"
-            for (gpu, number, _, _), line in self._lines.items()
-            if line.waiting
+        ] + [
+            f"gpu{key.gpu}.dma[{key.engine}] carries no request behind one that is not due"
+            for key, requests in self._requests.items()
+            if requests.waiting
         ]
 
-    def line(self, key: Key) -> Line:
-        if key not in self._lines:
-            self._lines[key] = Line(self.engine(key), key[2])
-        return self._lines[key]
-
-    def arrive(self, key: Key, steps: list[Step], completed: Call) -> None:
-        """The doorbell has rung: fetch *steps* behind those before them, without holding them up."""
+    def arrive(self, key: QueueKey, steps: list[Step], completed: Callback) -> None:
+        """The doorbell has rung: fetch *steps*, all at once."""
         engine, ring = self.engine(key), self.ring(key)
 
         def fetched(step: Step) -> None:
             ring.ready.append((step, completed))
             if step.polled:  # other queues may be released at this instant
-                self.context.after(0.0, engine.kick)
+                self.context.after(0.0, engine.begin_next)
             else:
-                engine.kick()
+                engine.begin_next()
 
         idle, leader = ring.idle, None
-        ring.coming += len(steps)
+        ring.pending += len(steps)
         for step in steps:
             if step.request is not None:
-                leader = step.request.submit(self, key, step, leader, idle and step is steps[0])
+                first = idle and step is steps[0]
+                leader = step.request.submit(self, step, key.task, leader, first)
             if step.request is None or step.in_order:
-                leader = None  # what comes after it waits for its turn, or its end
+                leader = None  # the next request waits for this step's begin, or its end
             self.context.after(step.fetch, partial(fetched, step))

@@ -1,55 +1,53 @@
-"""Whether engines serve what is asked of them at other times, or in another order, from GPU to GPU."""
+"""Whether engines serve commands at other times, or in another order, from GPU to GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from c3sim.processes.dma.collectives import collective_program, in_one_call
+from c3sim.processes.dma.collectives import collective_program, is_one_batch
 from c3sim.processes.dma.programs import engine_numbers
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
 
 
-def turns_differ(workload: Workload, node: Node) -> bool:
-    """Where engines look for a release at times of their own; where sources carry several requests,
-    or one beside other commands (each in its own order of who asked); and where queues of one
-    engine are released together (each engine begins with another).
+def engines_differ_by_gpu(workload: Workload, node: Node) -> bool:
+    """True in three cases:
+
+    - engines poll for a release at times of their own;
+    - sources carry several requests, or one beside other commands, each in its own order;
+    - queues of one engine are released together, and each engine begins with another.
     """
-    by_engines = [task for task in workload.tasks.values() if _by_engines(task)]
-    programs = [
-        collective_program(node, 0, task, batch=in_one_call(workload, task))
-        if isinstance(task, Collective)
-        else task.program
-        for task in by_engines
-        if isinstance(task, Collective | Commands)
-    ]
-    pulls = sum(
+    tasks = [task for task in workload.tasks.values() if _uses_engines(task)]
+    programs: list[Sequence[Command]] = []
+    pulls = 0
+    for task in tasks:
+        if isinstance(task, Copy):
+            pulls += task.direction == "pull" or (task.source == "peer" and task.direction is None)
+        elif isinstance(task, Commands):
+            programs.append(task.program)
+        elif isinstance(task, Collective):
+            batch = is_one_batch(workload, task)
+            programs.append(collective_program(node, 0, task, batch=batch))
+    pulls += sum(
         command.direction == "pull" and command.peer != "host"
         for program in programs
         for command in program
     )
-    pulls += sum(isinstance(task, Copy) and _pulls(task) for task in by_engines)
-    if node.gpu.dma_engines.pull_executor == "source" and (
-        pulls > 1 or (pulls and len(by_engines) > 1)
-    ):
+    engines = node.gpu.dma_engines
+    if engines.pull_executor == "source" and (pulls > 1 or (pulls and len(tasks) > 1)):
         return True
-    if not workload.host.prelaunched or not by_engines:
+    if not workload.host.prelaunched or not tasks:
         return False
-    if node.gpu.dma_engines.poll_interval or len(by_engines) > 1:
+    if engines.poll_interval or len(tasks) > 1:
         return True
     return any(_shares_an_engine(node, program) for program in programs)
 
 
-def _by_engines(task: Task) -> bool:
+def _uses_engines(task: Task) -> bool:
     if isinstance(task, Copy):
         return task.executor == "dma"
     return isinstance(task, Commands) or (isinstance(task, Collective) and task.backend == "dma")
-
-
-def _pulls(task: Copy) -> bool:
-    """Whether the GPU that asks for it reads from a peer."""
-    return task.direction == "pull" or (task.source == "peer" and task.direction is None)
 
 
 def _shares_an_engine(node: Node, program: Sequence[Command]) -> bool:

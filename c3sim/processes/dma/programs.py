@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 
 from c3sim.processes.context import Context
-from c3sim.processes.dma.commands import Words, poll_step, timestamp_step, word_step
+from c3sim.processes.dma.commands import (
+    Place,
+    Words,
+    copy_step,
+    poll_step,
+    timestamp_step,
+    word_step,
+)
 from c3sim.processes.dma.copies import (
     HOST,
     DmaCopy,
+    as_executed,
     engine_for,
     host_engine_for,
     local_engine_for,
     port_sharers,
 )
 from c3sim.processes.dma.engines import Step
-from c3sim.processes.dma.requests import carried, transfer_step
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 
@@ -28,16 +33,12 @@ def engine_numbers(node: Node, gpu: int, program: Sequence[Command]) -> list[int
 
     A program that begins with commands without a peer begins on the engine of its first peer.
     """
-    known = [_own_engine(node, gpu, command) for command in program]
+    known = [_known_engine(node, gpu, command) for command in program]
     last = next((engine for engine in known if engine is not None), node.gpu.dma_engines.host_count)
-    numbers = []
-    for engine in known:
-        last = engine if engine is not None else last
-        numbers.append(last)
-    return numbers
+    return [last := engine if engine is not None else last for engine in known]
 
 
-def _own_engine(node: Node, gpu: int, command: Command) -> int | None:
+def _known_engine(node: Node, gpu: int, command: Command) -> int | None:
     if command.engine is not None:
         return command.engine
     if command.peer == "host":
@@ -68,83 +69,85 @@ def program_steps(
     call of the runtime, which splits it by peer: in a queue, what goes to the next peer waits for
     the end of what goes to this one; *times*: where timestamps are noted [s].
     """
-    numbers = engine_numbers(context.node, gpu, program)
-    ends = {
-        (engine, command.queue): command for engine, command in zip(numbers, program, strict=True)
-    }
-    told = {place: command.op in ("atomic", "fence") for place, command in ends.items()}
-    queues = context.node.gpu.dma_engines.queues
-    swaps = sum(command.op == "swap" for command in program)
-    steps = []
-    copies = [
-        _copy(
-            context.node, gpu, command, engine, (command.queue + queue) % queues, mirrored=mirrored
-        )
-        if command.bytes is not None
-        else None
-        for engine, command in zip(numbers, program, strict=True)
+    node, queues = context.node, context.node.gpu.dma_engines.queues
+    places = [
+        Place(gpu, engine, (command.queue + queue) % queues)
+        for engine, command in zip(engine_numbers(node, gpu, program), program, strict=True)
     ]
-    sharers = port_sharers(context.node, [carried(context, copy) for copy in copies if copy])
-    parted = _ends_of_parts(numbers, program) if batch else set()
-    for place, (engine, command, copy) in enumerate(zip(numbers, program, copies, strict=True)):
-        number = (command.queue + queue) % queues
-        if command.op in ("atomic", "fence"):
-            where = context.node.peer(gpu, command.peer if isinstance(command.peer, int) else 0)
-            key = (f"{name}:{command.on}", context.machine.home(where))
-            step = word_step(context, words, gpu, engine, number, command.op, key, command.value)
-        elif command.op == "poll":
-            key = (f"{name}:{command.on}", gpu)
-            step = poll_step(context, words, gpu, engine, number, key, command.value)
-        elif command.op == "timestamp":
-            noted = {} if times is None else times
-            step = timestamp_step(
-                context, name, gpu, engine, number, partial(noted.__setitem__, command.on or "")
-            )
-        else:
-            assert copy is not None  # held by the checks of programs
-            if (
-                mirrored and command.op == "swap"
-            ):  # of its n - 1 swaps, the others were submitted by its peers
-                copy = replace(copy, touching=(context.node.gpus - 1) / swaps)
-            step = transfer_step(
+    copies = _copies(node, program, places, mirrored=mirrored)
+    sharers = port_sharers(node, [as_executed(context, copy) for copy in copies if copy])
+    in_order = _ends_of_parts(places, program) if batch else set()
+    last = dict(zip(places, program, strict=True))
+    steps = []
+    for i, (place, command, copy) in enumerate(zip(places, program, copies, strict=True)):
+        if copy is not None:
+            step = copy_step(
                 context,
                 name,
                 copy,
-                in_order=place in parted,
-                signalled=not told[engine, command.queue],
+                in_order=i in in_order,
+                signalled=last[place].op not in ("atomic", "fence"),
                 sharers=sharers(copy),
             )
+        elif command.op == "timestamp":
+            noted = {} if times is None else times
+            step = timestamp_step(context, name, place, noted, command.on or "")
+        else:
+            step = _poll_or_change(context, words, name, place, command)
         steps.append(step)
     return steps
 
 
-def _ends_of_parts(numbers: Sequence[int], program: Sequence[Command]) -> set[int]:
-    """Places of commands that others of the same queue, for another peer, come after."""
-    last: dict[tuple[int, int], int] = {}
-    found = set()
-    for place, (engine, command) in enumerate(zip(numbers, program, strict=True)):
-        before = last.get((engine, command.queue))
+def _poll_or_change(
+    context: Context, words: Words, name: str, place: Place, command: Command
+) -> Step:
+    """A poll of a word of this GPU, or a change of a word of the peer."""
+    word = f"{name}:{command.on}"
+    if command.op == "poll":
+        return poll_step(context, words, place, (word, place.gpu), command.value)
+    peer = command.peer if isinstance(command.peer, int) else 0
+    home = context.machine.home(context.node.peer(place.gpu, peer))
+    return word_step(context, words, place, command.op, (word, home), command.value)
+
+
+def _ends_of_parts(places: Sequence[Place], program: Sequence[Command]) -> set[int]:
+    """Indices of commands that others of the same queue, for another peer, come after."""
+    last: dict[Place, int] = {}
+    ends = set()
+    for i, (place, command) in enumerate(zip(places, program, strict=True)):
+        before = last.get(place)
         if before is not None and program[before].peer != command.peer:
-            found.add(before)
-        last[engine, command.queue] = place
-    return found
+            ends.add(before)
+        last[place] = i
+    return ends
 
 
-def _copy(
-    node: Node, gpu: int, command: Command, engine: int, queue: int, *, mirrored: bool
-) -> DmaCopy:
-    assert command.bytes is not None  # held by the checks of programs
-    offsets = command.peers or (command.peer,)
-    ends = [HOST if offset == "host" else node.peer(gpu, offset or 0) for offset in offsets]
-    source, destination = (ends[0], gpu) if command.direction == "pull" else (gpu, ends[0])
-    return DmaCopy(
-        gpu,
-        engine,
-        source,
-        destination,
-        command.bytes,
-        mirrored,
-        also=tuple(ends[1:]),
-        op=command.op,
-        queue=queue,
-    )
+def _copies(
+    node: Node, program: Sequence[Command], places: Sequence[Place], *, mirrored: bool
+) -> list[DmaCopy | None]:
+    """What each command moves; None: nothing."""
+    swaps = sum(command.op == "swap" for command in program)
+    copies: list[DmaCopy | None] = []
+    for command, place in zip(program, places, strict=True):
+        if command.bytes is None:
+            copies.append(None)
+            continue
+        gpu = place.gpu
+        offsets = command.peers or (command.peer,)
+        ends = [HOST if offset == "host" else node.peer(gpu, offset or 0) for offset in offsets]
+        pull = command.direction == "pull"
+        copy = DmaCopy(
+            gpu,
+            place.engine,
+            source=ends[0] if pull else gpu,
+            destination=gpu if pull else ends[0],
+            size=command.bytes,
+            mirrored=mirrored,
+            also=tuple(ends[1:]),
+            op=command.op,
+            queue=place.queue,
+            # of the n - 1 swaps of a GPU, its peers submit those that it does not
+            touching=(node.gpus - 1) / swaps if mirrored and command.op == "swap" else 1.0,
+        )
+        copies.append(copy)
+    return copies

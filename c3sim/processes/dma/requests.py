@@ -1,10 +1,12 @@
-"""Copies that read from a peer and that the peer's engine carries, as a write (``pull_executor:
-source``).
+"""Requests: copies that read from a peer and that the peer's engine carries, as a write
+(``pull_executor: source``).
 
-What a GPU submits is then a request. The source's engine carries the requests of all others in one queue, in order of
-submission; one that is not due holds up those behind it. A request is due at once if nothing was before it in its own queue
-when it was submitted; otherwise the GPU's engine has to come to it first, and to tell the source (``remote_read_latency``),
-once for a batch. When the bytes have landed, the GPU's engine has to come to that queue again, to see that they have.
+- The source's engine carries the requests of all GPUs in one queue, in order of submission. A
+  request that is not due holds up those behind it.
+- A request that finds its own queue idle is due at once. Any other is due ``remote_read_latency``
+  after the GPU's engine has come to it. For one behind another command that latency starts at the
+  last byte of its predecessor. One notice makes a whole batch due.
+- When the bytes have landed, the GPU's engine sees that when it comes to the queue again.
 """
 
 from __future__ import annotations
@@ -12,46 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from c3sim.processes.context import Context
-from c3sim.processes.dma.commands import copy_step, landing_time
-from c3sim.processes.dma.copies import DmaCopy
-from c3sim.processes.dma.engines import Asked, Engines, Key, Line, Requested, Step, Turn
-
-REQUESTED = -1  # the queue of an engine that it carries requests in
-
-
-def carried(context: Context, copy: DmaCopy) -> DmaCopy:
-    """*copy* as the engine sees it that carries it."""
-    if copy.pull and context.node.gpu.dma_engines.pull_executor == "source":
-        return replace(copy, gpu=context.machine.home(copy.source), queue=REQUESTED)
-    return copy
-
-
-def transfer_step(
-    context: Context,
-    task: str,
-    copy: DmaCopy,
-    *,
-    in_order: bool = False,
-    signalled: bool = True,
-    sharers: int = 1,
-) -> Step:
-    """The step that carries *copy* out, or requests it; parameters as of :func:`copy_step`."""
-    moved = carried(context, copy)
-    if moved is copy:
-        return copy_step(
-            context, task, copy, in_order=in_order, signalled=signalled, sharers=sharers
-        )
-    step = copy_step(context, task, moved, signalled=signalled, sharers=sharers)
-    request = Request(context, step, landing_time(context, signalled=signalled))
-    return replace(
-        step,
-        gpu=copy.gpu,
-        queue=copy.queue,
-        pull=True,
-        in_order=in_order,
-        run=request.reach,
-        request=request,
-    )
+from c3sim.processes.dma.engines import (
+    Engines,
+    Execution,
+    PendingRequest,
+    QueueKey,
+    RemoteRequest,
+    RequestQueue,
+    Step,
+)
 
 
 @dataclass(eq=False)
@@ -63,63 +34,60 @@ class Request:
     context: Context
     step: Step
     landing: float
-    follows: bool = False  # something was before it in its queue
-    batch: list[tuple[Asked, Line]] = field(
-        default_factory=list
-    )  # made due by it: itself, and those it leads
-    over: bool = False
-    turn: Turn | None = None  # of its own queue, once the engine has come to it
+    queued_behind: bool = False  # something was before it in its queue
+    # requests that become due with it: itself, and those it leads
+    batch: list[tuple[PendingRequest, RequestQueue]] = field(default_factory=list)
+    landed: bool = False
+    execution: Execution | None = None  # in its own queue, once the engine has come to it
 
     def submit(
-        self, engines: Engines, key: Key, step: Step, leader: Requested | None, idle: bool
-    ) -> Requested:
-        """Stand in line at the source's engine."""
-        line = engines.line((self.step.gpu, self.step.engine, self.step.queue, key[3]))
-        asked = Asked(self.step, self.end)
-        line.waiting.append(asked)
+        self, engines: Engines, step: Step, task: str, leader: RemoteRequest | None, idle: bool
+    ) -> RemoteRequest:
+        queue = engines.requests(QueueKey(self.step.gpu, self.step.engine, self.step.queue, task))
+        pending = PendingRequest(self.step, self.on_landed)
+        queue.waiting.append(pending)
         if isinstance(leader, Request):
-            leader.batch.append((asked, line))
+            leader.batch.append((pending, queue))
             return leader
-        self.batch.append((asked, line))
-        self.follows = not idle
+        self.batch.append((pending, queue))
+        self.queued_behind = not idle
         if idle and not step.polled:
             self.context.after(step.fetch, self.make_due)
         return self
 
     def make_due(self) -> None:
-        for asked, _ in self.batch:
-            asked.due = True
-        for _, line in self.batch:
-            line.advance()
+        for pending, _ in self.batch:
+            pending.due = True
+        for _, queue in self.batch:
+            queue.advance()
 
-    def reach(self, turn: Turn) -> None:
-        """The engine has come to it in its own queue: tell the source, unless it was told at once,
-        and wait for the end.
+    def on_turn(self, execution: Execution) -> None:
+        """The engine has come to it in its own queue: tell the source, unless it knows, and wait
+        for the end.
         """
-        self.turn = turn
-        turn.free()
+        self.execution = execution
+        execution.free_engine()
         if self.batch and not self.batch[0][0].due:
-            latency = self.context.node.gpu.dma_engines.remote_read_latency
-            # that of one behind another counts from the other's last byte
-            self.context.after(max(0.0, latency - self.landing * self.follows), self.make_due)
-        if self.over:
-            self.see()
+            latency = self.context.node.gpu.dma_engines.remote_read_latency or 0.0
+            past = self.landing if self.queued_behind else 0.0  # since its predecessor's last byte
+            self.context.after(max(0.0, latency - past), self.make_due)
+        if self.landed:
+            self._complete(execution)
 
-    def end(self) -> None:
+    def on_landed(self) -> None:
         """The bytes have landed, and the source's engine has said so."""
-        self.over = True
-        if self.turn is not None:
-            self.see()
+        self.landed = True
+        if self.execution is not None:
+            self._complete(self.execution)
 
-    def see(self) -> None:
-        """As soon as the engine comes to the queue again."""
-        assert self.turn is not None
-        ring = self.turn.ring
-        ring.coming += 1
-        ring.ready.appendleft((replace(self.step, run=_seen, size=0.0), self.turn.completed))
-        self.turn.resume()
+    def _complete(self, execution: Execution) -> None:
+        """Let the engine see the end as soon as it comes to the queue again."""
+        ring = execution.ring
+        ring.pending += 1
+        ring.ready.appendleft((replace(self.step, run=_see_end, size=0.0), execution.completed))
+        execution.free_ring()
 
 
-def _seen(turn: Turn) -> None:
-    turn.completed()
-    turn.over()
+def _see_end(execution: Execution) -> None:
+    execution.completed()
+    execution.free_both()

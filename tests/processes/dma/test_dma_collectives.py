@@ -1,8 +1,10 @@
 """Collectives as DMA command programs, and what their submission costs.
 
-Teaching node with a link to every peer: four GPUs; two engines of 10 GB/s, also for what a broadcast writes; links of 10 GB/s; 5 us of latency, half
-before and half after a copy; a poll takes 1 us. A program that writes the rings itself pays 0.25 us per packet, 0.5 us
-per doorbell and 0.25 us per signal it sees.
+Teaching node with a link to every peer: four GPUs; two engines of 10 GB/s, also for what a
+broadcast writes; links of 10 GB/s; 5 us of latency, half before and half after a copy; a poll takes
+1 us. A
+program that writes the rings itself pays 0.25 us per packet, 0.5 us per doorbell and 0.25 us per
+signal it sees.
 """
 
 from __future__ import annotations

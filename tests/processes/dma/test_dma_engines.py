@@ -1,7 +1,8 @@
-"""Who moves a copy, with how many engines, and what it costs to have commands wait in the queue.
+"""Which engines move a copy, and what commands that wait in a queue cost.
 
-Teaching node: an engine moves 10 GB/s, a link 10 GB/s; a command costs 5 us of host time and 5 us of engine latency, half
-before its bytes and half after; memory answers in 0.5 us, a link is 1 us long.
+Teaching node: an engine moves 10 GB/s, a link 10 GB/s; a command costs 5 us of host time and 5 us
+of engine latency, half before its bytes and half after; memory answers in 0.5 us, a link is 1 us
+long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Copies from and to host memory: what the host thread writes itself, and the memory that all GPUs
-share.
+"""Copies from and to host memory: what the host thread writes itself, and the memory of all GPUs.
 
-Teaching node: calls of 5 us, a batch 4 us and 0.5 us for each of its copies; 5 us of engine latency.
+Teaching node: calls of 5 us, a batch 4 us and 0.5 us for each of its copies; 5 us of engine
+latency.
 """
 
 from __future__ import annotations

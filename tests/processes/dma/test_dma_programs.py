@@ -1,7 +1,8 @@
 """Programs for DMA engines, command by command.
 
-Teaching node with a link to every peer: an engine and a link move 10 GB/s, 100 kB in 10 us; 2.5 us from doorbell to fetched and 2.5 us from the
-last byte to a signal; a poll is answered in 1 us; changing the queue takes 3 us. A program that writes the rings itself pays 0.25 us per packet,
+Teaching node with a link to every peer: an engine and a link move 10 GB/s, 100 kB in 10 us; 2.5 us
+from doorbell to fetched and 2.5 us from the last byte to a signal; a poll is answered in 1 us;
+changing the queue takes 3 us. A program that writes the rings itself pays 0.25 us per packet,
 0.5 us per doorbell and 0.25 us per signal it sees.
 """
 

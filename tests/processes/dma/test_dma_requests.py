@@ -1,8 +1,8 @@
-"""Copies that read from a peer and that the peer's engine carries: in whose order, when they are
-due, when their end is seen.
+"""Requests: copies that the source's engine carries; their order, when they are due, their ends.
 
-Teaching node with a switch: four GPUs with one engine and one port of 10 GB/s each; a command costs 5 us of host time and 5 us of engine
-latency, half before its bytes and half after; a poll takes 1 us.
+Teaching node with a switch: four GPUs with one engine and one port of 10 GB/s each; a command costs
+5 us of host time and 5 us of engine latency, half before its bytes and half after; a poll takes
+1 us.
 """
 
 from __future__ import annotations
@@ -92,8 +92,9 @@ def test_a_request_that_is_not_due_holds_up_those_behind_it() -> None:
     once, it waits until GPU 0 has come to its second. An end is seen 2.5 us after its last byte,
     and what follows it in its queue is due then:
 
-        1>0 at 0, 2>0 at 12.5, 2>1 behind it at 22.5, 3>0 at 25, 3>1 at 35, 3>2 behind it at 45, 0>1 at 47.5, 0>2 at 57.5 (3>2 seen),
-        0>3 behind it at 67.5, 1>2 at 70, 1>3 at 80, 2>3 at 92.5
+        1>0 at 0, 2>0 at 12.5, 2>1 behind it at 22.5, 3>0 at 25, 3>1 at 35, 3>2 behind it at 45,
+        0>1 at 47.5, 0>2 at 57.5 (3>2 seen), 0>3 behind it at 67.5, 1>2 at 70, 1>3 at 80, 2>3 at
+        92.5
     """
     outcome = run({"t": {**GATHER, "direction": "pull"}}, prelaunched=True, submission="batch")
     begins = [0, 12.5, 22.5, 25, 35, 45, 47.5, 57.5, 67.5, 70, 80, 92.5]
@@ -192,7 +193,8 @@ def test_engines_look_at_a_word_at_times_of_their_own() -> None:
     """Every 8 us: that of GPU 0 sees the release at once, the others 2, 4 and 6 us later. So none
     stands for all.
     """
-    on, push = node(poll_interval=8e-6), {"t": {"kind": "copy", "bytes": "1 MB", "gpus": "all"}}
+    on = node(poll_interval=8e-6, poll_stagger="even")
+    push = {"t": {"kind": "copy", "bytes": "1 MB", "gpus": "all"}}
     outcome = run(push, on, prelaunched=True)
     ends = [outcome.times["t", gpu].end / US for gpu in range(4)]
     assert ends == pytest.approx([103.5, 105.5, 107.5, 109.5])

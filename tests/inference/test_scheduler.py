@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.inference.engine import serve
 from c3sim.inference.requests import measures, requests_of
+from c3sim.inference.scheduler import serve
 from c3sim.input.loading import load_hardware, load_model
 from c3sim.specs.serving import Serving
 
@@ -83,7 +83,7 @@ def test_without_hits_there_is_nothing_to_fetch():
 
 
 def test_fetches_follow_each_other_while_steps_go_on():
-    """Fetched at 5 and 10 ms. First prompt 5 to 17 ms, second, with a token of the first, 17 to 29."""
+    """Fetched at 5, 10 ms. First prompt 5 to 17 ms, second, with a token of the first, to 29."""
     first, second = serve(serving(requests=2), Steps(), fetch())
     assert (first.fetched, second.fetched) == (pytest.approx(0.005), pytest.approx(0.010))
     assert (first.first, second.first) == (pytest.approx(0.017), pytest.approx(0.029))
@@ -165,7 +165,7 @@ def test_long_prompts_go_in_chunks_behind_the_tokens_of_others():
 
 
 def test_requests_that_generate_keep_their_history():
-    """Three tokens: the prompt's step gives the first, with 101 and 102 tokens before the others."""
+    """Three tokens: the prompt's step gives the first; 101 and 102 tokens precede the others."""
     steps = Steps()
     serve(serving(), steps, fetch())
     assert [(batch.sequences, batch.history) for batch in steps.batches] == [

@@ -1,14 +1,20 @@
-"""The queue of an inference engine over time: fetches, and steps of prefill and decode, batched
-continuously.
+"""The request queue of an inference server over time: fetches, and steps of prefill and decode.
 
-Between two steps the engine admits requests (as many as its limits and the memory for KV allow, in order of arrival),
-submits their fetches and puts the next step together: a token for every request that generates, then prompts in order,
-in chunks, up to ``batch_tokens``. One thread does one thing at a time: while it submits copies it launches no step
-(``submitter: worker``). Fetches of several requests follow each other on the host link. What happens then is ``load``:
+Between two steps the scheduler
 
-    async       the step goes on without requests whose prefix is not there yet; fetch and step slow each other
-    blocking    the step waits for the fetches that were submitted before it
-    layerwise   the step begins with the first layer's blocks of the requests it takes in; the others arrive beside it
+1. admits requests, in order of arrival, up to its limits and the memory for KV;
+2. submits their fetches;
+3. puts the next step together: a token for every request that generates, then prompts in order, in
+   chunks, up to ``batch_tokens`` (continuous batching).
+
+One thread does one thing at a time: while it submits copies it launches no step (``submitter:
+worker``). Fetches of several requests follow each other on the host link. ``load`` says what
+happens meanwhile:
+
+async      the step runs without requests whose prefix is not there yet; fetch and step slow each
+           other
+blocking   the step waits for the fetches that were submitted before it
+layerwise  the step begins with the first layer's blocks; the others arrive beside it
 """
 
 from __future__ import annotations
@@ -26,19 +32,22 @@ from c3sim.specs.serving import Serving
 def serve(serving: Serving, steps: Steps, fetch: Fetch) -> list[Request]:
     """The requests of *serving*, all of them served, their KV brought by *fetch*.
 
-    Raises InputError: a request that does not fit into memory; layers that arrive one by one out of
-    blocks of all layers.
+    Raises InputError if a request does not fit into memory, or if layers are to arrive one by one
+    and each block holds all of them.
     """
     if serving.load == "layerwise" and serving.layout == "contiguous":
-        message = "'layerwise' with layout 'contiguous': a block of all layers arrives whole; allowed: per_layer"
-        raise InputError(message, "serving.load")
-    engine = Engine(serving, steps, fetch)
-    engine.run()
-    return engine.requests
+        raise InputError(
+            "'layerwise' with layout 'contiguous': a block of all layers arrives whole; allowed: "
+            "per_layer",
+            "serving.load",
+        )
+    scheduler = Scheduler(serving, steps, fetch)
+    scheduler.run()
+    return scheduler.requests
 
 
-class Engine:
-    """One run of the queue; ``now`` [s] is the end of the last thing that happened."""
+class Scheduler:
+    """One run of the queue; ``now`` [s] is the end of the last fetch or step."""
 
     def __init__(self, serving: Serving, steps: Steps, fetch: Fetch):
         self.serving, self.steps, self.fetch = serving, steps, fetch
@@ -48,8 +57,8 @@ class Engine:
         self.now = 0.0
         self.arriving = deque(self.requests)
         self.fetching: deque[Request] = deque()  # the first one is on its way
-        self.left = 0.0  # s that its fetch still takes when it is alone
-        self.landing: list[Request] = []  # whose layers arrive during the next step
+        self.left = 0.0  # s that its fetch still takes alone
+        self.landing: list[Request] = []  # their layers arrive during the next step
         self.ready: list[Request] = []  # their prefix is in GPU memory, their prompt not done
         self.running: list[Request] = []  # they generate
 
@@ -65,11 +74,8 @@ class Engine:
             elif self.arriving:
                 self.now = max(self.now, self.arriving[0].arrival)
 
-    # -- admission and fetch
-    # ------------------------------------------------------------------------------------
-
     def _admit(self) -> None:
-        """Take in who has arrived, as far as there is room, and submit the fetches."""
+        """Admit requests that have arrived, as far as there is room, and submit their fetches."""
         while self.arriving and self.arriving[0].arrival <= self.now and self._has_room():
             request = self.arriving.popleft()
             request.computed = request.hit
@@ -112,11 +118,8 @@ class Engine:
             self.left -= until - self.now
         self.now = until
 
-    # -- steps -------------------------------------------------------------------------------------
-    # -------------
-
     def _batch(self) -> tuple[list[tuple[Request, int]], Batch]:
-        """Which prompts the next step takes in, with how many tokens each, and what it runs in all."""
+        """Prompts of the next step, with their numbers of tokens, and all that the step runs."""
         left = self.serving.batch_tokens - len(self.running)
         parts: list[tuple[Request, int]] = []
         context, pairs, heads = 0, 0.0, len(self.running)
@@ -160,7 +163,7 @@ class Engine:
             request.end = self.now
 
     def _run_beside(self, batch: Batch) -> None:
-        """Run a step; fetches that are on their way go on, and both take longer while they meet."""
+        """Run a step; fetches on their way go on, and both take longer at the same time."""
         work = self.steps.alone(batch)
         while self.fetching:
             step, fetch = self.steps.beside(batch, self.fetch)
@@ -176,18 +179,17 @@ class Engine:
     def _layerwise(self, batch: Batch, copies: int) -> float:
         """Seconds of a step whose fetch of *copies* blocks arrives layer by layer.
 
-        Its layers run no earlier than their blocks are there: it is bound by the first layer's
-        blocks and all layers, the fetch beside them in the way, or by the whole fetch and the last
-        layer. The thread that submits launches it then.
+        A layer runs when its blocks are there. The step is bound by the first layer's blocks and
+        all layers, slowed by the fetch; by all blocks and the last layer; or by the thread that
+        submits the fetch before it launches the step.
         """
         layers = self.steps.model.layers
         alone, layer = self.steps.alone(batch), self.steps.layer(batch)
-        whole, first = self.fetch.alone(copies), self.fetch.alone(copies // layers)
+        all_blocks, first = self.fetch.alone(copies), self.fetch.alone(copies // layers)
         step, fetch = self.steps.beside(batch, self.fetch)
-        meeting = min((whole - first) * fetch, alone * step)
-        by_layers = first + alone + meeting * (1 - 1 / step)
-        by_fetch = first + (whole - first) * fetch + layer + alone - layers * layer
-        by_host = (
-            self.fetch.host_time(copies) + alone if self.serving.submitter == "worker" else 0.0
-        )
+        concurrent = min((all_blocks - first) * fetch, alone * step)
+        by_layers = first + alone + concurrent * (1 - 1 / step)
+        by_fetch = first + (all_blocks - first) * fetch + layer + alone - layers * layer
+        submission = self.fetch.host_time(copies)
+        by_host = submission + alone if self.serving.submitter == "worker" else 0.0
         return max(by_layers, by_fetch, by_host)
