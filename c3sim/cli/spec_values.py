@@ -59,7 +59,11 @@ def node_rows(loaded: LoadedNode) -> list[Row]:
 
 def _node_row(path: str, value: Any, leaf: Leaf | None) -> Row:
     if leaf is None:
-        return Row(path=path, value=_plain(value), text=_written(value, ""), source="")
+        # names and null need no source; a number that the file leaves out is the default
+        source = "default" if isinstance(value, float) else ""
+        return Row(
+            path=path, value=_plain(value), text=_written(value, ""), source=source, words=source
+        )
     ends = leaf.interval
     return Row(
         path=path,

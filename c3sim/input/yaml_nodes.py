@@ -54,14 +54,17 @@ class Item:
         return "a mapping" if isinstance(self.value, Mapping) else str(self.value)
 
 
-def join(path: str, key: str | int) -> str:
+def join(path: str, *keys: str | int) -> str:
     """The path of an entry: ``hbm`` and ``bandwidth`` make ``hbm.bandwidth``, ``reads`` and 0 make
     ``reads[0]``.
     """
-    if isinstance(key, int):
-        return f"{path}[{key}]"
-    name = key if re.fullmatch(r"[\w-]+", key) else repr(key)
-    return f"{path}.{name}" if path else name
+    for key in keys:
+        if isinstance(key, int):
+            path = f"{path}[{key}]"
+        else:
+            name = key if re.fullmatch(r"[\w-]+", key) else repr(key)
+            path = f"{path}.{name}" if path else name
+    return path
 
 
 def scalar(text: str) -> Scalar:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
 from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
-from c3sim.input.hints import unknown
+from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.memory import ARRAYS
@@ -22,161 +24,116 @@ from c3sim.specs.workload import (
     Workload,
 )
 
-NEEDS: dict[str, str] = {
-    "pcpy": "copy",
-    "bcst": "broadcast",
-    "swap": "swap",
-    "b2b": "copy",
-}  # variant -> command
-_TILE_STEP, _TILE_LARGEST = (
-    4,
-    1024,
-)  # the smallest matrix instruction is 4 wide; no library has larger tiles
+#: Variant of a collective -> the command that its engines need.
+NEEDS = {"pcpy": "copy", "bcst": "broadcast", "swap": "swap", "b2b": "copy"}
+# the smallest matrix instruction is 4 wide; no library has larger tiles
+_TILE_STEP, _TILE_LARGEST = 4, 1024
 
 
 def check_on_node(workload: Workload, node: Node) -> None:
     """Whether *workload* can run on *node*. Raises InputErrors, all that were found."""
-    errors: list[InputError] = []
-    for name, task in workload.tasks.items():
-        path = join("tasks", name)
-        errors += _size_errors(task, node, path)
-        if isinstance(task, Collective):
-            errors += _collective_errors(task, node, path)
-        elif isinstance(task, Gemm):
-            errors += _gemm_errors(task, node, path)
-        elif isinstance(task, Copy) and task.executor == "nic":
-            errors += nic_copy_errors(task, node, path)
-        elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
-            errors += peer_errors(task.peer, node, join(path, "peer"))
-        elif isinstance(task, StreamKernel) and task.flops_per_byte:
-            errors += _vector_errors(node, join(path, "flops_per_byte"))
-        elif isinstance(task, Commands):
-            errors += command_errors(task, node, path)
-        if isinstance(task, Collective | Copy):
-            errors += engine_errors(task, node, path)
-    if workload.host.prelaunched and "poll" not in node.gpu.dma_engines.commands:
-        message = f"the DMA engines of {node.name} have no command that polls; prelaunch needs one"
-        errors.append(InputError(message, "host.prelaunched"))
-    for name, stream in workload.streams.items():
-        try:
-            parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)
-        except InputError as error:
-            errors.append(InputError(error.message, f"{join('streams', name)}.compute_units"))
+    errors = list(_errors(workload, node))
     if errors:
         raise InputErrors(errors)
 
 
-def _size_errors(task: Task, node: Node, path: str) -> list[InputError]:
+def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
+    for name, task in workload.tasks.items():
+        yield from _task_errors(task, node, join("tasks", name))
+    if workload.host.prelaunched and "poll" not in node.gpu.dma_engines.commands:
+        message = f"the DMA engines of {node.name} have no command that polls; prelaunch needs one"
+        yield InputError(message, "host.prelaunched")
+    for name, stream in workload.streams.items():
+        try:
+            parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)
+        except InputError as error:
+            yield InputError(error.message, join("streams", name, "compute_units"))
+
+
+def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
+    yield from _size_errors(task, node, path)
+    if isinstance(task, Collective):
+        yield from _collective_errors(task, node, path)
+    elif isinstance(task, Gemm):
+        yield from _gemm_errors(task, node, path)
+    elif isinstance(task, Copy) and task.executor == "nic":
+        yield from nic_copy_errors(task, node, path)
+    elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
+        yield from peer_errors(task.peer, node, join(path, "peer"))
+    elif isinstance(task, StreamKernel) and task.flops_per_byte:
+        if "fp32" not in node.gpu.compute_units.flops_per_cycle:
+            message = f"{node.gpu.name} gives no fp32 flops_per_cycle; needed for vector FLOP"
+            yield InputError(message, join(path, "flops_per_byte"))
+    elif isinstance(task, Commands):
+        yield from command_errors(task, node, path)
+    if isinstance(task, Collective | Copy):
+        yield from engine_errors(task, node, path)
+
+
+def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
     """What one task works on must fit into the memory of a GPU."""
     if isinstance(task, Gemm):
         elements = task.m * task.k + task.k * task.n + task.m * task.n
-        size, field = float(elements * DTYPE_BYTES[task.dtype] * task.batch), ""
+        size, where = float(elements * DTYPE_BYTES[task.dtype] * task.batch), path
     elif isinstance(task, StreamKernel):
-        size, field = sum(ARRAYS[task.pattern]) * task.bytes, "bytes"
+        size, where = sum(ARRAYS[task.pattern]) * task.bytes, join(path, "bytes")
     elif isinstance(task, Collective):
-        size, field = task.size, "size"
+        size, where = task.size, join(path, "size")
     elif isinstance(task, Copy):
-        size, field = task.bytes, "bytes"
+        size, where = task.bytes, join(path, "bytes")
     else:
-        return []
+        return
     capacity = node.gpu.hbm.capacity
-    if size <= capacity:
-        return []
-    message = (
-        f"needs {size / 2**30:.4g} GiB; a GPU of {node.name} has {capacity / 2**30:.4g} GiB of "
-        "memory"
-    )
-    return [InputError(message, join(path, field) if field else path)]
+    if size > capacity:
+        needs, has = f"{size / 2**30:.4g} GiB", f"{capacity / 2**30:.4g} GiB"
+        yield InputError(f"needs {needs}; a GPU of {node.name} has {has} of memory", where)
 
 
-def _collective_errors(task: Collective, node: Node, path: str) -> list[InputError]:
-    errors = across_nodes_errors(task, node, path)
+def _collective_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
+    yield from across_nodes_errors(task, node, path)
     if node.ranks < 2:
-        errors.append(
-            InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path)
-        )
+        yield InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path)
     cus = node.gpu.compute_unit_count
     if task.channels is not None and task.channels > cus:
-        errors.append(
-            InputError(
-                f"got {task.channels}; must be at most the {cus} compute units",
-                join(path, "channels"),
-            )
-        )
+        message = f"got {task.channels}; must be at most the {cus} compute units"
+        yield InputError(message, join(path, "channels"))
+    libraries = node.collective_libraries
     if task.backend == "dma":
         reduces = task.op in ("all_reduce", "reduce_scatter")
-        return [
-            *errors,
-            *reduce_errors(reduces, node, join(path, "backend")),
-            *_variant_errors(task, node, join(path, "variant")),
-        ]
-    if task.backend is not None and task.backend not in node.collective_libraries:
-        allowed = (*node.collective_libraries, "dma")
-        return [
-            *errors,
-            InputError(unknown("backend", task.backend, allowed), join(path, "backend")),
-        ]
-    library = node.collective_library(task.backend)
-    backend = task.backend or next(iter(node.collective_libraries))
-    if task.op not in library.algorithms or task.op not in library.channels.default:
-        allowed = tuple(op for op in library.algorithms if op in library.channels.default)
-        errors.append(
-            InputError(unknown(f"collective of {backend}", task.op, allowed), join(path, "op"))
-        )
-    alone = node.nodes == 1 and task.algorithm != "hierarchical"
-    if alone and task.algorithm is not None and task.algorithm not in ALGORITHMS[task.op]:
-        errors.append(
-            InputError(
-                unknown(f"algorithm of {task.op}", task.algorithm, ALGORITHMS[task.op]),
-                join(path, "algorithm"),
-            )
-        )
-    if task.protocol is not None and task.protocol not in library.protocols:
-        errors.append(
-            InputError(
-                unknown("protocol", task.protocol, library.protocols), join(path, "protocol")
-            )
-        )
-    return errors
+        yield from reduce_errors(reduces, node, join(path, "backend"))
+        yield from _variant_errors(task, node, join(path, "variant"))
+    elif task.backend is None or task.backend in libraries:
+        yield from _library_errors(task, node, task.backend or next(iter(libraries)), path)
+    else:
+        allowed = (*libraries, "dma")
+        yield from unknown_errors("backend", task.backend, allowed, join(path, "backend"))
 
 
-def _variant_errors(task: Collective, node: Node, path: str) -> list[InputError]:
+def _library_errors(task: Collective, node: Node, backend: str, path: str) -> Iterator[InputError]:
+    library = node.collective_libraries[backend]
+    ops = tuple(op for op in library.algorithms if op in library.channels.default)
+    yield from unknown_errors(f"collective of {backend}", task.op, ops, join(path, "op"))
+    if node.nodes == 1 and task.algorithm != "hierarchical":
+        what, allowed = f"algorithm of {task.op}", ALGORITHMS[task.op]
+        yield from unknown_errors(what, task.algorithm, allowed, join(path, "algorithm"))
+    yield from unknown_errors("protocol", task.protocol, library.protocols, join(path, "protocol"))
+
+
+def _variant_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
     have = node.gpu.dma_engines.commands
     needs = NEEDS.get(task.variant or "", "copy")
-    if needs in have:
-        return []
-    allowed = ", ".join(name for name, command in NEEDS.items() if command in have)
-    message = (
-        f"{task.variant!r}: the DMA engines of {node.name} have no {needs}; allowed: "
-        f"{allowed or 'none'}"
-    )
-    return [InputError(message, path)]
+    if needs not in have:
+        allowed = ", ".join(name for name, command in NEEDS.items() if command in have) or "none"
+        message = f"the DMA engines of {node.name} have no {needs}; allowed: {allowed}"
+        yield InputError(f"{task.variant!r}: {message}", path)
 
 
-def _gemm_errors(task: Gemm, node: Node, path: str) -> list[InputError]:
-    errors = []
+def _gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
     gpu = node.gpu
-    if task.library is not None and task.library not in gpu.gemm_libraries:
-        errors.append(
-            InputError(unknown("library", task.library, gpu.gemm_libraries), join(path, "library"))
-        )
-    if task.dtype not in gpu.compute_units.flops_per_cycle:
-        allowed = gpu.compute_units.flops_per_cycle
-        errors.append(
-            InputError(
-                unknown(f"data type on {gpu.name}", task.dtype, allowed), join(path, "dtype")
-            )
-        )
+    yield from unknown_errors("library", task.library, gpu.gemm_libraries, join(path, "library"))
+    dtypes = gpu.compute_units.flops_per_cycle
+    yield from unknown_errors(f"data type on {gpu.name}", task.dtype, dtypes, join(path, "dtype"))
     for i, side in enumerate(task.macro_tile or ()):
         if side % _TILE_STEP or side > _TILE_LARGEST:
             message = f"got {side}; must be a multiple of {_TILE_STEP}, at most {_TILE_LARGEST}"
-            errors.append(InputError(message, join(join(path, "macro_tile"), i)))
-    return errors
-
-
-def _vector_errors(node: Node, path: str) -> list[InputError]:
-    if "fp32" in node.gpu.compute_units.flops_per_cycle:
-        return []
-    return [
-        InputError(f"{node.gpu.name} gives no fp32 flops_per_cycle; needed for vector FLOP", path)
-    ]
+            yield InputError(message, join(path, "macro_tile", i))

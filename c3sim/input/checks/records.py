@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
+from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.specs.record import Record
 
@@ -20,15 +20,12 @@ def check_record(record: Record) -> list[InputError]:
 def _times(record: Record) -> Iterator[InputError]:
     measured = record.measured
     if not measured.has_times and not record.observed:
-        yield InputError(
-            "holds no time; needs wall_us, tasks or isolated, or the record 'observed'", "measured"
-        )
+        message = "holds no time; needs wall_us, tasks or isolated, or the record 'observed'"
+        yield InputError(message, "measured")
     for part, names in (("tasks", measured.tasks), ("isolated", measured.isolated)):
         for name in names:
-            if name not in record.workload.tasks:
-                yield InputError(
-                    unknown("task", name, record.workload.tasks), join(f"measured.{part}", name)
-                )
+            path = join("measured", part, name)
+            yield from unknown_errors("task", name, record.workload.tasks, path)
 
 
 def _samples(record: Record) -> Iterator[InputError]:
@@ -36,8 +33,7 @@ def _samples(record: Record) -> Iterator[InputError]:
     allowed = ["wall", *(f"{part}.{name}" for part in ("tasks", "isolated") for name in names)]
     for name, samples in record.sets.items():
         path = join("sets", name)
-        if name not in allowed:
-            yield InputError(unknown("set of samples", name, allowed), path)
+        yield from unknown_errors("set of samples", name, allowed, path)
         count = len(samples.times_us)
         for place, index in enumerate(samples.disturbed):
             if index >= count:

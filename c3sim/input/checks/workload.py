@@ -7,11 +7,11 @@ It needs no node; what a node has to offer is checked in :mod:`c3sim.input.check
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.programs import program_errors
-from c3sim.input.hints import unknown
+from c3sim.input.hints import unknown, unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.specs.references import parse_after, task_order
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
@@ -27,150 +27,121 @@ _OF_ENGINES = {
 
 def check_workload(workload: Workload) -> None:
     """Names, ``after`` grammar, buffers and cycles. Raises InputErrors."""
-    errors: list[InputError] = []
-    for name, task in workload.tasks.items():
-        path = join("tasks", name)
-        if not _NAME.fullmatch(name):
-            errors.append(
-                InputError(f"name {name!r}; must be a letter, then letters, digits, - and _", path)
-            )
-        for role, buffers in (("reads", task.reads), ("writes", task.writes)):
-            errors += _unknown_names(buffers, "buffer", workload.buffers, join(path, role))
-        errors += [
-            error
-            for i, text in enumerate(task.after)
-            if (error := _after_error(text, workload, name, i))
-        ]
-        errors += _task_errors(task, path)
-    errors += _order_errors(workload)
-    errors += _stream_errors(workload)
-    errors += program_errors(workload)
-    if not errors:
-        errors += _cycle_errors(workload)
+    errors = list(_errors(workload)) or _cycle_errors(workload)
     if errors:
         raise InputErrors(errors)
 
 
+def _errors(workload: Workload) -> Iterator[InputError]:
+    for name, task in workload.tasks.items():
+        path = join("tasks", name)
+        if not _NAME.fullmatch(name):
+            message = f"name {name!r}; must be a letter, then letters, digits, - and _"
+            yield InputError(message, path)
+        for role, buffers in (("reads", task.reads), ("writes", task.writes)):
+            yield from _unknown_names(buffers, "buffer", workload.buffers, join(path, role))
+        for i, text in enumerate(task.after):
+            yield from _after_errors(text, workload, task, name, join(path, "after", i))
+        if isinstance(task, Copy):
+            yield from _copy_errors(task, path)
+        elif isinstance(task, Collective):
+            yield from _collective_errors(task, path)
+    yield from _order_errors(workload)
+    yield from _stream_errors(workload)
+    yield from program_errors(workload)
+
+
 def _unknown_names(
-    given: Iterable[str], what: str, allowed: Iterable[str], path: str
-) -> list[InputError]:
-    known = tuple(allowed)
-    return [
-        InputError(unknown(what, name, known), join(path, i))
-        for i, name in enumerate(given)
-        if name not in known
-    ]
+    given: Iterable[str], what: str, allowed: Collection[str], path: str
+) -> Iterator[InputError]:
+    for i, name in enumerate(given):
+        yield from unknown_errors(what, name, allowed, join(path, i))
 
 
 def _of_first(task: Task) -> bool:
     return isinstance(task, Copy | Commands) and task.gpus == "first"
 
 
-def _after_error(text: str, workload: Workload, name: str, index: int) -> InputError | None:
-    path = join("tasks", name)
-    where = join(join(path, "after"), index)
+def _after_errors(
+    text: str, workload: Workload, waiting: Task, name: str, path: str
+) -> Iterator[InputError]:
+    """The first mistake in *text*, an ``after`` of the task *waiting*, called *name*."""
     try:
         after = parse_after(text)
     except InputError as error:
-        return InputError(error.message, where)
-    if after.task not in workload.tasks:
-        return InputError(unknown("task", after.task, workload.tasks), where)
-    task, waiting = workload.tasks[after.task], workload.tasks[name]
-    if _of_first(task) and not _of_first(waiting):
-        return InputError(
-            f"{text!r} is a task of the first GPU only, and {name!r} one of all; needs gpus: all "
-            "there, or gpus: first here",
-            where,
+        yield InputError(error.message, path)
+        return
+    task = workload.tasks.get(after.task)
+    if task is None:
+        yield InputError(unknown("task", after.task, workload.tasks), path)
+    elif _of_first(task) and not _of_first(waiting):
+        message = (
+            f"{text!r} is a task of the first GPU only, and {name!r} one of all;"
+            " needs gpus: all there, or gpus: first here"
         )
-    if after.tiles is not None and not isinstance(task, Gemm):
-        return InputError(f"{text!r}: a {task.kind} task has no tiles; only gemm tasks have", where)
-    if after.chunk is not None and not isinstance(task, Collective):
-        return InputError(
-            f"{text!r}: a {task.kind} task has no chunks; only collective tasks have", where
-        )
-    if isinstance(task, Collective) and after.chunk is not None and after.chunk >= task.chunks:
-        return InputError(
-            f"{text!r}: there is no such chunk; {after.task!r} has chunks 0 to {task.chunks - 1}",
-            where,
-        )
-    return None
+        yield InputError(message, path)
+    elif after.tiles is not None and not isinstance(task, Gemm):
+        message = f"a {task.kind} task has no tiles; only gemm tasks have"
+        yield InputError(f"{text!r}: {message}", path)
+    elif after.chunk is not None and not isinstance(task, Collective):
+        message = f"a {task.kind} task has no chunks; only collective tasks have"
+        yield InputError(f"{text!r}: {message}", path)
+    elif isinstance(task, Collective) and after.chunk is not None and after.chunk >= task.chunks:
+        message = f"there is no such chunk; {after.task!r} has chunks 0 to {task.chunks - 1}"
+        yield InputError(f"{text!r}: {message}", path)
 
 
-def _task_errors(task: Task, path: str) -> list[InputError]:
-    if isinstance(task, Copy):
-        ends = {task.source, task.destination}
-        if "gpu" not in ends:
-            return [
-                InputError(
-                    f"copy from {task.source} to {task.destination}; one end must be gpu", path
-                )
-            ]
-        if task.direction is not None and (task.executor != "dma" or "peer" not in ends):
-            message = (
-                f"{task.direction!r} chooses between the engines of two GPUs; needs executor dma "
-                "and a peer"
-            )
-            return [InputError(message, join(path, "direction"))]
-        if task.engines is not None and task.executor != "dma":
-            return [
-                InputError(
-                    "a copy on compute units has no engines; needs executor dma",
-                    join(path, "engines"),
-                )
-            ]
-    if isinstance(task, Collective) and task.backend != "dma":
-        return [
-            InputError(f"only {what}; needs backend dma", join(path, field))
-            for field, what in _OF_ENGINES.items()
-            if getattr(task, field) is not None
-        ]
-    return _variant_errors(task, path) if isinstance(task, Collective) else []
+def _copy_errors(task: Copy, path: str) -> Iterator[InputError]:
+    ends = {task.source, task.destination}
+    if "gpu" not in ends:
+        message = f"copy from {task.source} to {task.destination}; one end must be gpu"
+        yield InputError(message, path)
+    elif task.direction is not None and (task.executor != "dma" or "peer" not in ends):
+        message = "chooses between the engines of two GPUs; needs executor dma and a peer"
+        yield InputError(f"{task.direction!r} {message}", join(path, "direction"))
+    elif task.engines is not None and task.executor != "dma":
+        message = "a copy on compute units has no engines; needs executor dma"
+        yield InputError(message, join(path, "engines"))
 
 
-def _variant_errors(task: Collective, path: str) -> list[InputError]:
-    """What a variant of a collective on DMA engines cannot do."""
+def _collective_errors(task: Collective, path: str) -> Iterator[InputError]:
+    """What a collective on compute units, or a variant on DMA engines, cannot do."""
     only = {"bcst": "all_gather", "swap": "all_to_all"}.get(task.variant or "")
-    if only not in (None, task.op):
+    if task.backend != "dma":
+        for field, what in _OF_ENGINES.items():
+            if getattr(task, field) is not None:
+                yield InputError(f"only {what}; needs backend dma", join(path, field))
+    elif only not in (None, task.op):
         message = f"{task.variant!r} of {task.op}; allowed: {only}, or the variants pcpy and b2b"
-        return [InputError(message, join(path, "variant"))]
-    if task.direction == "pull" and task.variant not in (None, "pcpy"):
-        return [InputError(f"the engines of {task.variant!r} push", join(path, "direction"))]
-    if task.engines is not None and only is not None:
-        return [InputError(f"{task.variant!r} has an engine per command", join(path, "engines"))]
-    if task.ways is not None and task.variant != "b2b":
-        return [InputError("queues are dealt to by variant b2b only", join(path, "ways"))]
-    return []
+        yield InputError(message, join(path, "variant"))
+    elif task.direction == "pull" and task.variant not in (None, "pcpy"):
+        yield InputError(f"the engines of {task.variant!r} push", join(path, "direction"))
+    elif task.engines is not None and only is not None:
+        yield InputError(f"{task.variant!r} has an engine per command", join(path, "engines"))
+    elif task.ways is not None and task.variant != "b2b":
+        yield InputError("queues are dealt to by variant b2b only", join(path, "ways"))
 
 
-def _order_errors(workload: Workload) -> list[InputError]:
-    order = workload.host.order
-    errors = _unknown_names(order, "task", workload.tasks, "host.order")
-    twice = sorted({name for name in order if order.count(name) > 1})
-    missing = [name for name in workload.tasks if name not in order] if order else []
-    errors += [
-        InputError(f"task {name!r} is named twice; each task is launched once", "host.order")
-        for name in twice
-    ]
-    errors += [
-        InputError(f"task {name!r} is left out; the order names every task", "host.order")
-        for name in missing
-    ]
-    return errors
+def _order_errors(workload: Workload) -> Iterator[InputError]:
+    order, path = workload.host.order, "host.order"
+    yield from _unknown_names(order, "task", workload.tasks, path)
+    for name in sorted({name for name in order if order.count(name) > 1}):
+        yield InputError(f"task {name!r} is named twice; each task is launched once", path)
+    for name in workload.tasks if order else ():
+        if name not in order:
+            yield InputError(f"task {name!r} is left out; the order names every task", path)
 
 
-def _stream_errors(workload: Workload) -> list[InputError]:
+def _stream_errors(workload: Workload) -> Iterator[InputError]:
     """A stream that is declared and not used is a misspelt one: its priority or mask would silently
     do nothing.
     """
     used = sorted({task.stream for task in workload.tasks.values() if task.stream is not None})
-    return [
-        InputError(
-            f"stream {name!r} has no task; tasks use the streams: {', '.join(used) or 'none'}",
-            join("streams", name),
-        )
-        for name in workload.streams
-        if name not in used
-    ]
+    for name in workload.streams:
+        if name not in used:
+            known = ", ".join(used) or "none"
+            message = f"stream {name!r} has no task; tasks use the streams: {known}"
+            yield InputError(message, join("streams", name))
 
 
 def _cycle_errors(workload: Workload) -> list[InputError]:
