@@ -20,7 +20,7 @@ import c3sim
 from c3sim.input.loading import load_hardware
 from c3sim.input.records import load_records
 from c3sim.output.plot import plot_timeline
-from c3sim.studies.c3.picture import picture
+from c3sim.studies.c3 import KIND
 from c3sim.studies.c3.study import C3Result
 from c3sim.studies.c3.table import published_fractions
 from c3sim.validation.compare.compare import Case, compare
@@ -142,7 +142,7 @@ def draw() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     study = c3sim.study("conccl")
     assert isinstance(study, C3Result)
-    picture(study, folder / "study-conccl.png")
+    KIND.picture(study, folder / "study-conccl.png")
     plot_timeline(
         c3sim.run("gemm-beside-all-gather", strategy="sp", trace=True), folder / "timeline.png"
     )
