@@ -97,7 +97,9 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.specs.study import WITH_POINTS
 
     study = load_study(name)
-    data = study.model_dump(mode="json", by_alias=True)
+    # "kind" is what the file is: a study
+    dumped = study.model_dump(mode="json", by_alias=True, exclude={"kind"})
+    data = {"study_kind": study.kind, **dumped}
     table = make_table(["scenario", "label", "set"], [])
     for scenario in study.scenarios:
         changes = ", ".join(f"{path}={value}" for path, value in scenario.set.items())

@@ -46,6 +46,16 @@ class Outcome:
     collective_s: float
     fraction_of_ideal: float | None
 
+    @classmethod
+    def of(cls, case: Case, run: Run, alone: Sequence[float]) -> Outcome:
+        """The *run* of *case*; *alone*: times [s] of the GEMM and of the collective."""
+        return cls(
+            wall_s=run.wall,
+            gemm_slowdown=run.tasks[gemm_of(case)[0]].end / alone[0],
+            collective_s=run.tasks[collective_of(case)[0]].end,
+            fraction_of_ideal=overlap(alone, run.wall).fraction,
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantOutcome:
@@ -163,22 +173,17 @@ def row_of(case: Case, strategies: Sequence[str]) -> Row:
     common = yardstick(case.workload, node)
     alone = [isolated(node, common, part).end for part in (gemm_name, name)]
 
-    def outcome(run: Run) -> Outcome:
-        return Outcome(
-            wall_s=run.wall,
-            gemm_slowdown=run.tasks[gemm_name].end / alone[0],
-            collective_s=run.tasks[name].end,
-            fraction_of_ideal=overlap(alone, run.wall).fraction,
-        )
-
     on_engines = on_dma(common, node)
     workloads = {
         variant.name: with_variants(on_engines, {name: variant})
         for variant in variants(node, task.op)
     }
     times = {variant: isolated(node, each, name).end for variant, each in workloads.items()}
-    together = {variant: outcome(run_once(node, each)) for variant, each in workloads.items()}
-    walls = {variant: found.wall_s for variant, found in together.items()}
+    together = {
+        variant: Outcome.of(case, run_once(node, each), alone)
+        for variant, each in workloads.items()
+    }
+    walls = {variant: outcome.wall_s for variant, outcome in together.items()}
     best = min(walls, key=lambda variant: walls[variant])
     chosen = {
         "conccl_latte": choose_variants(on_engines, node).variants[name].name,
@@ -196,10 +201,13 @@ def row_of(case: Case, strategies: Sequence[str]) -> Row:
         gemm_isolated_s=alone[0],
         comm_isolated_s=alone[1],
         ideal_speedup=sum(alone) / max(alone),
-        strategies={word: outcome(choose(word, case.workload, node).run) for word in strategies},
+        strategies={
+            strategy: Outcome.of(case, choose(strategy, case.workload, node).run, alone)
+            for strategy in strategies
+        },
         variants={
-            variant: VariantOutcome(together=found, alone_s=times[variant])
-            for variant, found in together.items()
+            variant: VariantOutcome(together=outcome, alone_s=times[variant])
+            for variant, outcome in together.items()
         },
         best=best,
         soonest=min(together, key=lambda variant: together[variant].collective_s),
