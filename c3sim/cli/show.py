@@ -94,9 +94,12 @@ def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
 def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.input.loading import load_study
     from c3sim.output.kit.layout import add_row, make_table
+    from c3sim.specs.study import WITH_POINTS
 
     study = load_study(name)
-    data = study.model_dump(mode="json", by_alias=True)
+    # "kind" is what the file is: a study
+    dumped = study.model_dump(mode="json", by_alias=True, exclude={"kind"})
+    data = {"study_kind": study.kind, **dumped}
     table = make_table(["scenario", "label", "set"], [])
     for scenario in study.scenarios:
         changes = ", ".join(f"{path}={value}" for path, value in scenario.set.items())
@@ -113,7 +116,9 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
         else f"workload {study.workload or 'of each scenario'}"
     )
     about = f"node {study.node}, {what}"
-    ways = f"strategies {', '.join(study.strategies)}\noutputs {', '.join(study.outputs)}"
+    ways = f"kind {study.kind}, strategies {', '.join(study.strategies)}"
+    if study.kind in WITH_POINTS:
+        ways += f"\noutputs {', '.join(study.outputs)}"
     source = f"source: {study.source}" if study.source else ""
     return data, [
         study.description,

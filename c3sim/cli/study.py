@@ -88,13 +88,13 @@ def study(
     with progress() as report:
         result = run_study(name, node=node, set=values, band=band, n_jobs=jobs, progress=report)
     tables = kind.tables(result) if out or not as_json else []
-    if plot and kind.picture is not None:
+    if plot:
         kind.picture(result, plot)
         say(f"wrote {plot}")
     if out:
         base = _folder(out) / loaded.name
         _write(result, tables, base)
-        if kind.picture is not None:
+        if kind.draw is not None:
             kind.picture(result, f"{base}.png")
             say(f"wrote {base}.png")
     if as_json:
@@ -113,8 +113,8 @@ def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
 
     if plot:
         check_picture(plot)
-        if KINDS[loaded.kind].picture is None:
-            drawn = " or ".join(repr(name) for name, kind in KINDS.items() if kind.picture)
+        if KINDS[loaded.kind].draw is None:
+            drawn = " or ".join(repr(name) for name, kind in KINDS.items() if kind.draw)
             message = f"study {loaded.name!r} has nothing to draw; pictures need kind {drawn}"
             raise InputError(message, "--plot")
     if out:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -91,15 +92,27 @@ def _value(case: Case, scenario: str, name: str) -> object:
 def _case(
     study: Study, scenario: Scenario, node: Node, workload: Workload, point: Mapping[str, object]
 ) -> Case:
-    try:
+    with located(study, scenario):
         for path, value in {**scenario.set, **point}.items():
             node, workload = set_value(node, workload, path, value)
         check_on_node(workload, node)
+    name = case_name(scenario, point)
+    return Case(name=name, label=scenario.label, workload=workload, node=node, point=point)
+
+
+@contextmanager
+def located(study: Study, scenario: Scenario) -> Iterator[None]:
+    """Puts study and scenario on the InputErrors raised inside."""
+    try:
+        yield
     except InputError as error:
         where = f"study {study.name!r}, scenario {scenario.name!r}"
         raise InputError(f"{error.message} ({where})", error.path, error.file, error.line) from None
-    name = scenario.name + "".join(f", {path}={value}" for path, value in point.items())
-    return Case(name=name, label=scenario.label, workload=workload, node=node, point=point)
+
+
+def case_name(scenario: Scenario, point: Mapping[str, object]) -> str:
+    """The scenario and the values of the axes."""
+    return scenario.name + "".join(f", {path}={value}" for path, value in point.items())
 
 
 def gemm_of(case: Case) -> tuple[str, Gemm]:

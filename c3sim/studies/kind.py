@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from c3sim.input.leaves import Leaf
+from c3sim.output.kit import look
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.studies.plain import ENTRIES, to_plain
@@ -82,13 +83,22 @@ Found = TypeVar("Found", bound=StudyResult)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind(Generic[Found]):
-    """One kind of study: *run* it, its result as *tables*, what matters most last, and, if it can
-    be drawn, as a *picture* that is written to a path if one is given.
+    """One kind of study: *run* it, show its result as *tables*, what matters most last, and *draw*
+    it if it can be drawn.
     """
 
     run: Callable[[Study, Options], Found]
     tables: Callable[[Found], list[RenderableType]]
-    picture: Callable[[Found, str | PathLike[str] | None], Figure] | None = None
+    draw: Callable[[Found], Figure] | None = None
+
+    def picture(self, result: Found, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw *result*, and write it to *path* (PNG, SVG or PDF, by suffix) if given.
+
+        Returns the figure. Raises InputError: an unknown suffix, a place that cannot be written.
+        """
+        draw = self.draw
+        assert draw is not None  # the caller asks before the work
+        return look.picture(lambda: draw(result), path)
 
 
 def published_for(study: Study, node: Node) -> Mapping[str, Any]:

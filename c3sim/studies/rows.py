@@ -47,7 +47,10 @@ class OutputRow:
 def evaluate(
     study: Study, cases: Sequence[Case], options: Options, *, what: str = "scenarios"
 ) -> list[list[Row]]:
-    """The rows of each case under the strategies of *study*, in order."""
+    """The rows of each case under the strategies of *study*, in order. Raises InputError, before
+    the work, for an output that nothing has.
+    """
+    _column_names(study, cases)
     return for_each(rows_of, cases, study.strategies, what=what, options=options)
 
 
@@ -68,8 +71,8 @@ def _row(case: Case, strategy: str) -> Row:
 def output_rows(
     study: Study, cases: Sequence[Case], rows: Sequence[Sequence[Row]]
 ) -> list[OutputRow]:
-    """All *rows* of all *cases* with the outputs of *study*. Raises InputError: an unknown one."""
-    names = column_names(study, cases)
+    """All *rows* of all *cases* with the outputs of *study*."""
+    names = _column_names(study, cases)
     return [
         OutputRow(
             scenario=case.name,
@@ -78,12 +81,12 @@ def output_rows(
             chosen=row.chosen,
             outputs={name: _output(study, case, row, name) for name in names},
         )
-        for case, entries_of_case in zip(cases, rows, strict=True)
-        for row in entries_of_case
+        for case, of_case in zip(cases, rows, strict=True)
+        for row in of_case
     ]
 
 
-def column_names(study: Study, cases: Sequence[Case]) -> tuple[str, ...]:
+def _column_names(study: Study, cases: Sequence[Case]) -> tuple[str, ...]:
     """The outputs of *study*, one for each task where it asks for all. Raises InputError."""
     return output_names(study.outputs, study.costs, [case.workload for case in cases])
 

@@ -54,6 +54,9 @@ class Setup:
 def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
     """The setup of a study; *node* replaces its own. Raises InputError(s) with file and line."""
     study = loaded.study
+    if study.serving is not None:
+        message = "a study of serving has no points of a workload; 'c3sim study' runs it"
+        raise loaded.error(message, "serving")
     if study.kind not in WITH_POINTS:
         message = f"a study of kind {study.kind!r} has no points of its own; 'c3sim study' runs it"
         raise loaded.error(message, "kind")

@@ -121,6 +121,12 @@ def test_show_other_kinds(cli, name, kind):
     assert cli("show", name).stdout.startswith(f"{kind} {name}\n")
 
 
+def test_show_says_the_kind_of_a_study(cli):
+    assert data_of(cli("show", "dma-latte", "--json"))["study_kind"] == "dma_variants"
+    shown = cli("show", "dma-latte").stdout
+    assert "kind dma_variants, strategies as_written" in shown and "outputs" not in shown
+
+
 # run, compare, explain
 # -------------------------------------------------------------------------------------------
 

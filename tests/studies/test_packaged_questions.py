@@ -12,7 +12,7 @@ QUESTIONS = ("engine-count", "links-or-units", "infinity-cache", "reducing-engin
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_every_question_is_a_plan_of_a_minute(name: str) -> None:
-    """At some 20 points a second (benchmarks/bench_sweep.py) 300 points are a quarter of a minute."""
+    """At some 20 points a second (benchmarks/bench_sweep.py) 300 points take 15 s."""
     assert 30 <= len(make_plan(name).indices) <= 300
 
 

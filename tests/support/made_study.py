@@ -1,4 +1,4 @@
-"""A hand-made result of kind c3, and rows of made-up runs: numbers chosen to be easy to recognise."""
+"""A hand-made result of kind c3, and rows of made-up runs: numbers that are easy to recognise."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ It must not know how a strategy works, nor of variants of DMA programs. Publishe
 beside the simulated ones and are never an input.
 """
 
-from c3sim.studies.c3.picture import picture
+from c3sim.studies.c3.picture import draw
 from c3sim.studies.c3.study import C3Result, run
 from c3sim.studies.c3.table import tables
 from c3sim.studies.kind import Kind
 
-KIND: Kind[C3Result] = Kind(run=run, tables=tables, picture=picture)
+KIND: Kind[C3Result] = Kind(run=run, tables=tables, draw=draw)
 
 __all__ = ["KIND", "C3Result"]

@@ -42,58 +42,49 @@ class Figure:
 
 def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[Figure]:
     """The figures that *cases* allow. *published*: key -> value, flag and note."""
+    figures: list[Figure] = []
+
+    def add(
+        key: str,
+        name: str,
+        values: Sequence[float],
+        *,
+        unit: str = "1",
+        reduce: Callable[[Sequence[float]], float] = max,
+    ) -> None:
+        """*reduce* of *values*, if there are any, beside what is published under *key*."""
+        theirs = published.get(key, {})
+        if values:
+            figures.append(
+                Figure(
+                    name=name,
+                    predicted=reduce(values),
+                    span=(min(values), max(values)),
+                    published=theirs.get("value"),
+                    flag=theirs.get("flag"),
+                    note=theirs.get("note", ""),
+                    unit=unit,
+                )
+            )
+
     compute, memory = _gemms(cases)
+    for count in (32, 64):
+        name = f"compute-bound GEMM, {count} CUs taken away: slower by"
+        slower = [_taken(case, count) for case in compute]
+        add(f"compute_bound_{count}", name, slower, reduce=fmean)
+    name = "memory-bound GEMM, one CU per die taken away: faster by"
+    add("memory_bound_8", name, [1 / (1 + _one_per_die(case)) - 1 for case in memory])
     largest = _largest_of_operations(cases)
+    for op, case in largest.items():
+        name = f"{op} on CUs: channels within 5 % of the best"
+        add(f"saturation_{op}", name, [_saturation(case)], unit="CUs")
+    ratios = [_dma_ratio(case, size) for case in largest.values() for size in SMALL]
+    add("dma_small", "DMA against CUs, 1 to 16 MiB: time ratio", ratios, unit="x")
     sizes = {collective_of(case)[1].size for case in cases}
-    figures = [
-        *(_slowed_by_reservation(compute, count) for count in (32, 64)),
-        _Estimate(
-            key="memory_bound_8",
-            name="memory-bound GEMM, one CU per die taken away: faster by",
-            values=[1 / (1 + _one_per_die(case)) - 1 for case in memory],
-        ),
-        *(_saturation(op, case) for op, case in largest.items()),
-        _Estimate(
-            key="dma_small",
-            name="DMA against CUs, 1 to 16 MiB: time ratio",
-            unit="x",
-            values=[_dma_ratio(case, size) for case in largest.values() for size in SMALL],
-        ),
-        _Estimate(
-            key="dma_large",
-            name="DMA against CUs, from 128 MiB: faster by",
-            values=[
-                1 / _dma_ratio(case, size) - 1
-                for case in largest.values()
-                for size in sorted(sizes)
-                if size >= LARGE
-            ],
-        ),
-    ]
-    return [figure.beside(published) for figure in figures if figure.values]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Estimate:
-    """What is predicted under the published *key*: *reduce* of the *values*."""
-
-    key: str
-    name: str
-    values: Sequence[float]
-    unit: str = "1"
-    reduce: Callable[[Sequence[float]], float] = max
-
-    def beside(self, published: Mapping[str, Any]) -> Figure:
-        theirs = published.get(self.key, {})
-        return Figure(
-            name=self.name,
-            predicted=self.reduce(self.values),
-            span=(min(self.values), max(self.values)),
-            published=theirs.get("value"),
-            flag=theirs.get("flag"),
-            note=theirs.get("note", ""),
-            unit=self.unit,
-        )
+    large = [size for size in sorted(sizes) if size >= LARGE]
+    gains = [1 / _dma_ratio(case, size) - 1 for case in largest.values() for size in large]
+    add("dma_large", "DMA against CUs, from 128 MiB: faster by", gains)
+    return figures
 
 
 def _gemms(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
@@ -115,15 +106,6 @@ def _largest_of_operations(cases: Sequence[Case]) -> dict[str, Case]:
     return largest
 
 
-def _slowed_by_reservation(compute: Sequence[Case], count: int) -> _Estimate:
-    return _Estimate(
-        key=f"compute_bound_{count}",
-        name=f"compute-bound GEMM, {count} CUs taken away: slower by",
-        values=[_taken(case, count) for case in compute],
-        reduce=fmean,
-    )
-
-
 def _base(case: Case) -> Workload:
     return baseline(case.workload, case.node)
 
@@ -141,7 +123,7 @@ def _one_per_die(case: Case) -> float:
     return isolated(case.node, fewer, name).end / isolated(case.node, base, name).end - 1
 
 
-def _saturation(op: str, case: Case) -> _Estimate:
+def _saturation(case: Case) -> float:
     """The smallest number of channels asked for that comes within 5 % of the best time."""
     name, base = collective_of(case)[0], _base(case)
     times = {
@@ -150,12 +132,7 @@ def _saturation(op: str, case: Case) -> _Estimate:
         if count <= case.node.gpu.compute_unit_count
     }
     best = min(times.values())
-    return _Estimate(
-        key=f"saturation_{op}",
-        name=f"{op} on CUs: channels within 5 % of the best",
-        unit="CUs",
-        values=[float(min(count for count, time in times.items() if time <= SATURATED * best))],
-    )
+    return float(min(count for count, time in times.items() if time <= SATURATED * best))
 
 
 def _dma_ratio(case: Case, size: float) -> float:

@@ -4,7 +4,6 @@ one, and every scenario under it.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
@@ -22,16 +21,8 @@ WIDTH, MEANS, ROW, HEADER, FOOTER, GAP = 13.0, 3.3, 0.3, 0.95, 1.45, 0.85  # inc
 BAR = 0.6
 
 
-def picture(study: C3Result, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw *study*, and write it to *path* (PNG, SVG or PDF, by suffix) if given.
-
-    Returns the figure. Raises InputError: nothing to draw, an unknown suffix, a place that cannot
-    be written.
-    """
-    return look.picture(lambda: _draw(study), path)
-
-
-def _draw(study: C3Result) -> Figure:
+def draw(study: C3Result) -> Figure:
+    """The picture of *study*. Raises InputError: nothing to draw."""
     from matplotlib.figure import Figure
 
     if not study.scenarios:

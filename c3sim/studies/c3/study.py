@@ -21,7 +21,7 @@ from c3sim.studies.c3.summary import (
 from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.kind import About, Options
 from c3sim.studies.plain import IF_KNOWN
-from c3sim.studies.rows import column_names, evaluate, output_rows
+from c3sim.studies.rows import evaluate, output_rows
 from c3sim.studies.settings import with_settings
 from c3sim.studies.sweep.study import SweepResult
 
@@ -43,7 +43,6 @@ class C3Result(SweepResult):
 def run(study: Study, options: Options) -> C3Result:
     """All cases of *study* under all strategies, and their means. Raises InputError."""
     cases = study_cases(study, options.node)
-    column_names(study, cases)  # a wrong output is told before the work
     rows = evaluate(study, cases, options)
     of_strategy = by_strategy(rows)
     means = {name: strategy_means(found) for name, found in of_strategy.items()}

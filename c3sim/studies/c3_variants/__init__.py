@@ -8,11 +8,11 @@ It must not know how a strategy chooses (:mod:`c3sim.strategies.dma_variants`), 
 figures: nobody has published the two together.
 """
 
-from c3sim.studies.c3_variants.picture import picture
+from c3sim.studies.c3_variants.picture import draw
 from c3sim.studies.c3_variants.study import C3VariantsResult, run
 from c3sim.studies.c3_variants.table import tables
 from c3sim.studies.kind import Kind
 
-KIND: Kind[C3VariantsResult] = Kind(run=run, tables=tables, picture=picture)
+KIND: Kind[C3VariantsResult] = Kind(run=run, tables=tables, draw=draw)
 
 __all__ = ["KIND", "C3VariantsResult"]

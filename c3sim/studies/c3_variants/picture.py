@@ -4,7 +4,6 @@ costs by size.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
@@ -33,15 +32,8 @@ LONG_TITLE = 40  # characters, from which a title needs the room of the next pan
 Colour = tuple[float, float, float]
 
 
-def picture(study: C3VariantsResult, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw *study*, and write it to *path* (PNG, SVG or PDF, by suffix) if given.
-
-    Returns the figure. Raises InputError: an unknown suffix, a place that cannot be written.
-    """
-    return look.picture(lambda: _draw(study), path)
-
-
-def _draw(study: C3VariantsResult) -> Figure:
+def draw(study: C3VariantsResult) -> Figure:
+    """The picture of *study*."""
     from matplotlib.figure import Figure
 
     places = settings(study)

@@ -47,6 +47,16 @@ class Outcome:
     collective_s: float
     fraction_of_ideal: float | None
 
+    @classmethod
+    def of(cls, case: Case, run: Run, alone: Sequence[float]) -> Outcome:
+        """The *run* of *case*; *alone*: times [s] of the GEMM and of the collective."""
+        return cls(
+            wall_s=run.end,
+            gemm_slowdown=run.task(gemm_of(case)[0]).end / alone[0],
+            collective_s=run.task(collective_of(case)[0]).end,
+            fraction_of_ideal=overlap(alone, run.end).fraction,
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantOutcome:
@@ -164,22 +174,17 @@ def row_of(case: Case, strategies: Sequence[str]) -> Row:
     common = baseline(case.workload, node)
     alone = [isolated(node, common, part).end for part in (gemm_name, name)]
 
-    def outcome(run: Run) -> Outcome:
-        return Outcome(
-            wall_s=run.end,
-            gemm_slowdown=run.task(gemm_name).end / alone[0],
-            collective_s=run.task(name).end,
-            fraction_of_ideal=overlap(alone, run.end).fraction,
-        )
-
     on_engines = on_dma(common, node)
     workloads = {
         variant.name: with_variants(on_engines, {name: variant})
         for variant in variants(node, task.op)
     }
     times = {variant: isolated(node, each, name).end for variant, each in workloads.items()}
-    together = {variant: outcome(run_once(node, each)) for variant, each in workloads.items()}
-    walls = {variant: found.wall_s for variant, found in together.items()}
+    together = {
+        variant: Outcome.of(case, run_once(node, each), alone)
+        for variant, each in workloads.items()
+    }
+    walls = {variant: outcome.wall_s for variant, outcome in together.items()}
     best = min(walls, key=lambda variant: walls[variant])
     chosen = {
         "conccl_latte": recommended_variants(on_engines, node).variants[name].name,
@@ -198,11 +203,12 @@ def row_of(case: Case, strategies: Sequence[str]) -> Row:
         comm_isolated_s=alone[1],
         ideal_speedup=sum(alone) / max(alone),
         strategies={
-            word: outcome(best_candidate(word, case.workload, node).run) for word in strategies
+            strategy: Outcome.of(case, best_candidate(strategy, case.workload, node).run, alone)
+            for strategy in strategies
         },
         variants={
-            variant: VariantOutcome(together=found, alone_s=times[variant])
-            for variant, found in together.items()
+            variant: VariantOutcome(together=outcome, alone_s=times[variant])
+            for variant, outcome in together.items()
         },
         best=best,
         soonest=min(together, key=lambda variant: together[variant].collective_s),

@@ -9,11 +9,11 @@ It must not know of anything that runs beside the collective (kind ``c3_variants
 variant is built (:mod:`c3sim.processes.dma.collectives`).
 """
 
-from c3sim.studies.dma_variants.picture import picture
+from c3sim.studies.dma_variants.picture import draw
 from c3sim.studies.dma_variants.study import DmaVariantsResult, run
 from c3sim.studies.dma_variants.table import tables
 from c3sim.studies.kind import Kind
 
-KIND: Kind[DmaVariantsResult] = Kind(run=run, tables=tables, picture=picture)
+KIND: Kind[DmaVariantsResult] = Kind(run=run, tables=tables, draw=draw)
 
 __all__ = ["KIND", "DmaVariantsResult"]

@@ -25,9 +25,13 @@ class Claim:
     simulated: float
 
 
+def _geometric_mean(values: Sequence[float]) -> float:
+    return exp(sum(map(log, values)) / len(values))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ratio:
-    """*over* / *under* of the rows of *operation* (all: empty), the small ones or the *large*.
+    """*over* / *under* of the rows of one operation (*of*; empty: all), small ones or *large*.
 
     *reduce*: their geometric mean, or their maximum.
     """
@@ -35,18 +39,16 @@ class Ratio:
     what: str
     over: Callable[[Row], float]
     under: Callable[[Row], float]
-    operation: str = ""
+    of: str = ""
     large: bool = False
-    reduce: Callable[[Sequence[float]], float] = lambda ratios: exp(
-        sum(map(log, ratios)) / len(ratios)
-    )
+    reduce: Callable[[Sequence[float]], float] = _geometric_mean
 
-    def of(self, rows: Sequence[Row]) -> list[float]:
+    def values(self, rows: Sequence[Row]) -> list[float]:
         """The ratio of each row that it is about."""
         return [
             self.over(row) / self.under(row)
             for row in rows
-            if self.operation in ("", row.collective) and (row.size_bytes >= SMALL) is self.large
+            if self.of in ("", row.collective) and (row.size_bytes >= SMALL) is self.large
         ]
 
 
@@ -55,7 +57,7 @@ def claims(rows: Sequence[Row], published: Mapping[str, float]) -> list[Claim]:
     found = []
     for key, theirs in published.items():
         ratio = RATIOS[key]
-        values = ratio.of(rows)
+        values = ratio.values(rows)
         if values:
             ours = ratio.reduce(values)
             found.append(Claim(claim=key, what=ratio.what, published=theirs, simulated=ours))
@@ -70,7 +72,7 @@ def _pcpy(row: Row) -> float:
     return row.variants["pcpy"].time_us
 
 
-def _on_units(row: Row) -> float:
+def _rccl(row: Row) -> float:
     return row.rccl.time_us
 
 
@@ -82,28 +84,16 @@ RATIOS = {
         what="best variant, speedup over pcpy, small, most", over=_pcpy, under=_best, reduce=max
     ),
     "all_gather_before": Ratio(
-        what="all-gather, pcpy / compute units, small",
-        over=_pcpy,
-        under=_on_units,
-        operation="all_gather",
+        what="all-gather, pcpy / compute units, small", over=_pcpy, under=_rccl, of="all_gather"
     ),
     "all_to_all_before": Ratio(
-        what="all-to-all, pcpy / compute units, small",
-        over=_pcpy,
-        under=_on_units,
-        operation="all_to_all",
+        what="all-to-all, pcpy / compute units, small", over=_pcpy, under=_rccl, of="all_to_all"
     ),
     "all_gather_after": Ratio(
-        what="all-gather, best / compute units, small",
-        over=_best,
-        under=_on_units,
-        operation="all_gather",
+        what="all-gather, best / compute units, small", over=_best, under=_rccl, of="all_gather"
     ),
     "all_to_all_after": Ratio(
-        what="all-to-all, best / compute units, small",
-        over=_best,
-        under=_on_units,
-        operation="all_to_all",
+        what="all-to-all, best / compute units, small", over=_best, under=_rccl, of="all_to_all"
     ),
-    "large": Ratio(what="compute units / best, large", over=_on_units, under=_best, large=True),
+    "large": Ratio(what="compute units / best, large", over=_rccl, under=_best, large=True),
 }

@@ -4,7 +4,6 @@ power saved over compute units.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,15 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def picture(study: DmaVariantsResult, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw *study*, and write it to *path* (PNG, SVG or PDF, by suffix) if given.
-
-    Returns the figure. Raises InputError: an unknown suffix, a place that cannot be written.
-    """
-    return look.picture(lambda: _draw(study), path)
-
-
-def _draw(study: DmaVariantsResult) -> Figure:
+def draw(study: DmaVariantsResult) -> Figure:
+    """The picture of *study*."""
     from matplotlib.figure import Figure
 
     rows_of = {

@@ -10,10 +10,10 @@ It must not know of workloads, GEMMs and strategies: what runs is a queue of req
 """
 
 from c3sim.studies.kind import Kind
-from c3sim.studies.kv_fetch.picture import picture
+from c3sim.studies.kv_fetch.picture import draw
 from c3sim.studies.kv_fetch.study import KvFetchResult, run
 from c3sim.studies.kv_fetch.table import tables
 
-KIND: Kind[KvFetchResult] = Kind(run=run, tables=tables, picture=picture)
+KIND: Kind[KvFetchResult] = Kind(run=run, tables=tables, draw=draw)
 
 __all__ = ["KIND", "KvFetchResult"]

@@ -20,6 +20,7 @@ from c3sim.specs.serving import Serving
 from c3sim.specs.study import Range, Scenario, Study
 from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import HostTask, Workload
+from c3sim.studies.cases import case_name, located
 
 #: Stands where paths of a node are resolved; a study of serving has no workload.
 _NONE = Workload(schema_version=1, name="none", tasks={"none": HostTask(kind="host", time=0.0)})
@@ -55,12 +56,8 @@ def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
     for scenario in study.scenarios or (Scenario(name=study.name),):
         for values in product(*axes.values()):
             point = dict(zip(axes, values, strict=True))
-            try:
+            with located(study, scenario):
                 cases.append(_case(study.serving, scenario, base, point, models))
-            except InputError as error:
-                where = f"study {study.name!r}, scenario {scenario.name!r}"
-                message = f"{error.message} ({where})"
-                raise InputError(message, error.path, error.file, error.line) from None
     return cases
 
 
@@ -84,7 +81,7 @@ def _case(
     if serving.model not in models:
         models[serving.model] = load_model(serving.model)
     return ServingCase(
-        name=scenario.name + "".join(f", {path}={value}" for path, value in point.items()),
+        name=case_name(scenario, point),
         label=scenario.label,
         serving=serving,
         model=models[serving.model],

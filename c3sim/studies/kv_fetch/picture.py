@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,15 +18,8 @@ METHOD = "batched_pl"  # whose speedups are drawn; the other batched ones lie on
 TITLES = {"latency": "One request: time to first token", "throughput": "A full queue: throughput"}
 
 
-def picture(study: KvFetchResult, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw *study*, and write it to *path* (PNG, SVG or PDF, by suffix) if given.
-
-    Returns the figure. Raises InputError: an unknown suffix, a place that cannot be written.
-    """
-    return look.picture(lambda: _draw(study), path)
-
-
-def _draw(study: KvFetchResult) -> Figure:
+def draw(study: KvFetchResult) -> Figure:
+    """The picture of *study*."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 8.4), layout="constrained")

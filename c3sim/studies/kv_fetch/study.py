@@ -155,33 +155,33 @@ class _SharedRuns:
 
     def __init__(self) -> None:
         self._steps: dict[tuple[str, int, str, float], Steps] = {}
-        self._fetches: dict[tuple[str, str, int, int], Fetch] = {}
+        self._fetches: dict[tuple[Steps, str, int, int], Fetch] = {}
 
-    def of(self, case: ServingCase) -> tuple[Steps, dict[str, Fetch]]:
-        """The steps of *case*, and its fetches by method. Nodes of the same text are the same."""
+    def steps(self, case: ServingCase) -> Steps:
+        """The steps of *case*; nodes of the same text are the same."""
         serving, text = case.serving, case.node.model_dump_json()
         key = (text, serving.tensor_parallel, serving.model, serving.attention_efficiency)
         if key not in self._steps:
             cut = node_of(case.node, serving)
             self._steps[key] = Steps(cut, case.model, serving.attention_efficiency)
-        steps = self._steps[key]
-        block, workgroups = block_bytes(case.model, serving), serving.gather_workgroups
-        return steps, {
-            method: self._fetch(steps.node, method, block, workgroups) for method in METHODS
-        }
+        return self._steps[key]
 
-    def _fetch(self, node: Node, method: str, block: int, workgroups: int) -> Fetch:
-        key = (node.model_dump_json(), method, block, workgroups)
+    def fetch(self, steps: Steps, method: str, block: int, workgroups: int) -> Fetch:
+        """Fetches of *block* bytes on the node of *steps*."""
+        key = (steps, method, block, workgroups)
         if key not in self._fetches:
-            self._fetches[key] = Fetch(node, method, block, workgroups)
+            self._fetches[key] = Fetch(steps.node, method, block, workgroups)
         return self._fetches[key]
 
 
 def _row(case: ServingCase, runs: _SharedRuns) -> Row:
     serving = case.serving
-    steps, fetches = runs.of(case)
+    steps = runs.steps(case)
     block, copies = block_bytes(case.model, serving), copies_of(case.model, serving)
-    methods = {name: _served(case, steps, fetch, copies) for name, fetch in fetches.items()}
+    methods = {}
+    for method in METHODS:
+        fetch = runs.fetch(steps, method, block, serving.gather_workgroups)
+        methods[method] = _served(case, steps, fetch, copies)
     base = methods[BASE]
     share = serving.tensor_parallel
     return Row(

@@ -9,7 +9,7 @@ from typing import Any
 from c3sim.specs.study import Study
 from c3sim.studies.cases import study_cases
 from c3sim.studies.kind import About, Options, StudyResult
-from c3sim.studies.rows import OutputRow, column_names, evaluate, output_rows
+from c3sim.studies.rows import OutputRow, evaluate, output_rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +23,6 @@ class SweepResult(StudyResult):
 def run(study: Study, options: Options) -> SweepResult:
     """Every case of *study* under every strategy. Raises InputError."""
     cases = study_cases(study, options.node)
-    column_names(study, cases)  # a wrong output is told before the work
     rows = evaluate(study, cases, options)
     return SweepResult(
         about=About.of(study, cases[0].node),

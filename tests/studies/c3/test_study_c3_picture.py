@@ -6,7 +6,7 @@ import pytest
 from made_study import made_study
 
 from c3sim.errors import InputError
-from c3sim.studies.c3.picture import picture
+from c3sim.studies.c3 import KIND
 from c3sim.studies.c3.study import C3Result
 
 
@@ -20,7 +20,7 @@ def texts(axes):
 
 
 def test_a_bar_per_strategy_and_how_far_it_is_off(study):
-    means, _ = picture(study).axes
+    means, _ = KIND.picture(study).axes
     assert [label.get_text() for label in means.get_xticklabels()] == list(study.strategies)
     assert [bar.get_height() for bar in means.patches] == pytest.approx(
         [20, 40, 38, 43, 65, 70, 72]
@@ -30,7 +30,7 @@ def test_a_bar_per_strategy_and_how_far_it_is_off(study):
 
 
 def test_a_cell_per_scenario_and_strategy(study):
-    _, every = picture(study).axes
+    _, every = KIND.picture(study).axes
     assert len(every.texts) == len(study.strategies) * len(study.scenarios)
     assert texts(every)[0] == "6"  # base of pair0: 0.2 - 0.03 * 4.5 = 0.065, halves to even
 
@@ -45,7 +45,7 @@ def test_what_is_undefined_is_left_out(study):
         strategies={**study.strategies, "base": unknown},
         scenarios=[replace(first, strategies={**first.strategies, "base": outcome}), *others],
     )
-    means, every = picture(changed).axes
+    means, every = KIND.picture(changed).axes
     assert texts(means)[0] == "-"
     assert len(every.texts) == len(study.strategies) * len(study.scenarios) - 1
 
@@ -54,18 +54,18 @@ def test_what_is_undefined_is_left_out(study):
 def test_the_same_study_gives_the_same_bytes(study, tmp_path, suffix):
     paths = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
     for path in paths:
-        picture(study, path)
+        KIND.picture(study, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_a_study_without_scenarios_cannot_be_drawn(study, tmp_path):
     with pytest.raises(InputError, match="no scenarios to draw"):
-        picture(replace(study, scenarios=[]), tmp_path / "a.png")
+        KIND.picture(replace(study, scenarios=[]), tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_best_speedup_stands_below_each_strategy(study):
-    means, _ = picture(study).axes
+    means, _ = KIND.picture(study).axes
     assert texts(means)[-7:-5] == [
         "best 1.20x",
         "best 1.32x",

@@ -18,8 +18,8 @@ from c3sim.specs.workload import HostThreads
 from c3sim.strategies import dma_variants
 from c3sim.strategies.rewrites import baseline
 from c3sim.studies import Options, run_study
+from c3sim.studies.c3_variants import KIND
 from c3sim.studies.c3_variants import study as study_module
-from c3sim.studies.c3_variants.picture import picture
 from c3sim.studies.c3_variants.study import (
     CHOOSERS,
     SAME,
@@ -43,7 +43,9 @@ axes:
   task.gather.op: [all_gather, all_to_all]
   task.gather.size: [64 KiB, 4 MiB, 256 MiB]
 scenarios:
-  - {name: short, label: "70B O / 8, 64 tokens", set: {task.gemm.m: 64, task.gemm.k: 1024, workload.host.submission: direct}}
+  - name: short
+    label: "70B O / 8, 64 tokens"
+    set: {task.gemm.m: 64, task.gemm.k: 1024, workload.host.submission: direct}
   - {name: long, label: "70B O, 8192 tokens", set: {workload.host.submission: direct}}
   - {name: runtime, label: "70B O / 8, 64 tokens", set: {task.gemm.m: 64, task.gemm.k: 1024}}
 """
@@ -268,7 +270,7 @@ def test_what_pcpy_loses(study: C3VariantsResult) -> None:
 
 
 def test_it_can_be_drawn(study: C3VariantsResult, tmp_path: Path) -> None:
-    axes = picture(study).axes
+    axes = KIND.picture(study).axes
     assert len(axes) == 4 * 3
     best, later, walls = axes[:3]
     assert [label.get_text().split("\n")[0] for label in best.get_yticklabels()] == [SHORT, LONG]
@@ -278,5 +280,5 @@ def test_it_can_be_drawn(study: C3VariantsResult, tmp_path: Path) -> None:
     lines = [line.get_label() for line in walls.lines]
     assert lines == [*shown[0].variants, "base", "conccl_latte"]
     for number in (1, 2):
-        picture(study, tmp_path / f"{number}.png")
+        KIND.picture(study, tmp_path / f"{number}.png")
     assert (tmp_path / "1.png").read_bytes() == (tmp_path / "2.png").read_bytes()

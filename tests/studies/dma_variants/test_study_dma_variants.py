@@ -1,4 +1,4 @@
-"""The study of DMA variants: its shape, its errors, and what has to come out of it."""
+"""Studies of kind dma_variants: shape of the result, errors, and what has to come out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import c3sim
-from c3sim.studies.dma_variants.picture import picture
+from c3sim.studies.dma_variants import KIND
 from c3sim.studies.dma_variants.study import DmaVariantsResult
 
 pytestmark = pytest.mark.slow
@@ -81,7 +81,7 @@ def test_published_figures_stand_beside_their_own_node_only() -> None:
 
 
 def test_it_can_be_drawn(study: dict[str, Any], result: DmaVariantsResult) -> None:
-    gather, _, phases, *_ = picture(result).axes
+    gather, _, phases, *_ = KIND.picture(result).axes
     assert [line.get_label() for line in gather.lines if not line.get_label().startswith("_")] == [
         *rows(study, "all_gather")[0]["variants"],
         "rccl",

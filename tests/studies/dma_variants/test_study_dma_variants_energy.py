@@ -13,9 +13,9 @@ from rich.console import Console
 import c3sim
 from c3sim.input.loading import load_hardware
 from c3sim.specs.hardware import Node
+from c3sim.studies.dma_variants import KIND
 from c3sim.studies.dma_variants.energy import Spent, band, intervals_of
 from c3sim.studies.dma_variants.energy_table import energy_parts
-from c3sim.studies.dma_variants.picture import picture
 from c3sim.studies.dma_variants.study import DmaVariantsResult
 
 pytestmark = pytest.mark.slow
@@ -164,7 +164,7 @@ def test_the_table_says_units_bands_and_published_figures(result: DmaVariantsRes
 
 
 def test_the_picture_has_a_panel_of_savings_per_collective(result: DmaVariantsResult) -> None:
-    *_, gather, exchange = picture(result).axes
+    *_, gather, exchange = KIND.picture(result).axes
     for axes, own in ((gather, "bcst"), (exchange, "swap")):
         labels = [line.get_label() for line in axes.lines]
         assert labels == ["pcpy", own, "b2b", "published, pcpy: 32 %"]

@@ -1,4 +1,4 @@
-"""The study of KV fetch: its shape, what has to come out of it, its laws, and how it is asked for."""
+"""Studies of kind kv_fetch: shape of the result, what has to come out, laws, settings, mistakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.loading import load_study
-from c3sim.studies.kv_fetch.picture import picture
+from c3sim.studies.kv_fetch import KIND
 from c3sim.studies.kv_fetch.study import KvFetchResult
 from c3sim.studies.settings import with_settings
 
@@ -61,7 +61,7 @@ def test_without_hits_all_methods_are_the_same(study: dict[str, Any]) -> None:
 
 
 def test_a_batch_is_never_slower_than_copies_one_by_one(study: dict[str, Any]) -> None:
-    """Of one request, exactly; a queue composes its steps differently, which may cost a per cent."""
+    """Of one request, exactly; a queue composes its steps differently, which may cost 1 %."""
     for row in study["rows"]:
         slack = 1.0 if row["requests"] == 1 else 0.98
         for gains in row["speedups"].values():
@@ -71,7 +71,7 @@ def test_a_batch_is_never_slower_than_copies_one_by_one(study: dict[str, Any]) -
 
 
 def test_one_request_waits_for_its_fetch_and_its_prompt(study: dict[str, Any]) -> None:
-    """What is left of the time to first token, less the fetch, is the same step for every method."""
+    """The time to first token less the fetch is the same step for every method."""
     for row in rows(study, requests=1):
         steps = [found["ttft_s"]["mean"] - found["fetch_s"] for found in row["methods"].values()]
         assert steps == [pytest.approx(steps[0])] * 4
@@ -123,7 +123,7 @@ def test_published_figures_stand_beside_their_own_node_only() -> None:
 
 
 def test_it_can_be_drawn(result: KvFetchResult) -> None:
-    copies, latency, throughput = picture(result).axes
+    copies, latency, throughput = KIND.picture(result).axes
     assert [
         line.get_label() for line in copies.lines if not line.get_label().startswith("_")
     ] == METHODS
