@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from c3sim.errors import InputError
-from c3sim.input.loading import LoadedNode, LoadedStudy, load_hardware, load_workload, open_study
+from c3sim.input.loading import LoadedNode, LoadedStudy, load_hardware, load_workload
 from c3sim.input.paths import set_value
 from c3sim.specs.study import Scenario, Study
 from c3sim.sweeps.outputs import output_names
@@ -25,43 +25,31 @@ class Target:
     setup: Setup
 
 
-def study_target(
-    name_or_path: str,
-    node: str | None,
-    strategy: str | None,
-    changes: Mapping[str, str],
-    output: str,
-) -> Target:
-    """A study as target; *node* and *strategy* replace its own. Raises InputError(s)."""
-    return _target(open_study(name_or_path), node, strategy, changes, output)
-
-
-def workload_target(
-    name_or_path: str,
-    node: str | None,
-    strategy: str | None,
-    changes: Mapping[str, str],
-    output: str,
-) -> Target:
-    """A workload as target; without *strategy* it runs as written. Raises InputError(s)."""
+def workload_study(name_or_path: str, strategy: str | None) -> LoadedStudy:
+    """A workload as a study of one scenario; without *strategy* it runs as written."""
     workload = load_workload(name_or_path)
-    study = Study(
-        schema_version=1,
-        name=workload.name,
-        node=workload.node,
-        strategies=(strategy or "as_written",),
-        scenarios=(Scenario(name=workload.name, workload=name_or_path),),
+    return LoadedStudy(
+        study=Study(
+            schema_version=1,
+            name=workload.name,
+            node=workload.node,
+            strategies=(strategy or "as_written",),
+            scenarios=(Scenario(name=workload.name, workload=name_or_path),),
+        )
     )
-    return _target(LoadedStudy(study=study), node, strategy, changes, output)
 
 
-def _target(
+def make_target(
     loaded: LoadedStudy,
     node_name: str | None,
     strategy: str | None,
     changes: Mapping[str, str],
     output: str,
 ) -> Target:
+    """What runs of *loaded* share; *node_name*, *strategy* and *changes* replace its own values.
+
+    Raises InputError(s): a wrong study, change or *output*.
+    """
     study = loaded.study
     node = load_hardware(node_name or study.node)
     scenarios = study.scenarios or (Scenario(name=study.name),)

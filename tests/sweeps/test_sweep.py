@@ -3,9 +3,11 @@
 import json
 
 import pyarrow.parquet as pq
+import pytest
 from sweep_case import STUDY, write
 
 from c3sim.api import run
+from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.sweeps.points import workload_and_node
 from c3sim.sweeps.sweep import sweep
@@ -108,3 +110,11 @@ def test_words_and_lists_are_texts(tmp_path):
             == row["stream.communication.compute_units"]
         )
         assert evaluate_run(workload, node, strategy).wall_s == row["wall_s"]
+
+
+def test_models_of_another_version_are_one_line(whole):
+    """A file of results from before a field was renamed: its node has a field that nobody knows."""
+    study = json.loads(whole.table.schema.metadata[b"c3sim"])["study"]
+    study["models"]["node"]["gpu"]["old_name"] = 1
+    with pytest.raises(InputError, match="models of another version of c3sim"):
+        workload_and_node(study, whole.table.to_pylist()[0])

@@ -221,7 +221,8 @@ def test_an_address_can_name_a_point(browser: Page, page: Path):
 
 def test_everything_that_can_be_used_has_a_name(tab: Page):
     open_row(tab, 1)
-    nameless = """[...document.querySelectorAll("button, input, select, canvas, svg, [tabindex='0']")]
+    nameless = """[...document.querySelectorAll(
+        "button, input, select, canvas, svg, [tabindex='0']")]
       .filter((each) => !(
         each.getAttribute("aria-label") || each.getAttribute("aria-hidden")
         || each.textContent.trim() || each.labels?.length
