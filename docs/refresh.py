@@ -22,8 +22,8 @@ from c3sim.input.records import load_records
 from c3sim.output.plot import plot_timeline
 from c3sim.output.plot_study import plot_study
 from c3sim.output.study_tables import published_fractions
-from c3sim.validation.compare.figures import Case, compare
-from c3sim.validation.compare.repeats import merge
+from c3sim.validation.compare.figures import Figure, compare
+from c3sim.validation.compare.measurements import merge
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -60,16 +60,16 @@ carries what a GPU pulls, in the order of who asked ([design notes](docs/design.
 }
 
 
-def predictions(node: str) -> list[Case]:
+def predictions(node: str) -> list[Figure]:
     """Every packaged measurement of *node* beside its prediction, repeats once."""
     folder = Path(str(files("c3sim.validation"))) / "data"
     found = [
         record for record in load_records(*sorted(folder.rglob("*.jsonl"))) if record.node == node
     ]
-    return compare(load_hardware(node).node, [one.record for one in merge(found)])
+    return compare({node: load_hardware(node).node}, merge(found))
 
 
-def trust(cases: Sequence[Case]) -> str:
+def trust(cases: Sequence[Figure]) -> str:
     """The table by kind, over held-out rows only, and the one by suite."""
     lines = [
         "| held out, never fitted to | figures | median error | p90 | bounds |",
@@ -84,9 +84,7 @@ def trust(cases: Sequence[Case]) -> str:
         found = [
             case
             for case in cases
-            if case.metric in metrics
-            and case.role == "validation"
-            and (suites is None or case.suite in suites)
+            if case.metric in metrics and case.held_out and (suites is None or case.suite in suites)
         ]
         if found:
             lines.append(f"| {name} | {len(found)} | {_errors(found)} | {median} %, {p90} % |")
@@ -111,10 +109,10 @@ def means() -> str:
     return "\n".join(lines)
 
 
-def _by_suite(cases: Sequence[Case]) -> list[str]:
-    groups: dict[tuple[str, str, str], list[Case]] = {}
+def _by_suite(cases: Sequence[Figure]) -> list[str]:
+    groups: dict[tuple[str, str, str], list[Figure]] = {}
     for case in cases:
-        groups.setdefault((case.suite, case.metric, case.role), []).append(case)
+        groups.setdefault((case.suite, case.metric, case.record.role), []).append(case)
     roles = {"calibration": "fitted to", "validation": "held out"}
     return [
         f"| {suite} | {metric.replace('_', ' ')} | {roles[role]} | {len(found)} | {_errors(found)} |"
@@ -122,7 +120,7 @@ def _by_suite(cases: Sequence[Case]) -> list[str]:
     ]
 
 
-def _errors(cases: Iterable[Case]) -> str:
+def _errors(cases: Iterable[Figure]) -> str:
     """Median and 90th percentile of the absolute relative error, as two cells."""
     errors = np.array([abs(case.error) for case in cases])
     return f"{100 * np.median(errors):.1f} % | {100 * np.quantile(errors, 0.9):.1f} %"

@@ -69,8 +69,8 @@ def validate(
         check_writable(report, (".html", ".htm"))
     verdict = _judge(files or [], node, settings(set_), bounds, jobs)
     _show(verdict, report, worst, as_json)
-    for row in verdict.missed:
-        say(f"suite {row.name}: {row.metric} misses its bound")
+    for score in verdict.missed:
+        say(f"suite {score.suite}: {score.metric} misses its bound")
     if not verdict.passed:
         raise typer.Exit(BOUND_MISSED)
 
@@ -81,9 +81,9 @@ def _show(verdict: Verdict, report: str | None, worst: int, as_json: bool) -> No
 
         write_report(verdict, report)
     if as_json:
-        from c3sim.validation.compare.explain import worst_explained
+        from c3sim.validation.compare.explain import explain_worst
 
-        emit_json(verdict.to_dict(worst_explained(verdict, worst)))
+        emit_json(verdict.to_dict(explain_worst(verdict, worst)))
     else:
         from c3sim.validation.pages.terminal_page import print_verdict
 
@@ -95,9 +95,9 @@ def _judge(
 ) -> Verdict:
     from c3sim.cli.progress import progress
     from c3sim.validation.compare.bounds import FILE, load_bounds
+    from c3sim.validation.compare.measurements import merge
     from c3sim.validation.compare.nodes import nodes_for
     from c3sim.validation.compare.record_files import load
-    from c3sim.validation.compare.repeats import merge
     from c3sim.validation.compare.verdict import validate as judge
 
     limits = load_bounds(bounds or FILE)

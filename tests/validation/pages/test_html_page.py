@@ -66,7 +66,7 @@ def test_in_a_browser_nothing_complains_and_every_figure_shows(
     assert tab.complaints() == []
     assert [url for url in tab.requests() if not url.startswith(("file:", "data:"))] == []
     figures = tab.evaluate(SIZES)
-    suites = {row.name for row in verdict.rows}
+    suites = {score.suite for score in verdict.scores}
     assert len(figures) > 3 * len(suites)
     assert [f for f in figures if f["width"] < 10 or f["height"] < 8 or not f["shapes"]] == []
     named = {figure["name"] for figure in figures}
