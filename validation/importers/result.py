@@ -1,6 +1,6 @@
-"""What an importer is given beside the text of a log, and what it gives back.
+"""What an importer is given beside the text of a log, and what it returns.
 
-Every importer is a function ``read(text, given) -> ImportResult``: it opens no file and asks nobody.
+An importer opens no file and asks nobody.
 """
 
 from __future__ import annotations

@@ -36,7 +36,10 @@ def prepare(steps: Sequence[Step], out: Path, replace: bool) -> None:
     there = [path for path in files if path.exists()]
     if there and not replace:
         raise InputError(
-            f"holds records of an earlier run ({there[0].name}); give another folder for a repeat, or --replace",
+            (
+                f"holds records of an earlier run ({there[0].name}); give another folder "
+                "for a repeat, or --replace"
+            ),
             file=str(out),
         )
     try:

@@ -91,10 +91,14 @@ def test_the_page_itself_never_scrolls_sideways(tab: Page, page: Path, width: in
 
 def test_parameters_can_be_filtered(tab: Page, page: Path):
     tab.open(page)
-    type_in = 'const f = document.getElementById("filter"); f.value = "HBM estimate"; f.dispatchEvent(new Event("input"));'
+    type_in = (
+        'const f = document.getElementById("filter"); f.value = "HBM estimate"; '
+        'f.dispatchEvent(new Event("input"));'
+    )
     tab.evaluate(f"(() => {{ {type_in} }})()")
     shown = tab.evaluate(
-        '[...document.querySelectorAll("#parameters tbody tr")].filter((r) => !r.hidden).map((r) => r.textContent)'
+        '[...document.querySelectorAll("#parameters tbody tr")].filter((r) => '
+        "!r.hidden).map((r) => r.textContent)"
     )
     assert shown and all("hbm" in each.lower() and "estimate" in each.lower() for each in shown)
     assert tab.evaluate('document.getElementById("count").textContent').startswith(

@@ -41,7 +41,7 @@ class Bench:
 
 
 def value_lines(text: str, collector: Collector) -> Bench:
-    """Every line of values. Where the log names a winner among several solutions, only the winners."""
+    """Every line of values; where the log names winners among solutions, only the winners."""
     bench, columns, command = Bench(), list[str](), ""
     lines = text.split("\n")
     winners: list[Values] = []

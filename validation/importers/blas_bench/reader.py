@@ -1,4 +1,8 @@
-"""Records from the value lines of hipblaslt-bench and rocblas-bench."""
+"""hipblaslt-bench and rocblas-bench: a record for each line of values in the log.
+
+hipblaslt-bench names kernels where ``--print_kernel_info`` wrote them. rocblas-bench does not print
+the data type: the command above the values states it, or the user.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,18 @@ _OPTION = r"(?:^|\s){0}[ =]+(\S+)"
 _TYPES = ("a_type", "b_type")
 
 
-def read_bench(text: str, given: Given, *, format: str, library: str) -> ImportResult:
-    """A record for each line of values."""
-    collector = Collector(format, given)
+def read_hipblaslt(text: str, given: Given) -> ImportResult:
+    """A log of hipblaslt-bench."""
+    return _read(text, given, "hipblaslt")
+
+
+def read_rocblas(text: str, given: Given) -> ImportResult:
+    """A log of rocblas-bench."""
+    return _read(text, given, "rocblas")
+
+
+def _read(text: str, given: Given, library: str) -> ImportResult:
+    collector = Collector(f"{library}-bench", given)
     bench = value_lines(text, collector)
     for values in bench.rows:
         _add(collector, bench, values, library)
@@ -114,7 +127,10 @@ def _dtype(values: Values, collector: Collector) -> tuple[str, str]:
     if len(types) > 1 or None in types:
         return (
             "",
-            f"operands of type {' and '.join(given)}; the schema has bf16, fp16, fp8 and fp32, both operands alike",
+            (
+                f"operands of type {' and '.join(given)}; the schema has bf16, fp16, fp8 and "
+                "fp32, both operands alike"
+            ),
         )
     output = values.columns.get("d_type", "")
     return types.pop() or "", f"output {output}" if output and output not in given else ""

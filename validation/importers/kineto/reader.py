@@ -1,8 +1,8 @@
-"""PyTorch profiler (Kineto) traces, plain or gzipped: kernel and collective times, their overlap
-and slowdowns.
+"""PyTorch profiler (Kineto) traces: kernel and collective times, their overlap and slowdowns.
 
-Sizes of collectives come from the kernel's own metadata or its ``record_param_comms``, shapes of GEMMs from the input
-shapes of the operator that launched them (profile with ``record_shapes=True``). What a trace does not tell is said.
+Sizes of collectives come from the kernel's own metadata or its ``record_param_comms``. Shapes of
+GEMMs come from the input shapes of the operator that launched them (profile with
+``record_shapes=True``). A warning names what the trace lacks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def read(text: str, given: Given) -> ImportResult:
         except (KeyError, TypeError, ValueError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             collector.broken(
-                f"traceEvents[{index}] ({str(event.get('name', '?'))[:60]}): {what}; expected ts and dur"
+                f"traceEvents[{index}] ({str(event.get('name', '?'))[:60]}): {what}; "
+                "expected ts and dur"
             )
     if not kernels:
         collector.broken("no kernel in the trace; profile with activities=[CPU, CUDA]", 1)

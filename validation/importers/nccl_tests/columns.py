@@ -43,7 +43,7 @@ _FIGURES = ("time", "algbw", "busbw", "wrong")
 
 
 def column_name(text: str) -> str:
-    """``algBw (GB/s)`` -> ``algbw``; ``in_place_time`` -> ``inplacetime``; ``Size(B)`` -> ``size``."""
+    """``algBw (GB/s)`` -> ``algbw``; ``in_place_time`` -> ``time:1``; ``Size(B)`` -> ``size``."""
     if re.fullmatch(r"[a-z]+:[01]", text):
         return text  # short already
     plain = re.sub(r"[^a-z]", "", re.sub(r"\(.*?\)", "", text.lower()))

@@ -40,7 +40,10 @@ def read(text: str, given: Given) -> ImportResult:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             collector.broken(
-                f"{where}: {what}; expected size, type, out_of_place and in_place with time and alg_bw",
+                (
+                    f"{where}: {what}; expected size, type, out_of_place and in_place "
+                    "with time and alg_bw"
+                ),
                 line,
             )
             continue

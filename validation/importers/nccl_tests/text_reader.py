@@ -100,7 +100,10 @@ def _read_row(
 def _finish(run: Run, collector: Collector, line: int) -> None:
     if run.rows and not run.finished:
         collector.broken(
-            "the log ends without '# Out of bounds values'; the run did not finish or the file is cut",
+            (
+                "the log ends without '# Out of bounds values'; the run did not finish "
+                "or the file is cut"
+            ),
             line,
         )
     elif not run.rows and run.executable and not run.finished:

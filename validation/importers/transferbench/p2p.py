@@ -15,7 +15,10 @@ _TITLE = re.compile(
 )
 _ROW = re.compile(r"\s*(CPU|GPU)\s*(\d+)\s+(->|<->|<-)\s*,?(.*)$")
 _HOST = "the schema has no copy run by the CPU"
-_PAIR = "both directions of one pair are a workload only where every GPU has such a partner (offset of half the GPUs)"
+_PAIR = (
+    "both directions of one pair are a workload only where every GPU has such a "
+    "partner (offset of half the GPUs)"
+)
 _ALL = "written as every GPU copying to its peer at offset {0}: pairs like this one, all at once"
 
 

@@ -59,7 +59,10 @@ def _read_row(
         collector.broken(f"{error}; expected {len(columns)} rates", line)
         return
     if len(rates) != len(columns) or not whole or not size:
-        message = f"got {len(rates)} rates; expected {len(columns)}, one per device; the line may be cut off"
+        message = (
+            f"got {len(rates)} rates; expected {len(columns)}, one per device; the "
+            "line may be cut off"
+        )
         collector.broken(message, line)
         return
     for column, value in zip(columns, rates, strict=True):

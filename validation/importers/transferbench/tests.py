@@ -1,4 +1,4 @@
-"""Tests that list their transfers: preset a2a, and tests from a configuration file. Text and CSV."""
+"""Tests that list their transfers, text and CSV: preset a2a, tests of a configuration file."""
 
 from __future__ import annotations
 
