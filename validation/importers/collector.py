@@ -42,7 +42,7 @@ class Collector:
             self._remarks.append(Remark(message, line))
 
     def leave_out(self, what: str, reason: str, line: int = 0) -> None:
-        """A measurement that was read, but is no record; the same reason is told once, with a
+        """A measurement that was read, but is no record; the same reason is reported once, with a
         count.
         """
         self._left_out.setdefault((what, reason), []).append(line)

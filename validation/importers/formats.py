@@ -125,16 +125,16 @@ def find_format(name: str, text: str, file: str) -> Format:
     all formats.
     """
     if name != "auto":
-        found = next((each for each in FORMATS if each.name == name), None)
-        if found is None:
+        chosen = next((each for each in FORMATS if each.name == name), None)
+        if chosen is None:
             raise InputError(
                 unknown("format", name, ["auto", *(each.name for each in FORMATS)]), "--format"
             )
-        return found
-    found = next((each for each in FORMATS if each.recognise(text)), None)
-    if found is None:
+        return chosen
+    chosen = next((each for each in FORMATS if each.recognise(text)), None)
+    if chosen is None:
         known = "; ".join(f"{each.name} ({each.sign})" for each in FORMATS)
         raise InputError(
             f"in none of the formats that can be imported: {known}; --format names one", file=file
         )
-    return found
+    return chosen

@@ -107,13 +107,19 @@ def build(
             f"cannot write: {reason}; give a folder with --build-dir", file=str(error.filename)
         ) from None
     with work:
-        made = Path(work.name) / PROGRAM
+        built = Path(work.name) / PROGRAM
         objects = _compile(wanted, Path(work.name), tell, sources)
         _call(
-            [wanted.compiler.path, *map(str, objects), *wanted.compiler.link_flags, "-o", str(made)]
+            [
+                wanted.compiler.path,
+                *map(str, objects),
+                *wanted.compiler.link_flags,
+                "-o",
+                str(built),
+            ]
         )
         wanted.path.parent.mkdir(exist_ok=True)
-        os.replace(made, wanted.path)
+        os.replace(built, wanted.path)
     tell("built", len(wanted.units) + 1, len(wanted.units) + 1)
     return Built(program=wanted, cached=False, seconds=time.monotonic() - began)
 

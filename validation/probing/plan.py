@@ -131,14 +131,14 @@ def chosen(plan: Plan, only: Sequence[str] = (), skip: Sequence[str] = ()) -> li
         for name in given:
             if name not in known:
                 raise InputError(unknown("step", name, known), option)
-    found = [
+    steps = [
         step for step in plan.steps if (not only or step.name in only) and step.name not in skip
     ]
-    if not found:
+    if not steps:
         raise InputError(
             f"no step of plan {plan.name!r} is left; its steps are {', '.join(known)}", "--skip"
         )
-    return found
+    return steps
 
 
 def _digits(number: float) -> str:

@@ -44,17 +44,21 @@ def tab(tmp_path_factory):
 
 SIZES = """[...document.querySelectorAll("svg")].map((each) => {
   const box = each.getBoundingClientRect();
-  return {name: each.getAttribute("aria-label"), width: box.width, height: box.height, shapes: each.childElementCount};
+  return {name: each.getAttribute("aria-label"), width: box.width, height: box.height,
+    shapes: each.childElementCount};
 })"""
 #: Contrast of text with the page behind it, WCAG 2: at least 4.5 for normal text.
 CONTRAST = """(() => {
   const light = (text) => { const [r, g, b] = text.match(/[0-9.]+/g).slice(0, 3).map((each) => {
-    const share = each / 255; return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4; });
+    const share = each / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4; });
     return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
   const paper = light(getComputedStyle(document.body).backgroundColor);
-  return [...document.querySelectorAll("h1, p, td, th, a, .verdict, .good, .gap, figcaption")].map((each) => {
+  const all = "h1, p, td, th, a, .verdict, .good, .gap, figcaption";
+  return [...document.querySelectorAll(all)].map((each) => {
     const ink = light(getComputedStyle(each).color);
-    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05); }).reduce((a, b) => Math.min(a, b));
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+  }).reduce((a, b) => Math.min(a, b));
 })()"""
 
 

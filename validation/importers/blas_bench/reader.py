@@ -121,7 +121,7 @@ def _dtype(values: Values, collector: Collector) -> tuple[str, str]:
     ]
     assumed = collector.given.assume.get("dtype")
     if not given:
-        why = "the log does not tell the data type; give it: --assume dtype=bf16"
+        why = "the log does not state the data type; give it: --assume dtype=bf16"
         return (assumed, f"data type {assumed} is assumed") if assumed else ("", why)
     types = {dtype_of(text) for text in given}
     if len(types) > 1 or None in types:

@@ -30,7 +30,7 @@ class Links:
                 if external := _number(args, "External id"):
                     self._operators[external] = event
                 by_thread.setdefault(_thread_of(event), []).append(event)
-        self._threads = {thread: _Thread(found) for thread, found in by_thread.items()}
+        self._threads = {thread: _Thread(operators) for thread, operators in by_thread.items()}
 
     def launch(self, args: Mapping[str, Any]) -> Event | None:
         """The runtime call that launched the kernel with *args*."""
@@ -77,12 +77,12 @@ class _Thread:
 
     def around(self, time: float) -> list[Event]:
         """Operators that run at *time*, the innermost first."""
-        index, found = bisect_right(self._starts, time) - 1, list[Event]()
+        index, around = bisect_right(self._starts, time) - 1, list[Event]()
         while index >= 0:
             if self._end(index) >= time:
-                found.append(self._events[index])
+                around.append(self._events[index])
             index = self._parents[index]
-        return found
+        return around
 
 
 def _number(args: Any, key: str) -> int | None:

@@ -33,14 +33,14 @@ def read(text: str, given: Given) -> ImportResult:
     links = Links(events)
     sizes = Sizes(collector)
     backend = "rccl" if _is_amd(document or {}, events) else "nccl"
-    found = [(index, event) for index, event in enumerate(events) if _is_kernel(event)]
-    for _, event in found:
+    kernel_events = [(index, event) for index, event in enumerate(events) if _is_kernel(event)]
+    for _, event in kernel_events:
         if classify(str(event.get("name"))).kind == "gemm" and (
             operator := matrix_operator(_args(event), links)
         ):
             links.claim(operator)
     kernels = []
-    for index, event in found:
+    for index, event in kernel_events:
         try:
             kernels.append(_kernel(event, links, sizes, backend))
         except (KeyError, TypeError, ValueError) as error:

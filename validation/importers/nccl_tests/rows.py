@@ -58,10 +58,8 @@ def _add_timing(
             return
     graph = run.settings.get("graph", "0") not in ("0", "")
     launch = "queued" if graph else "looped"
-    name = (
-        f"{OP_WORDS[op]} "
-        f"{size_text(row.size)}{', in place' if timing.in_place else ''}{', graph' if graph else ''}"
-    )
+    where = ", in place" if timing.in_place else ""
+    name = f"{OP_WORDS[op]} {size_text(row.size)}{where}{', graph' if graph else ''}"
     collector.add(
         suite=f"{run.backend}_tests_{op}",
         workload={

@@ -41,12 +41,12 @@ class Origin:
 def add_trace(collector: Collector, kernels: Sequence[Kernel], origin: Origin) -> None:
     """Findings and records of all *kernels*."""
     times: dict[str, list[tuple[Kernel, float]]] = {}
-    found: list[Episode] = []
+    all_episodes: list[Episode] = []
     for device in sorted({kernel.device for kernel in kernels}):
         here = sorted((k for k in kernels if k.device == device), key=lambda k: k.start)
         for kernel, beside in zip(here, overlaps(here), strict=True):
             times.setdefault(kernel.key, []).append((kernel, beside))
-        found += [
+        all_episodes += [
             describe(group)
             for group in episodes(here)
             if len({kernel.stream for kernel in group}) > 1
@@ -57,7 +57,7 @@ def add_trace(collector: Collector, kernels: Sequence[Kernel], origin: Origin) -
     for key, group in times.items():
         _add_isolated(collector, group[0][0], isolated[key], origin)
     groups: dict[str, list[Episode]] = {}
-    for episode in found:
+    for episode in all_episodes:
         groups.setdefault(json.dumps(episode.workload, sort_keys=True), []).append(episode)
     for alike in groups.values():
         _add_episodes(collector, alike, isolated, origin)
@@ -136,7 +136,7 @@ def _add_episodes(
     wall = us(median(e.wall for e in alike))
     late = [name for name in episode.first_of_streams if tasks[name]["start_us"] > LATE * wall]
     if late:
-        notes.append(f"{' and '.join(late)} began late, for a reason the trace does not tell")
+        notes.append(f"{' and '.join(late)} began late, for a reason that is not in the trace")
     missing = [name for name, task in episode.tasks.items() if not isolated[task.key]]
     if missing:
         shown = ", ".join(sorted({episode.tasks[name].what for name in missing}))

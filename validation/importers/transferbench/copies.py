@@ -98,7 +98,7 @@ def _task(transfer: Transfer, gpus: int | None) -> dict[str, Any]:
         sides.append("host" if match[1] in _HOST_MEMORY else "gpu" if local else "peer")
         if sides[-1] == "peer":
             if gpus is None:
-                raise ValueError("the log does not tell how many GPUs there are (--assume gpus=)")
+                raise ValueError("the log does not state how many GPUs there are (--assume gpus=)")
             peer = (int(match[2]) - transfer.index) % gpus
     if "gpu" not in sides:
         raise ValueError("neither source nor destination is the GPU that copies")

@@ -47,7 +47,7 @@ def test_rocblas_bench_never_invents_a_data_type(text, given):
         if "./" not in line
     )
     result = read_rocblas(log, given())
-    assert not result.records and "does not tell the data type" in result.warnings[0]
+    assert not result.records and "does not state the data type" in result.warnings[0]
     (record,) = read_rocblas(log, given(assume={"dtype": "fp32"})).records
     assert record["source"] == "a log; assumed by the user: dtype=fp32"
 
