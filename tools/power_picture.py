@@ -13,8 +13,8 @@ from c3sim.machine.energy import components_of
 from c3sim.output.kit.look import INK, colours, panel, save, style
 from c3sim.specs.record import Record
 from c3sim.validation.compare.loops import Loop, measured_loop, predicted_loop
+from c3sim.validation.compare.measurements import merge
 from c3sim.validation.compare.record_files import PACKAGED, load
-from c3sim.validation.compare.repeats import merge
 
 PICTURE = Path(__file__).parents[1] / "docs" / "img" / "power-h200.png"
 Row = tuple[str, Record, Loop, Loop]  # load, record, measured, predicted

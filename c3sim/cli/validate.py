@@ -52,7 +52,7 @@ def validate(
       c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
     """
     from c3sim.output.kit.files import check_writable
-    from c3sim.validation.compare.explain import worst_explained
+    from c3sim.validation.compare.explain import explain_worst
     from c3sim.validation.pages import write_report
     from c3sim.validation.pages.terminal_page import print_verdict
 
@@ -62,11 +62,11 @@ def validate(
     if report is not None:
         write_report(verdict, report)
     if as_json:
-        emit_json(verdict.to_dict(worst_explained(verdict, worst)))
+        emit_json(verdict.to_dict(explain_worst(verdict, worst)))
     else:
         print_verdict(verdict, worst)
-    for row in verdict.missed:
-        say(f"suite {row.name}: {row.metric} misses its bound")
+    for score in verdict.missed:
+        say(f"suite {score.suite}: {score.metric} misses its bound")
     if not verdict.passed:
         raise typer.Exit(FAILED)
 
@@ -76,9 +76,9 @@ def _verdict(
 ) -> Verdict:
     from c3sim.cli.progress import progress
     from c3sim.validation.compare.bounds import FILE, load_bounds
+    from c3sim.validation.compare.measurements import merge
     from c3sim.validation.compare.nodes import nodes_for
     from c3sim.validation.compare.record_files import load
-    from c3sim.validation.compare.repeats import merge
     from c3sim.validation.compare.verdict import validate as compare
 
     limits = load_bounds(bounds or FILE)

@@ -8,7 +8,7 @@ from typing import Any
 
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record, record_id
-from c3sim.validation.compare.figures import compare_one
+from c3sim.validation.compare.figures import compare_record
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "dtype": "bf16", "library": "hipblaslt"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 268435456, "dtype": "bf16"}
@@ -70,7 +70,7 @@ def as_measured(node: Node, records: list[Record]) -> list[Record]:
     """*records* with what the simulator predicts on *node* in place of their isolated times."""
     found = []
     for each in records:
-        times = {case.task: case.predicted for case in compare_one(node, each)}
+        times = {case.task: case.predicted for case in compare_record(node, each)}
         found.append(
             each.model_copy(
                 update={"measured": each.measured.model_copy(update={"isolated": times})}

@@ -1,110 +1,89 @@
-"""Three plain predictors of concurrent runs, all given the measured isolated times: what a model
-has to beat.
+"""Three baselines of concurrent runs. A model has to beat them.
 
-``max``       no interference: every task takes its isolated time, the wall time is the longest
-``sum``       no overlap: the tasks run one after the other, in the order in which they are launched
-``constant``  one constant slowdown per task kind and suite: the median over the suite's *other* validation records
+All are given the *measured* isolated times:
 
-A predictor has no value where it lacks a measured isolated time, or, for the constant, another record to learn from.
+``max``       no interference: every task takes its isolated time, the longest is the wall time
+``sum``       no overlap: the tasks run one after the other, in the order of their launch
+``constant``  one slowdown per suite and kind of task: the median of the suite's *other* records
+              of role validation
+
+A baseline has no value where a measured isolated time is missing, or, for the constant, another
+record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from c3sim.specs.record import Record
 
-PREDICTORS = ("max", "sum", "constant")
+from .measurements import FigureKey, measured_figures
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """What the three predict for one figure: us, or a ratio for slowdowns; None where one has
-    nothing to say.
-    """
+class Baselines(NamedTuple):
+    """One figure [us, or a ratio for slowdowns]; None where a baseline has no value."""
 
     max: float | None = None
     sum: float | None = None
     constant: float | None = None
 
 
-NOTHING = Plain()
+PREDICTORS = Baselines._fields
+NO_BASELINES = Baselines()
 
 
-class _Slowdown(NamedTuple):
-    record: int
-    value: float
-
-
-def plain_predictions(records: Sequence[Record]) -> list[dict[tuple[str, str], Plain]]:
-    """For each record: (metric, task) -> predictions. *task* is empty for the wall time."""
-    seen: dict[tuple[str, str], list[_Slowdown]] = {}
+def baselines_of(records: Sequence[Record]) -> list[dict[FigureKey, Baselines]]:
+    """The baselines of each record's figures."""
+    slowdowns: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for number, record in enumerate(records):
         if record.role == "validation":
-            for task, value in _slowdowns(record).items():
-                seen.setdefault((record.suite, record.workload.tasks[task].kind), []).append(
-                    _Slowdown(number, value)
-                )
+            for (metric, task), value in measured_figures(record).items():
+                if metric.endswith("_slowdown"):
+                    key = (record.suite, record.workload.tasks[task].kind)
+                    slowdowns.setdefault(key, []).append((number, value))
     return [
-        _predict(record, _constants(record, number, seen)) for number, record in enumerate(records)
+        _of_record(record, _constants(record, number, slowdowns))
+        for number, record in enumerate(records)
     ]
-
-
-def _slowdowns(record: Record) -> dict[str, float]:
-    """Measured slowdown of each task that was measured both ways."""
-    alone = record.measured.isolated
-    return {
-        task: times.time_us / alone[task]
-        for task, times in record.measured.tasks.items()
-        if task in alone
-    }
 
 
 def _constants(
-    record: Record, number: int, seen: Mapping[tuple[str, str], list[_Slowdown]]
+    record: Record, number: int, slowdowns: Mapping[tuple[str, str], Sequence[tuple[int, float]]]
 ) -> dict[str, float | None]:
-    """The constant of each task, learnt from the other validation records of the suite."""
-    found: dict[str, float | None] = {}
+    """Task -> median slowdown of its kind in the suite's other records."""
+    constants: dict[str, float | None] = {}
     for name, task in record.workload.tasks.items():
-        others = [
-            each.value for each in seen.get((record.suite, task.kind), ()) if each.record != number
-        ]
-        found[name] = median(others) if others else None
-    return found
+        known = slowdowns.get((record.suite, task.kind), ())
+        others = [value for other, value in known if other != number]
+        constants[name] = median(others) if others else None
+    return constants
 
 
-def _predict(record: Record, constants: Mapping[str, float | None]) -> dict[tuple[str, str], Plain]:
+def _of_record(record: Record, constants: Mapping[str, float | None]) -> dict[FigureKey, Baselines]:
     alone, tasks = record.measured.isolated, record.workload.tasks
-    order = [
-        *record.workload.host.order,
-        *(name for name in tasks if name not in record.workload.host.order),
-    ]
-    ends = {
-        name: _sum([alone.get(each) for each in order[: place + 1]])
-        for place, name in enumerate(order)
-    }
-    found = {}
-    for name, task in tasks.items():
-        base, constant = alone.get(name), constants[name]
-        slow = None if base is None or constant is None else base * constant
-        found[f"{task.kind}_time", name] = Plain(base, ends[name], slow)
-        after = None if base is None or ends[name] is None else ends[name] / base  # type: ignore[operator]
-        found[f"{task.kind}_slowdown", name] = Plain(1.0, after, constant)
-    each = [found[f"{task.kind}_time", name].constant for name, task in tasks.items()]
-    found["wall", ""] = Plain(
-        _max([alone.get(name) for name in tasks]), ends[order[-1]], _max(each)
+    launched = record.workload.host.order
+    order = [*launched, *(name for name in tasks if name not in launched)]
+    figures: dict[FigureKey, Baselines] = {}
+    times: list[float | None] = []
+    for place, name in enumerate(order):
+        kind, own, constant = tasks[name].kind, alone.get(name), constants[name]
+        end = _combined(sum, [alone.get(each) for each in order[: place + 1]])
+        times.append(None if own is None or constant is None else own * constant)
+        figures[f"{kind}_time", name] = Baselines(own, end, times[-1])
+        waited = None if own is None or end is None else end / own
+        figures[f"{kind}_slowdown", name] = Baselines(1.0, waited, constant)
+    isolated = [alone.get(name) for name in order]
+    figures["wall", ""] = Baselines(
+        _combined(max, isolated), _combined(sum, isolated), _combined(max, times)
     )
-    return found
+    return figures
 
 
-def _sum(times: Sequence[float | None]) -> float | None:
+def _combined(
+    combine: Callable[[list[float]], float], times: Sequence[float | None]
+) -> float | None:
+    """None unless every time is known."""
     known = [time for time in times if time is not None]
-    return sum(known) if len(known) == len(times) else None
-
-
-def _max(times: Sequence[float | None]) -> float | None:
-    known = [time for time in times if time is not None]
-    return max(known) if known and len(known) == len(times) else None
+    return combine(known) if known and len(known) == len(times) else None

@@ -1,8 +1,8 @@
-"""How far off each suite may be, from ``bounds.yaml``, read strictly: every mistake with file and
-line.
+"""The bounds of every suite, from ``bounds.yaml``: every mistake with file and line.
 
-``targets`` are the design's figures, by metric. Every suite listed under ``suites`` is held to them; where the model
-does not reach one, the suite's own entry for that metric is a regression bound with its reason, and names the gap.
+``targets`` are the design's figures, by metric. Every suite under ``suites`` is held to them. Where
+the model does not reach one, the suite has an entry of its own for that metric: a regression bound,
+its reason, and the known gap that explains it.
 """
 
 from __future__ import annotations
@@ -24,56 +24,59 @@ from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Factor
 
 FILE = Path(__file__).parent.parent / "bounds.yaml"
-HELD_OUT_AND_NOT = ("", "_calibration")
+SUFFIXES = ("", "_calibration")  # of metrics: role validation, role calibration
 
 
-class Target(Spec):
-    """Allowed median and p90 of the absolute relative error, for *metrics* of every suite."""
+class Limit(Spec):
+    """Allowed median and 90th percentile of the absolute relative error."""
+
+    median: Factor
+    p90: Factor
+    reason: str
+
+
+class Target(Limit):
+    """What the design asks, for *metrics* of every suite."""
 
     metrics: tuple[str, ...]
-    median: Factor
-    p90: Factor
-    reason: str
 
 
-class Override(Spec):
-    """The bound of one metric of one suite where the target is not met; *gap* names a known gap."""
+class Override(Limit):
+    """The bound of one metric of one suite that misses its target; *gap* names a known gap."""
 
-    median: Factor
-    p90: Factor
-    reason: str
     gap: str
 
 
 class Gap(Spec):
-    """Where the model is known to be wrong, and why that is so, as far as is suspected."""
+    """Where the model is known to be wrong, and the suspected reason."""
 
     what: str
     suspected: str
 
 
-class File(Spec):
+class BoundsFile(Spec):
     schema_version: Literal[1] = Field(alias="schema")
     targets: dict[str, Target]
     suites: dict[str, dict[str, Override]]
     known_gaps: dict[str, Gap]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Bound:
-    """What one metric of one suite is held to, why, and what the design aims at."""
+    """What one metric of one suite is held to, and what the design aims at."""
 
-    median: float
-    p90: float
-    reason: str
-    target_median: float
-    target_p90: float
-    gap: str = ""
+    limit: Limit
+    target: Limit
+
+    @property
+    def gap(self) -> str:
+        """The known gap that makes the bound wider than the target; empty for none."""
+        return self.limit.gap if isinstance(self.limit, Override) else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bounds:
-    """suite -> metric -> bound, and the known gaps by name."""
+    """suite -> metric -> bound, the known gaps by name, and the targets by class of metrics."""
 
     suites: Mapping[str, Mapping[str, Bound]]
     gaps: Mapping[str, Gap]
@@ -87,7 +90,7 @@ def load_bounds(path: str | Path = FILE) -> Bounds:
     raise_all(errors)
     assert root is not None  # no error was noted
     document = Conform(style="text", file=shown, errors=errors)
-    file = validate(document, File, document.model(root, File))
+    file = validate(document, BoundsFile, document.model(root, BoundsFile))
     raise_all(errors)
     assert file is not None  # no error was noted
     raise_all([_place(message, where, document) for message, where in _mistakes(file)])
@@ -102,30 +105,22 @@ def _place(message: str, where: str, document: Conform) -> InputError:
     return InputError(message, where, document.file, nearest_place(where, document.places))
 
 
-def _bounds(file: File, suite: str) -> dict[str, Bound]:
-    found = {}
-    for target in file.targets.values():
-        for metric in (name + suffix for name in target.metrics for suffix in HELD_OUT_AND_NOT):
-            own = file.suites[suite].get(metric)
-            limit = own or target
-            found[metric] = Bound(
-                median=limit.median,
-                p90=limit.p90,
-                reason=limit.reason,
-                gap=own.gap if own else "",
-                target_median=target.median,
-                target_p90=target.p90,
-            )
-    return found
+def _bounds(file: BoundsFile, suite: str) -> dict[str, Bound]:
+    overrides = file.suites[suite]
+    return {
+        metric: Bound(overrides.get(metric, target), target)
+        for target in file.targets.values()
+        for metric in (name + suffix for name in target.metrics for suffix in SUFFIXES)
+    }
 
 
-def _mistakes(file: File) -> Iterator[tuple[str, str]]:
+def _mistakes(file: BoundsFile) -> Iterator[tuple[str, str]]:
     """What no type can say: (message, path)."""
     known = [
         name + suffix
         for target in file.targets.values()
         for name in target.metrics
-        for suffix in HELD_OUT_AND_NOT
+        for suffix in SUFFIXES
     ]
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"metric {name!r} has two targets; each may have one", "targets"

@@ -1,48 +1,46 @@
-"""Predicts what a measurement record measured and sets the two side by side.
-
-A slowdown divides the concurrent time by what the same source measured alone; the predicted one, by the predicted
-isolated time. Times are in microseconds, as in the records. A load that was measured over and over has a mean power,
-and time and energy of a turn (loops.py).
-"""
+"""A figure: one time, slowdown, power or energy, predicted and measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from c3sim.errors import C3simError, InputError
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.simulation.runs import alone
-from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
-from c3sim.specs.workload import Workload
-from c3sim.strategies.best import best_candidate
 
-from .baselines import NOTHING, Plain
-from .loops import UNITS, measured_loop, predicted_loop
+from .baselines import NO_BASELINES, Baselines, baselines_of
+from .loops import UNITS
+from .measurements import FigureKey, Measurement, measured_figures
+from .predict import Predicted, Progress, predict, predict_record
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One figure: *predicted* against *measured*, times in us, slowdowns as ratios (*unit_us* is
-    then the isolated time), power in W, energy in J.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """*predicted* beside *measured*: a time in us, a slowdown, a power in W or an energy in J.
+
+    *metric* as in :func:`measured_figures`; *task* is empty for what belongs to the run.
     """
 
-    id: str
-    suite: str
-    role: str
-    # isolated_gemm, isolated_collective, isolated_copy, isolated_stream, wall, gemm_slowdown, ...
+    measurement: Measurement = field(repr=False)
     metric: str
-    task: str  # empty for the wall time
-    workload: str
+    task: str
     predicted: float
     measured: float
-    unit_us: float = 1.0
-    plain: Plain = NOTHING
-    repeats: int = 1  # lines behind the measured value, which is their mean
-    differences: tuple[float, ...] = ()  # |a - b| / mean of each pair of them
-    node: str = ""
+    baselines: Baselines = NO_BASELINES
+
+    @property
+    def record(self) -> Record:
+        """Its record; of repeats, the one with their mean times."""
+        return self.measurement.record
+
+    @property
+    def suite(self) -> str:
+        return self.record.suite
+
+    @property
+    def held_out(self) -> bool:
+        """Whether no fit may use it (role validation)."""
+        return self.record.role == "validation"
 
     @property
     def error(self) -> float:
@@ -55,104 +53,64 @@ class Case:
         return "" if self.metric.endswith("_slowdown") else UNITS.get(self.metric, "us")
 
     @property
+    def unit_us(self) -> float:
+        """What one unit of a time or a slowdown is in us: a slowdown is of the isolated time."""
+        return self.record.measured.isolated[self.task] if self.unit == "" else 1.0
+
+    @property
+    def differences(self) -> tuple[float, ...]:
+        """|a - b| / mean of this figure, for each pair of repeats."""
+        return self.measurement.differences((self.metric, self.task))
+
+    @property
     def name(self) -> str:
         """The workload and, if the figure is one task's, the task."""
-        return f"{self.workload}: {self.task}" if self.task else self.workload
+        workload = self.record.workload.name
+        return f"{workload}: {self.task}" if self.task else workload
 
-
-def compare(node: Node, records: Iterable[Record]) -> list[Case]:
-    """Every figure of every record, predicted on *node*, without the plain predictors."""
-    return [case for record in records for case in compare_one(node, record)]
-
-
-def compare_one(node: Node, record: Record) -> list[Case]:
-    """Every figure of *record*. Raises InputError, with the record's id, when it cannot be run on
-    *node*.
-    """
-    try:
-        return _cases(node, record)
-    except C3simError as error:
-        text = "; ".join(str(error).split("\n"))
-        raise InputError(
-            f"record {record.id} of suite {record.suite!r} cannot be run on {node.name}: {text}"
-        ) from None
-
-
-def as_run(node: Node, record: Record) -> Workload:
-    """The workload of *record* under its strategy. Raises InputError."""
-    check_on_node(record.workload, node)
-    if record.strategy == "as_written":
-        return record.workload
-    return best_candidate(record.strategy, record.workload, node).workload
-
-
-def _cases(node: Node, record: Record) -> list[Case]:
-    measured, workload = record.measured, as_run(node, record)
-    blank = Case(
-        record.id, record.suite, record.role, "", "", workload.name, 0.0, 1.0, node=record.node
-    )
-    isolated = {task: _time(node, alone(workload, task), task) for task in measured.isolated}
-    found = [
-        replace(
-            blank,
-            metric=f"isolated_{workload.tasks[task].kind}",
-            task=task,
-            predicted=isolated[task],
-            measured=value,
+    @property
+    def comparison(self) -> str:
+        """Predicted and measured, with unit, and the signed error, in words."""
+        predicted, measured = (
+            f"{value:.4g} {self.unit}" if self.unit else f"{value:.3f}"
+            for value in (self.predicted, self.measured)
         )
-        for task, value in measured.isolated.items()
-    ]
-    found += _loop(node, workload, record, blank)
-    if not measured.tasks and measured.wall_us is None:
-        return found
-    together = simulate(node, workload)
-    if measured.wall_us is not None:
-        metric = "sequence" if _is_sequence(workload) else "wall"
-        found.append(
-            replace(blank, metric=metric, predicted=together.end * 1e6, measured=measured.wall_us)
-        )
-    for task, times in measured.tasks.items():
-        kind, end = workload.tasks[task].kind, together.task(task).end
-        assert end is not None  # the run is over
-        time = replace(
-            blank, metric=f"{kind}_time", task=task, predicted=end * 1e6, measured=times.time_us
-        )
-        found.append(time)
-        if task in measured.isolated:
-            base = measured.isolated[task]
-            predicted, value = time.predicted / isolated[task], time.measured / base
-            found.append(
-                replace(
-                    time,
-                    metric=f"{kind}_slowdown",
-                    predicted=predicted,
-                    measured=value,
-                    unit_us=base,
-                )
-            )
-    return found
+        return f"{predicted} predicted, {measured} measured, {100 * self.error:+.1f} %"
 
 
-def _loop(node: Node, workload: Workload, record: Record, blank: Case) -> list[Case]:
-    """Power of a load over and over, and time and energy of a turn."""
-    measured = measured_loop(record)
-    if measured is None:
-        return []
-    predicted = predicted_loop(node, workload).figures
+def compare_record(node: Node, record: Record) -> list[Figure]:
+    """Every figure of *record*, without baselines. Raises InputError (see predict_record)."""
+    measurement = Measurement(record=record, repeats=(record,))
+    return _figures(measurement, predict_record(node, record), {})
+
+
+def compare(
+    nodes: Mapping[str, Node],
+    measurements: Sequence[Measurement],
+    jobs: int = 0,
+    progress: Progress = lambda count: None,
+) -> list[Figure]:
+    """Every figure of every measurement, with baselines. See :func:`predict` for the rest."""
+    records = [one.record for one in measurements]
+    predicted = predict(nodes, records, jobs, progress)
     return [
-        replace(blank, metric=metric, predicted=predicted[metric], measured=value)
-        for metric, value in measured.figures.items()
+        figure
+        for each in zip(measurements, predicted, baselines_of(records), strict=True)
+        for figure in _figures(*each)
     ]
 
 
-def _is_sequence(workload: Workload) -> bool:
-    """Whether all tasks run one after the other, in one stream."""
-    streams = {task.stream for task in workload.tasks.values()}
-    return len(streams) == 1 and None not in streams
-
-
-def _time(node: Node, workload: Workload, task: str) -> float:
-    """The end of *task* [us]."""
-    end = simulate(node, workload).task(task).end
-    assert end is not None  # the run is over
-    return end * 1e6
+def _figures(
+    measurement: Measurement, predicted: Predicted, baselines: Mapping[FigureKey, Baselines]
+) -> list[Figure]:
+    return [
+        Figure(
+            measurement=measurement,
+            metric=key[0],
+            task=key[1],
+            predicted=predicted[key],
+            measured=measured,
+            baselines=baselines.get(key, NO_BASELINES),
+        )
+        for key, measured in measured_figures(measurement.record).items()
+    ]

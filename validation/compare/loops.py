@@ -1,8 +1,8 @@
-"""Power and time of a load over and over: what ``probe power`` measured, and what the model says of
-its steady state.
+"""Loads in a loop: the mean power and the time of a turn that ``probe power`` measured, and theirs
+in the model's steady state.
 
-In a loop of seconds the power limit acts throughout, so the model has it act at once (``gpu.clock.power_window`` of 0),
-and operands are where the last turn left them.
+A turn is one pass of the loop. The power limit acts throughout a loop of seconds, so the model has
+it act at once (``gpu.clock.power_window`` of 0). Operands are where the last turn left them.
 """
 
 from __future__ import annotations
@@ -19,33 +19,30 @@ from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
 
 UNITS = {"power": "W", "energy": "J", "loop_time": "us"}  # metric -> unit
-BEFORE, UNTIL = (
-    2,
-    4,
-)  # turns: what a run of four has beyond a run of two is two turns of the steady state
+# A run of four turns less a run of two leaves two turns of the steady state.
+FEW, MANY = 2, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """Mean power of a GPU [W], where it goes if it was predicted, and the time of one turn [us],
-    which idleness has not.
-    """
+    """Mean power of a GPU, and the time of one turn."""
 
     power_w: float
-    turn_us: float | None
-    components: Mapping[str, float] = field(default_factory=dict)  # of the node file -> W
+    turn_us: float | None  # None: nothing ran
+    # component of the node file -> W; only predictions have them
+    components: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def figures(self) -> dict[str, float]:
         """By metric: power [W], and of a turn its time [us] and the energy of a GPU [J]."""
-        found = {"power": self.power_w}
+        figures = {"power": self.power_w}
         if self.turn_us is not None:
-            found |= {"loop_time": self.turn_us, "energy": self.power_w * self.turn_us * 1e-6}
-        return found
+            figures |= {"loop_time": self.turn_us, "energy": self.power_w * self.turn_us * 1e-6}
+        return figures
 
 
 def measured_loop(record: Record) -> Loop | None:
-    """What *record* observed of a loop, by the mean over GPUs; None if it has nothing of the kind."""
+    """The loop that *record* observed, by the mean over GPUs; None if it observed none."""
     energy = record.observed.get("energy")
     if not isinstance(energy, dict) or not energy.get("gpus") or len(record.workload.tasks) != 1:
         return None
@@ -56,22 +53,20 @@ def measured_loop(record: Record) -> Loop | None:
 
 
 def has_figures(record: Record) -> bool:
-    """Whether there is anything to compare a prediction with: a time, or the power of a loop."""
+    """Whether a prediction can be compared with it: it has a time, or the power of a loop."""
     return record.measured.has_times or measured_loop(record) is not None
 
 
 def predicted_loop(node: Node, workload: Workload) -> Loop:
-    """The steady state of *workload*, one task, over and over on *node*."""
+    """The steady state of *workload*, which has one task, in a loop on *node*."""
     gpu = node.gpu
     clock = gpu.clock.model_copy(update={"power_window": 0.0})
     looped = node.model_copy(update={"gpu": gpu.model_copy(update={"clock": clock})})
-    few, many = (run_once(looped, _repeated(workload, turns)) for turns in (BEFORE, UNTIL))
+    few, many = (run_once(looped, _repeated(workload, turns)) for turns in (FEW, MANY))
     time = many.end - few.end
     spent = {name: joules - few.account.get(name, 0.0) for name, joules in many.account.items()}
     watts = {name: joules / time / node.gpus for name, joules in by_component(node, spent).items()}
-    return Loop(
-        power_w=sum(watts.values()), turn_us=time / (UNTIL - BEFORE) * 1e6, components=watts
-    )
+    return Loop(power_w=sum(watts.values()), turn_us=time / (MANY - FEW) * 1e6, components=watts)
 
 
 def _repeated(workload: Workload, turns: int) -> Workload:
@@ -82,9 +77,10 @@ def _repeated(workload: Workload, turns: int) -> Workload:
     return workload.model_copy(update={"tasks": {name: task.model_copy(update=changes)}})
 
 
-def mean_observed(each: Sequence[Record]) -> dict[str, Any]:
-    """``observed`` of repeats: that of the first, with the mean power and time of all."""
-    first, loops = each[0].observed, [loop for record in each if (loop := measured_loop(record))]
+def mean_observed(repeats: Sequence[Record]) -> dict[str, Any]:
+    """``observed`` of the first of *repeats*, with the mean power and time of all."""
+    first = repeats[0].observed
+    loops = [loop for record in repeats if (loop := measured_loop(record))]
     if not loops:
         return first
     turns = [loop.turn_us for loop in loops if loop.turn_us is not None]

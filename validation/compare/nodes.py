@@ -9,9 +9,14 @@ from pathlib import Path
 from c3sim.input.loading import LoadedNode, load_hardware
 from c3sim.input.paths import set_value
 from c3sim.specs.record import Record
+from c3sim.specs.workload import Workload
 
 from .loops import has_figures
-from .no_workload import NO_WORKLOAD
+
+# Paths into a node are resolved against this workload where there is no other.
+NO_WORKLOAD = Workload.model_validate(
+    {"schema": 1, "name": "none", "tasks": {"none": {"kind": "host", "time": 0.0}}}
+)
 
 
 def nodes_for(
@@ -21,9 +26,9 @@ def nodes_for(
 ) -> dict[str, LoadedNode]:
     """The node of each name in *records* that have figures: the packaged one, or *node* for all.
 
-    With *settings* (path -> value) made.
+    *settings* (path -> value) change each of them.
     """
-    found = {}
+    nodes = {}
     for name in dict.fromkeys(record.node for record in records if has_figures(record)):
         loaded = load_hardware(name if node is None else node)
         one, provenance = loaded.node, dict(loaded.provenance)
@@ -33,5 +38,5 @@ def nodes_for(
                 provenance[path] = replace(
                     provenance[path], text=str(value), source="set for this comparison", fitted=""
                 )
-        found[name] = LoadedNode(node=one, provenance=provenance)
-    return found
+        nodes[name] = LoadedNode(node=one, provenance=provenance)
+    return nodes

@@ -1,5 +1,7 @@
-"""Predicts many records: on every core when there is enough to do, with a call-back after each
-batch.
+"""Predicts the figures of measured records: of one, or of many on every core.
+
+A slowdown divides the predicted concurrent time by the predicted isolated time. Times are in
+microseconds, as in the records.
 """
 
 from __future__ import annotations
@@ -7,19 +9,46 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from c3sim.errors import InputError
+from c3sim.errors import C3simError, InputError
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.simulation.runs import alone
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
+from c3sim.specs.workload import Workload
+from c3sim.strategies.best import best_candidate
 
-from .baselines import NOTHING, plain_predictions
-from .figures import Case, compare_one
+from .loops import UNITS, predicted_loop
+from .measurements import FigureKey, measured_figures
 
 BATCH = 25  # records handed to a process at once
-WORTH_IT = 4.0  # seconds of work below which starting processes costs more than it saves
+WORTH_PROCESSES = 4.0  # seconds of work below which starting processes costs more than it saves
 
 Progress = Callable[[int], None]  # how many more records are done
+Predicted = dict[FigureKey, float]
+
+
+def as_run(node: Node, record: Record) -> Workload:
+    """The workload of *record* under its strategy. Raises InputError."""
+    check_on_node(record.workload, node)
+    if record.strategy == "as_written":
+        return record.workload
+    return best_candidate(record.strategy, record.workload, node).workload
+
+
+def predict_record(node: Node, record: Record) -> Predicted:
+    """The figures that *record* has, predicted on *node*.
+
+    Raises InputError, with the record's id, when it cannot be run there.
+    """
+    try:
+        return _predict(node, record)
+    except C3simError as error:
+        text = "; ".join(str(error).split("\n"))
+        raise InputError(
+            f"record {record.id} of suite {record.suite!r} cannot be run on {node.name}: {text}"
+        ) from None
 
 
 def predict(
@@ -27,54 +56,81 @@ def predict(
     records: Sequence[Record],
     jobs: int = 0,
     progress: Progress = lambda count: None,
-) -> list[list[Case]]:
-    """The cases of each record, in order, plain predictors included. *nodes*: by the name the
-    records use.
+) -> list[Predicted]:
+    """The predicted figures of each record, in order. *nodes*: by the name the records use.
 
-    *jobs* processes, 0 for as many as there are cores. The first batch is timed; what is left goes
-    to other processes only if that is quicker. The result does not depend on it.
+    *jobs* processes, 0 for as many as there are cores. The first batch is timed; the rest goes to
+    other processes only if that is quicker. The result does not depend on it.
     """
-    found: list[list[Case]] = []
+    predicted: list[Predicted] = []
     for batch in _batches(nodes, records, jobs or os.cpu_count() or 1):
-        found += batch
+        predicted += batch
         progress(len(batch))
-    plain = plain_predictions(records)
-    return [
-        [replace(case, plain=known.get((case.metric, case.task), NOTHING)) for case in cases]
-        for cases, known in zip(found, plain, strict=True)
-    ]
+    return predicted
+
+
+def _predict(node: Node, record: Record) -> Predicted:
+    workload = as_run(node, record)
+    isolated = {task: _end(node, alone(workload, task), task) for task in record.measured.isolated}
+    keys = measured_figures(record)
+    loop = predicted_loop(node, workload).figures if ("power", "") in keys else {}
+    concurrent = record.measured.tasks or record.measured.wall_us is not None
+    run = simulate(node, workload) if concurrent else None
+    predicted: Predicted = {}
+    for metric, task in keys:
+        if metric.startswith("isolated_"):
+            predicted[metric, task] = isolated[task]
+        elif metric in UNITS:
+            predicted[metric, task] = loop[metric]
+        else:
+            assert run is not None  # the other figures are of a concurrent run
+            end = (run.end if not task else _end_of(run.task(task).end)) * 1e6
+            slowdown = metric.endswith("_slowdown")
+            predicted[metric, task] = end / isolated[task] if slowdown else end
+    return predicted
+
+
+def _end(node: Node, workload: Workload, task: str) -> float:
+    """The end of *task* [us]."""
+    return _end_of(simulate(node, workload).task(task).end) * 1e6
+
+
+def _end_of(end: float | None) -> float:
+    assert end is not None  # the run is over
+    return end
 
 
 def _batches(
     nodes: Mapping[str, Node], records: Sequence[Record], jobs: int
-) -> Iterator[list[list[Case]]]:
-    parts = [records[start : start + BATCH] for start in range(0, len(records), BATCH)]
+) -> Iterator[list[Predicted]]:
+    batches = [records[start : start + BATCH] for start in range(0, len(records), BATCH)]
     began = time.perf_counter()
-    for number, part in enumerate(parts):
+    for number, batch in enumerate(batches):
         spent = time.perf_counter() - began
-        left = spent / number * (len(parts) - number) if number else 0.0
-        if jobs > 1 and left > WORTH_IT:
-            yield from _elsewhere(nodes, parts[number:], jobs)
+        left = spent / number * (len(batches) - number) if number else 0.0
+        if jobs > 1 and left > WORTH_PROCESSES:
+            yield from _in_processes(nodes, batches[number:], jobs)
             return
-        yield _batch(nodes, part)
+        yield _batch(nodes, batch)
 
 
-def _elsewhere(
-    nodes: Mapping[str, Node], parts: Sequence[Sequence[Record]], jobs: int
-) -> Iterator[list[list[Case]]]:
+def _in_processes(
+    nodes: Mapping[str, Node], batches: Sequence[Sequence[Record]], jobs: int
+) -> Iterator[list[Predicted]]:
     from joblib import Parallel, delayed
 
     run = Parallel(n_jobs=jobs, return_as="generator")
-    yield from run(delayed(_batch)(nodes, part) for part in parts)
+    yield from run(delayed(_batch)(nodes, batch) for batch in batches)
 
 
-def _batch(nodes: Mapping[str, Node], records: Sequence[Record]) -> list[list[Case]]:
-    return [compare_one(_node(nodes, record), record) for record in records]
+def _batch(nodes: Mapping[str, Node], records: Sequence[Record]) -> list[Predicted]:
+    return [predict_record(_node(nodes, record), record) for record in records]
 
 
 def _node(nodes: Mapping[str, Node], record: Record) -> Node:
     if record.node not in nodes:
         raise InputError(
-            f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, of which there is no model"
+            f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, "
+            "of which there is no model"
         )
     return nodes[record.node]

@@ -1,4 +1,4 @@
-"""Which record files are meant: the packaged ones, files, or every ``*.jsonl`` below a folder."""
+"""Finds and loads record files: the packaged ones, files, or every ``*.jsonl`` below a folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ PACKAGED = Path(__file__).parent.parent / "data"
 
 
 def record_files(paths: Sequence[str | Path] = ()) -> list[Path]:
-    """The files of *paths*, each once; none given: the packaged ones. Raises InputError for what
-    holds no records.
+    """The files of *paths*, each once; without paths the packaged ones.
+
+    Raises InputError for a path that does not exist and a folder without record files.
     """
-    found: dict[Path, Path] = {}
+    files: dict[Path, Path] = {}
     for path in map(Path, paths or [PACKAGED]):
         if path.is_dir():
             inside = sorted(path.rglob("*.jsonl"))
@@ -35,8 +36,8 @@ def record_files(paths: Sequence[str | Path] = ()) -> list[Path]:
                 "does not exist; must be a record file or a folder of *.jsonl files", file=str(path)
             )
         for file in inside:
-            found.setdefault(file.resolve(), file)
-    return list(found.values())
+            files.setdefault(file.resolve(), file)
+    return list(files.values())
 
 
 def load(paths: Sequence[str | Path] = ()) -> list[Record]:
@@ -45,11 +46,10 @@ def load(paths: Sequence[str | Path] = ()) -> list[Record]:
 
 
 def data_hash(records: Iterable[Record]) -> str:
-    """First 16 hex digits of the SHA-256 of conditions and figures; the order of the records does
-    not matter.
-    """
+    """First 16 hex digits of the SHA-256 of conditions and figures, whatever the records' order."""
     lines = sorted(
-        f"{record.id} {record.role} {record.measured.model_dump_json()}{measured_loop(record) or ''}"
+        f"{record.id} {record.role} {record.measured.model_dump_json()}"
+        f"{measured_loop(record) or ''}"
         for record in records
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

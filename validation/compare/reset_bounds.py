@@ -1,8 +1,9 @@
-"""Sets the regression bounds of ``bounds.yaml`` anew from the present model: ``python -m
-c3sim.validation.compare.reset_bounds --write``.
+"""Sets the regression bounds of ``bounds.yaml`` from the present model.
 
-Only entries that stand in the file change; rows that miss the target without an entry, and entries that the model no
-longer needs, are named, because a person has to write, or take out, the reason.
+    python -m c3sim.validation.compare.reset_bounds --write
+
+Only entries that stand in the file change. Scores that miss the target without an entry, and
+entries that the model no longer needs, are named: a person has to write, or take out, the reason.
 """
 
 from __future__ import annotations
@@ -15,67 +16,61 @@ from dataclasses import dataclass
 from c3sim.input.yaml_edit import apply, entries_of
 from c3sim.output.kit.files import write_text
 
-from .bounds import FILE, Bounds, load_bounds
+from .bounds import FILE
 from .nodes import nodes_for
 from .record_files import load
-from .scores import Row
+from .scores import SuiteScore
 from .verdict import validate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """*limits*: (suite, metric) -> new median and p90; *needed*: rows without an entry; *idle*:
-    entries without need.
-    """
+    """What the present errors say about the entries of the file."""
 
-    limits: dict[tuple[str, str], tuple[float, float]]
-    needed: list[str]
-    idle: list[str]
+    limits: dict[tuple[str, str], tuple[float, float]]  # (suite, metric) -> new median and p90
+    missing: list[str]  # scores that miss the target and have no entry
+    needless: list[str]  # entries whose target is met
 
 
-def room(error: float) -> float:
+def with_headroom(error: float) -> float:
     """A bound for a present *error*: a tenth and one point more, rounded up to half a point."""
     return math.ceil((error * 1.1 + 0.01) * 200 - 1e-9) / 200
 
 
-def advise(rows: Sequence[Row], bounds: Bounds) -> Advice:
-    """What the present figures say about the entries of *bounds*."""
-    advice = Advice({}, [], [])
-    for row in rows:
-        if row.bound is None:
+def advise(scores: Sequence[SuiteScore]) -> Advice:
+    """What the present errors of *scores* say about their bounds."""
+    advice = Advice(limits={}, missing=[], needless=[])
+    for score in scores:
+        if score.bound is None:
             continue
-        name = f"{row.name}.{row.metric}"
-        if not row.bound.gap:
-            if not row.passed:
-                advice.needed.append(
-                    f"{name}: {{median: {room(row.median_error):g}, p90: {room(row.p90_error):g}}}"
-                )
-        elif row.on_target:
-            advice.idle.append(name)
-        else:
-            limits = (
-                max(room(row.median_error), row.bound.target_median),
-                max(room(row.p90_error), row.bound.target_p90),
-            )
-            advice.limits[row.name, row.metric] = limits
+        name = f"{score.suite}.{score.metric}"
+        median, p90 = with_headroom(score.errors.median), with_headroom(score.errors.p90)
+        target = score.bound.target
+        if score.gap and score.on_target:
+            advice.needless.append(name)
+        elif score.gap:
+            limits = max(median, target.median), max(p90, target.p90)
+            advice.limits[score.suite, score.metric] = limits
+        elif not score.passed:
+            advice.missing.append(f"{name}: {{median: {median:g}, p90: {p90:g}}}")
     return advice
 
 
 def main() -> None:
-    """Print, or write, what :func:`advise` finds."""
+    """Print the advice; with --write, change the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="change bounds.yaml")
     write = parser.parse_args().write
-    bounds, records = load_bounds(), load()
-    advice = advise(validate(records, nodes_for(records), bounds=bounds).rows, bounds)
+    records = load()
+    advice = advise(validate(records, nodes_for(records)).scores)
     changes: dict[tuple[str, ...], str] = {}
-    for (suite, metric), (middle, tail) in advice.limits.items():
-        print(f"{suite}.{metric}: median {middle:g}, p90 {tail:g}")
-        changes["suites", suite, metric, "median"] = f"{middle:g}"
-        changes["suites", suite, metric, "p90"] = f"{tail:g}"
-    for name in advice.needed:
+    for (suite, metric), (median, p90) in advice.limits.items():
+        print(f"{suite}.{metric}: median {median:g}, p90 {p90:g}")
+        changes["suites", suite, metric, "median"] = f"{median:g}"
+        changes["suites", suite, metric, "p90"] = f"{p90:g}"
+    for name in advice.missing:
         print(f"misses the target and has no entry: {name}")
-    for name in advice.idle:
+    for name in advice.needless:
         print(f"meets the target, take the entry out: {name}")
     if write:
         text = FILE.read_text(encoding="utf-8")

@@ -1,101 +1,170 @@
-"""Figures per suite and metric: how far predictions are from measurements, beside the plain
-predictors and the bounds.
+"""Scores: how far predictions are from measurements, per suite and metric, and per node.
 
-Rows that were fitted to (role ``calibration``) and rows that were held out are never mixed: the metric of the former
-ends in ``_calibration``.
+Rows that fits may use (role ``calibration``) and all others are never mixed: the metric of the
+former ends in ``_calibration``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
 from .baselines import PREDICTORS
-from .bounds import Bound
-from .figures import Case
-from .repeats import Spread, spread
+from .bounds import Bound, Limit, Target
+from .figures import Figure
+from .measurements import Spread, spread
+from .standings import Standing, standing_of
 
 CALIBRATION = "_calibration"
 BoundsBySuite = Mapping[str, Mapping[str, Bound]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """One suite, one metric. Errors are relative; *baselines*: median absolute errors of the plain
-    predictors.
-    """
+class Errors:
+    """Relative errors of several figures, and the median absolute error of each baseline."""
 
-    name: str
-    metric: str
-    role: str
-    cases: tuple[Case, ...] = field(repr=False)
-    median_error: float
-    p90_error: float
+    median: float  # of absolute errors
+    p90: float  # of absolute errors
     bias: float  # median signed error
     baselines: Mapping[str, float | None]
+
+    def within(self, limit: Limit) -> bool:
+        """Whether median and 90th percentile are at most those of *limit*."""
+        return self.median <= limit.median and self.p90 <= limit.p90
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteScore:
+    """One suite, one metric."""
+
+    suite: str
+    metric: str
+    standing: str  # see standings.py
+    figures: tuple[Figure, ...] = field(repr=False)
+    errors: Errors
     bound: Bound | None
-    repeats: Spread | None = None  # between repeats of the same figures
+    repeats: Spread | None  # between repeats of the same figures
+
+    @property
+    def label(self) -> str:
+        """The metric in words."""
+        return self.metric.replace("_", " ")
+
+    @property
+    def held_out(self) -> bool:
+        """Whether no fit may use it (role validation)."""
+        return self.figures[0].held_out
 
     @property
     def passed(self) -> bool:
-        """Whether both bounds hold; a suite without bounds passes."""
-        bound = self.bound
-        return bound is None or (self.median_error <= bound.median and self.p90_error <= bound.p90)
+        """Whether the bound holds; a suite without bounds passes."""
+        return self.bound is None or self.errors.within(self.bound.limit)
 
     @property
     def on_target(self) -> bool | None:
         """Whether the design's target holds; None where there is none."""
-        bound = self.bound
-        if bound is None:
-            return None
-        return self.median_error <= bound.target_median and self.p90_error <= bound.target_p90
+        return None if self.bound is None else self.errors.within(self.bound.target)
 
     @property
-    def worst(self) -> tuple[Case, ...]:
-        """The cases, largest absolute error first."""
-        return tuple(sorted(self.cases, key=lambda case: -abs(case.error)))
+    def gap(self) -> str:
+        """The known gap that its bound names; empty for none."""
+        return self.bound.gap if self.bound else ""
+
+    @property
+    def worst(self) -> tuple[Figure, ...]:
+        """The figures, largest absolute error first."""
+        return tuple(sorted(self.figures, key=lambda figure: -abs(figure.error)))
 
 
-def metric_of(case: Case) -> str:
-    """The metric a case counts for: with ``_calibration`` if its record may be fitted to."""
-    return case.metric + (CALIBRATION if case.role == "calibration" else "")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeScore:
+    """One class of metrics over every suite of one node, role validation only."""
+
+    node: str
+    name: str
+    count: int
+    inspected: int  # figures of suites that somebody looked at
+    errors: Errors
+    target: Target
+
+    @property
+    def on_target(self) -> bool:
+        return self.errors.within(self.target)
 
 
-def rows(cases: Iterable[Case], bounds: BoundsBySuite) -> list[Row]:
-    """Cases grouped by suite, then metric, both in alphabetical order. *bounds*: suite -> metric ->
-    bound.
-    """
-    groups: dict[tuple[str, str], list[Case]] = {}
-    for case in cases:
-        groups.setdefault((case.suite, metric_of(case)), []).append(case)
-    return [_row(suite, metric, found, bounds) for (suite, metric), found in sorted(groups.items())]
+def metric_of(figure: Figure) -> str:
+    """The metric a figure counts for: with ``_calibration`` if fits may use its record."""
+    return figure.metric + ("" if figure.held_out else CALIBRATION)
 
 
-def _row(suite: str, metric: str, cases: Sequence[Case], bounds: BoundsBySuite) -> Row:
-    errors = np.array([case.error for case in cases])
-    return Row(
-        name=suite,
-        metric=metric,
-        role=cases[0].role,
-        cases=tuple(cases),
-        median_error=float(np.median(np.abs(errors))),
-        p90_error=float(np.quantile(np.abs(errors), 0.9)),
-        bias=float(np.median(errors)),
-        baselines={name: plain_error(cases, name) for name in PREDICTORS},
-        bound=bounds.get(suite, {}).get(metric),
-        repeats=spread([value for case in cases for value in case.differences]),
-    )
-
-
-def plain_error(cases: Sequence[Case], predictor: str) -> float | None:
-    """Median absolute error of a plain predictor; None unless it has a value for every case."""
-    values = [getattr(case.plain, predictor) for case in cases]
-    if any(value is None for value in values):
-        return None
-    return float(
-        np.median(
-            [abs(value / case.measured - 1) for value, case in zip(values, cases, strict=True)]
+def score_suites(
+    figures: Iterable[Figure], bounds: BoundsBySuite, standings: Mapping[str, Standing]
+) -> list[SuiteScore]:
+    """By suite, then metric, both in alphabetical order. *bounds*: suite -> metric -> bound."""
+    groups: dict[tuple[str, str], list[Figure]] = {}
+    for figure in figures:
+        groups.setdefault((figure.suite, metric_of(figure)), []).append(figure)
+    return [
+        SuiteScore(
+            suite=suite,
+            metric=metric,
+            standing=standing_of(suite, group[0].record.role, standings),
+            figures=tuple(group),
+            errors=errors_of(group),
+            bound=bounds.get(suite, {}).get(metric),
+            repeats=spread([value for figure in group for value in figure.differences]),
         )
+        for (suite, metric), group in sorted(groups.items())
+    ]
+
+
+def score_nodes(
+    figures: Iterable[Figure], targets: Mapping[str, Target], standings: Mapping[str, Standing]
+) -> list[NodeScore]:
+    """One score per node and class of metrics in ``bounds.yaml`` that has figures.
+
+    Of concurrent runs, only those whose source measured the tasks alone as well count, and
+    slowdowns rather than times: the metric that gives a class its name stands for it.
+    """
+    held_out = [figure for figure in figures if figure.held_out]
+    nodes = sorted({figure.record.node for figure in held_out}, reverse=True)
+    scores = []
+    for node, (name, target) in product(nodes, targets.items()):
+        here = [figure for figure in held_out if figure.record.node == node]
+        if name in target.metrics:
+            counted = [f for f in here if f.metric == name and f.baselines.max is not None]
+        else:
+            counted = [f for f in here if f.metric in target.metrics]
+        if not counted:
+            continue
+        words = [standing_of(f.suite, f.record.role, standings) for f in counted]
+        scores.append(
+            NodeScore(
+                node=node,
+                name=name,
+                count=len(counted),
+                inspected=words.count("inspected"),
+                errors=errors_of(counted),
+                target=target,
+            )
+        )
+    return scores
+
+
+def errors_of(figures: Sequence[Figure]) -> Errors:
+    """A baseline has an error only if it has a value for every figure."""
+    errors = np.array([figure.error for figure in figures])
+    baselines: dict[str, float | None] = {}
+    for place, name in enumerate(PREDICTORS):
+        pairs = [(figure.baselines[place], figure.measured) for figure in figures]
+        far = [abs(value / measured - 1) for value, measured in pairs if value is not None]
+        baselines[name] = float(np.median(far)) if len(far) == len(pairs) else None
+    return Errors(
+        median=float(np.median(np.abs(errors))),
+        p90=float(np.quantile(np.abs(errors), 0.9)),
+        bias=float(np.median(errors)),
+        baselines=baselines,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from c3sim.input.paths import set_value, unit_of
 from c3sim.specs.hardware import Node
 
-from ..compare.no_workload import NO_WORKLOAD
+from ..compare.nodes import NO_WORKLOAD
 
 # less than any quantity of a node means; a search that ends at a limit of 0 comes close to it
 TINY = 1e-24

@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
-from ..compare.figures import Case, compare_one
+from ..compare.figures import Figure, compare_record
 from .parameters import Fitted, Parameter, set_values
 
 MOST = 40  # steps of one search; a flat valley takes no more
@@ -68,14 +68,14 @@ class Problem:
         counts = Counter(case.suite for case in cases)
         self.scale = np.array([counts[case.suite] ** -0.5 for case in cases])
 
-    def cases(self, values: Mapping[str, float]) -> list[Case]:
+    def cases(self, values: Mapping[str, float]) -> list[Figure]:
         """What is predicted with *values* set on every node."""
         nodes = {name: set_values(node, values) for name, node in self.nodes.items()}
         own = nodes[self.node.name]
         return [
             case
             for record in self.records
-            for case in compare_one(nodes.get(record.node, own), record)
+            for case in compare_record(nodes.get(record.node, own), record)
         ]
 
     def solve(self, free: Sequence[int]) -> Solution:

@@ -1,7 +1,8 @@
 """Importers: logs of benchmarks and profilers become measurement records.
 
-One file per format, each a function ``read(text, given) -> ImportResult``; ``formats`` knows them all, ``import_file``
-opens a file and picks one. README.md says what is carried over from each format and what is not.
+One folder a tool. Every importer is one function ``read(text, given) -> ImportResult``; ``formats``
+lists them, ``import_file`` opens a file and picks one. README.md says what each carries over. It
+must not know predictions or bounds.
 """
 
 from .files import Target, find_target, import_file

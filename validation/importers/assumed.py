@@ -16,7 +16,7 @@ KEYS = ("op", "size", "dtype", "m", "n", "k", "gpus")
 
 def parse_assumptions(texts: Iterable[str]) -> dict[str, str]:
     """``KEY=VALUE`` texts, checked. Raises InputError."""
-    found: dict[str, str] = {}
+    assumed: dict[str, str] = {}
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not value:
@@ -25,8 +25,8 @@ def parse_assumptions(texts: Iterable[str]) -> dict[str, str]:
             )
         if key not in KEYS:
             raise InputError(unknown("assumption", key, KEYS), "--assume")
-        found[key] = _checked(key, value)
-    return found
+        assumed[key] = _checked(key, value)
+    return assumed
 
 
 def _checked(key: str, value: str) -> str:

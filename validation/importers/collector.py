@@ -42,7 +42,7 @@ class Collector:
             self._remarks.append(Remark(message, line))
 
     def leave_out(self, what: str, reason: str, line: int = 0) -> None:
-        """A measurement that was read, but is no record; the same reason is told once, with a
+        """A measurement that was read, but is no record; the same reason is reported once, with a
         count.
         """
         self._left_out.setdefault((what, reason), []).append(line)
@@ -65,13 +65,17 @@ class Collector:
         """
         given = self.given
         if gpus is not None and given.gpus is not None and gpus != given.gpus:
-            reason = f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}; name the node it was measured on"
+            reason = (
+                f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}; name "
+                "the node it was measured on"
+            )
             self.leave_out("measurement", reason, line)
             return
         role = given.role
         if role == "calibration" and len(workload["tasks"]) > 1:
             self.warn(
-                "tasks that ran at the same time are never fitted to: these records have the role validation"
+                "tasks that ran at the same time are never fitted to: these records "
+                "have the role validation"
             )
             role = "validation"
         assumed = ", ".join(f"{key}={value}" for key, value in given.assume.items())

@@ -47,7 +47,10 @@ def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> 
         first = str(error).split("\n")[0]
         return (
             target,
-            f"--node: {first}; the records name it all the same, but cannot be validated without it",
+            (
+                f"--node: {first}; the records name it all the same, but cannot be "
+                "validated without it"
+            ),
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 
-from .blas_bench import hipblaslt_bench, rocblas_bench
+from .blas_bench import reader as blas_bench
 from .blas_bench.lines import HEADER
 from .kineto import reader as kineto
 from .nccl_tests import csv_reader, json_reader, text_reader
@@ -74,7 +74,8 @@ FORMATS: tuple[Format, ...] = (
         "TransferBench, text and CSV",
         "'TransferBench v...' or its tables",
         _has(
-            r"TransferBench v|^Bytes Per Direction|Scaling benchmark:|All-To-All benchmark|^ ?Executor: |^Test#,"
+            r"TransferBench v|^Bytes Per Direction|Scaling benchmark:|All-To-All benchmark"
+            r"|^ ?Executor: |^Test#,"
         ),
         transferbench.read,
     ),
@@ -83,14 +84,14 @@ FORMATS: tuple[Format, ...] = (
         "hipblaslt-bench log",
         "a line 'transA,transB,...,hipblaslt-Gflops,...,us'",
         _bench("hipblaslt"),
-        hipblaslt_bench.read,
+        blas_bench.read_hipblaslt,
     ),
     Format(
         "rocblas-bench",
         "rocblas-bench log",
         "a line 'transA,transB,...,rocblas-Gflops,us'",
         _bench("rocblas"),
-        rocblas_bench.read,
+        blas_bench.read_rocblas,
     ),
     Format(
         "rocprofv3",
@@ -111,7 +112,8 @@ FORMATS: tuple[Format, ...] = (
         "text output of nccl-tests and rccl-tests (-A 1 too)",
         "a line '# size count type ... time algbw busbw'",
         _has(
-            r"^#\s+size\s+count\s+type|^#\s*(?:nccl|rccl)-tests|Collective test starting|^#\s*nThread"
+            r"^#\s+size\s+count\s+type|^#\s*(?:nccl|rccl)-tests"
+            r"|Collective test starting|^#\s*nThread"
         ),
         text_reader.read,
     ),
@@ -123,16 +125,16 @@ def find_format(name: str, text: str, file: str) -> Format:
     all formats.
     """
     if name != "auto":
-        found = next((each for each in FORMATS if each.name == name), None)
-        if found is None:
+        chosen = next((each for each in FORMATS if each.name == name), None)
+        if chosen is None:
             raise InputError(
                 unknown("format", name, ["auto", *(each.name for each in FORMATS)]), "--format"
             )
-        return found
-    found = next((each for each in FORMATS if each.recognise(text)), None)
-    if found is None:
+        return chosen
+    chosen = next((each for each in FORMATS if each.recognise(text)), None)
+    if chosen is None:
         known = "; ".join(f"{each.name} ({each.sign})" for each in FORMATS)
         raise InputError(
             f"in none of the formats that can be imported: {known}; --format names one", file=file
         )
-    return found
+    return chosen

@@ -1,10 +1,10 @@
-"""Names that logs use for collectives, data types and sizes, and what the workload schema calls
-them.
-"""
+"""Names of collectives, data types and sizes: in logs, in the workload schema, in words."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from c3sim.input.units import format_si
 
@@ -76,9 +76,7 @@ def collective_of(name: str) -> str | None:
 
 
 def dtype_of(name: str) -> str | None:
-    """The schema's name of ``bfloat16``, ``c10::BFloat16``, ``bf16_r``; None for what it has no
-    name for.
-    """
+    """The schema's name of ``bfloat16``, ``c10::BFloat16``, ``bf16_r``; None: it has none."""
     return DTYPES.get(re.sub(r"[^a-z0-9]", "", name.lower().removeprefix("c10::")))
 
 
@@ -90,3 +88,13 @@ def size_text(size: float) -> str:
 def version_of(code: int) -> str:
     """22809, as NCCL and RCCL number their versions, is 2.28.9."""
     return f"{code // 10000}.{code // 100 % 100}.{code % 100}"
+
+
+def task_text(task: Mapping[str, Any] | None) -> str:
+    """``GEMM 4096x4096x4096 bf16``, ``all-gather 128 MiB``; empty for None."""
+    if task is None:
+        return ""
+    if task["kind"] == "gemm":
+        batch = f" x{task['batch']}" if "batch" in task else ""
+        return f"GEMM {task['m']}x{task['n']}x{task['k']}{batch} {task['dtype']}"
+    return f"{OP_WORDS[task['op']]} {size_text(task['size'])}"

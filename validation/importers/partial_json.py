@@ -27,17 +27,17 @@ def read_members(text: str, key: str) -> tuple[dict[str, Any] | None, list[Any],
     The object is None when *text* is a list, or one object per line; then those are the members.
     """
     try:
-        whole = json.loads(text)
+        document = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         return _partly(text, key, error)
-    if isinstance(whole, list):
-        return None, whole, None
-    if isinstance(whole, dict):
-        if key not in whole and "size" in whole:
-            return None, [whole], None
-        members = whole.get(key)
-        return whole, members if isinstance(members, list) else [], None
-    return {}, [], Fault(f"got {type(whole).__name__}; expected a JSON object or list", 1)
+    if isinstance(document, list):
+        return None, document, None
+    if isinstance(document, dict):
+        if key not in document and "size" in document:
+            return None, [document], None
+        members = document.get(key)
+        return document, members if isinstance(members, list) else [], None
+    return {}, [], Fault(f"got {type(document).__name__}; expected a JSON object or list", 1)
 
 
 def _partly(
@@ -80,7 +80,7 @@ def _members(text: str, position: int) -> tuple[list[Any], int]:
 def _before(text: str, end: int) -> dict[str, Any]:
     """The members of the object that stand before the list."""
     try:
-        found = json.loads(text[:end].rstrip().rstrip(",") + "}")
+        members_before = json.loads(text[:end].rstrip().rstrip(",") + "}")
     except json.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return members_before if isinstance(members_before, dict) else {}

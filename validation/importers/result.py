@@ -1,6 +1,6 @@
-"""What an importer is given beside the text of a log, and what it gives back.
+"""What an importer is given beside the text of a log, and what it returns.
 
-Every importer is a function ``read(text, given) -> ImportResult``: it opens no file and asks nobody.
+An importer opens no file and asks nobody.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something to tell about the log; *line* is 0 where it has none. *lost*: something could not
+    """A remark about the log; *line* is 0 where it has none. *lost*: something could not
     be read.
     """
 
@@ -49,7 +49,7 @@ class KernelTimes:
 
     name: str
     kind: Literal["gemm", "collective", "other"]
-    what: str  # shape or size in words; empty when the trace does not tell
+    what: str  # shape or size in words; empty when the trace lacks it
     streams: tuple[str, ...]
     isolated: int
     isolated_us: float | None

@@ -1,9 +1,8 @@
-"""The report: one HTML page, nothing loaded from elsewhere, that a sceptical reader gets through in
-two minutes.
+"""The verdict for readers: on a terminal, as a page of Markdown, as one HTML page.
 
-page: the parts put together; style: colours for light and dark, and the few lines of script; summary: totals, every
-suite, known gaps; scatter: predicted against measured; spread: error distributions beside the plain predictors; worst:
-the worst cases, each with a timeline and why; provenance: every parameter; svg, markup: axes and shapes, tables and text.
+``terminal_page``, ``markdown_page``, ``html_page`` are the three; the other modules are parts of
+the HTML page, and ``kit`` has its text, tables and shapes. The HTML page loads nothing from
+elsewhere. It must not know how a prediction is made.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""How errors are spread: a row of dots for the model and for each plain predictor, from -100 to
-+100 %. Pure.
-"""
+"""A picture: a row of dots for the errors of the model and of each baseline, -100 to +100 %."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..compare.baselines import PREDICTORS
-from ..compare.scores import Row
+from ..compare.scores import SuiteScore
 from .kit.svg import Scale, circle, diamond, label, line, picture, rectangle, ticks
 
 WIDTH, LEFT, RIGHT = 340.0, 12.0, 12.0
@@ -17,17 +15,15 @@ ROW, HEAD, FOOT = 15.0, 17.0, 32.0
 FARTHEST = 100.0  # per cent; what is farther is drawn at the edge
 
 
-def spread(rows: Sequence[Row], title: str) -> str:
-    """For each of *rows* its name, then the model's errors and the plain predictors' on the same
-    cases.
-    """
-    blocks = [(row, _series(row)) for row in rows]
+def error_spread(scores: Sequence[SuiteScore], title: str) -> str:
+    """For each score its metric, the model's errors and the baselines' on the same figures."""
+    blocks = [(score, _series(score)) for score in scores]
     height = FOOT + sum(HEAD + ROW * len(series) for _, series in blocks)
     scale = Scale(-FARTHEST, FARTHEST, LEFT, WIDTH - RIGHT)
     shapes = _axis(scale, height)
     y = 0.0
-    for row, series in blocks:
-        shapes.append(label(LEFT, y + 12, row.metric.replace("_", " "), kind="label"))
+    for score, series in blocks:
+        shapes.append(label(LEFT, y + 12, score.label, kind="label"))
         y += HEAD
         for name, kind, errors in series:
             shapes += _row(scale, y + ROW / 2, name, kind, errors)
@@ -35,15 +31,16 @@ def spread(rows: Sequence[Row], title: str) -> str:
     return picture(WIDTH, height, shapes, title)
 
 
-def _series(row: Row) -> list[tuple[str, str, list[float]]]:
-    """(name, class, errors in per cent): the model first."""
-    kind = "held" if row.role == "validation" else "fitted"
-    found = [("", kind, [100 * case.error for case in row.cases])]
-    for name in PREDICTORS:
-        pairs = [(getattr(case.plain, name), case.measured) for case in row.cases]
-        if all(value is not None for value, _ in pairs):
-            found.append((name, name, [100 * (value / measured - 1) for value, measured in pairs]))
-    return found
+def _series(score: SuiteScore) -> list[tuple[str, str, list[float]]]:
+    """(name, style, errors in per cent): the model first."""
+    style = "held" if score.held_out else "fitted"
+    series = [("", style, [100 * figure.error for figure in score.figures])]
+    for place, name in enumerate(PREDICTORS):
+        pairs = [(figure.baselines[place], figure.measured) for figure in score.figures]
+        errors = [100 * (value / measured - 1) for value, measured in pairs if value is not None]
+        if len(errors) == len(pairs):
+            series.append((name, name, errors))
+    return series
 
 
 def _row(scale: Scale, y: float, name: str, kind: str, errors: Sequence[float]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Records without times: what was observed, as data to look at."""
+"""A table of the records without times: their observations, which nothing is compared with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from c3sim.specs.record import Record
 
-from .kit.markup import cell, table, text
+from .kit.markup import cell, section, table, text
 
 LONGEST = 400  # characters of one observation; the rest is in the record file
 
@@ -18,11 +18,11 @@ def observed_section(records: Sequence[Record]) -> list[str]:
         return []
     headers = ["suite", "workload", "node", "observed"]
     body = table(headers, [_row(record) for record in records], identity="observed")
-    return [f'<h2 id="observations">Observed, not compared</h2>{body}']
+    return [section("observations", "Observed, not compared", body)]
 
 
 def _row(record: Record) -> list[str]:
-    said = json.dumps(record.observed)
-    short = said if len(said) <= LONGEST else said[:LONGEST] + " ..."
-    words = (record.suite, record.workload.name, record.node)
-    return [*(cell(text(word)) for word in words), cell(f"<code>{text(short)}</code>", "source")]
+    data = json.dumps(record.observed)
+    short = data if len(data) <= LONGEST else data[:LONGEST] + " ..."
+    names = (record.suite, record.workload.name, record.node)
+    return [*(cell(text(name)) for name in names), cell(f"<code>{text(short)}</code>", "source")]

@@ -1,6 +1,4 @@
-"""Every parameter of the nodes compared: value, unit, allowed interval, what it was fitted on,
-source.
-"""
+"""A table of every parameter of a node: value, unit, interval, suites it is fitted to, source."""
 
 from __future__ import annotations
 
@@ -11,10 +9,10 @@ from c3sim.input.units import format_si
 
 from .kit.markup import cell, link, table, text
 
-HEADERS = ["parameter", "#value", "unit", "allowed interval", "fitted on", "source"]
+HEADERS = ["parameter", "#value", "unit", "allowed interval", "fitted to", "source"]
 
 
-def provenance_table(parameters: Mapping[str, Leaf]) -> str:
+def parameters_table(parameters: Mapping[str, Leaf]) -> str:
     """A row for each parameter, in the order of the files."""
     return table(
         HEADERS, [_row(path, leaf) for path, leaf in parameters.items()], identity="parameters"

@@ -1,11 +1,10 @@
-"""Predicted against measured, on logarithmic axes, with the band of 10 % either way. Pure."""
+"""A picture: predicted against measured, logarithmic axes, a band of 10 % either way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..compare.explain import how_far
-from ..compare.figures import Case
+from ..compare.figures import Figure
 from .kit.svg import Scale, circle, diamond, label, line, picture, polygon, ticks
 
 WIDTH, HEIGHT = 340.0, 300.0
@@ -14,23 +13,22 @@ BAND = 0.10
 NARROWEST = 2.5  # an axis spans at least this factor
 
 
-def scatter(cases: Sequence[Case], unit: str, title: str) -> str:
-    """Every case a point: held-out ones filled diamonds, those fitted to open circles."""
-    values = [value for case in cases for value in (case.predicted, case.measured)]
+def scatter(figures: Sequence[Figure], unit: str, title: str) -> str:
+    """Filled diamonds for figures that no fit uses, open circles for the others."""
+    values = [value for each in figures for value in (each.predicted, each.measured)]
     low, high = min(values) / 1.15, max(values) * 1.15
     middle, least = (low * high) ** 0.5, NARROWEST**0.5
     low, high = min(low, middle / least), max(high, middle * least)
     across = Scale(low, high, LEFT, WIDTH - RIGHT, logarithmic=True)
     up = Scale(low, high, HEIGHT - BOTTOM, TOP, logarithmic=True)
     shapes = [*_axes(across, up, unit), *_band(across, up)]
-    for case in sorted(cases, key=lambda each: each.role == "validation"):
-        tip = f"{case.name} ({case.metric}): {how_far(case)}"
-        x, y = across(case.measured), up(case.predicted)
-        shapes.append(
-            diamond(x, y, 3.4, "held", tip)
-            if case.role == "validation"
-            else circle(x, y, 2.8, "fitted", tip)
+    for figure in sorted(figures, key=lambda each: each.held_out):
+        tip = f"{figure.name} ({figure.metric}): {figure.comparison}"
+        x, y = across(figure.measured), up(figure.predicted)
+        point = (
+            diamond(x, y, 3.4, "held", tip) if figure.held_out else circle(x, y, 2.8, "fitted", tip)
         )
+        shapes.append(point)
     return picture(WIDTH, HEIGHT, shapes, title)
 
 

@@ -1,27 +1,23 @@
-"""The verdict as tables: totals against the design's targets, every suite against its bounds, the
-known gaps.
-"""
+"""Tables of the HTML page: scores of nodes and suites, who looked at which rows, known gaps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from ..compare.scores import NodeScore, SuiteScore
+from ..compare.verdict import Verdict
+from .kit.markup import cell, number, slug, table, text
+from .words import STANDINGS, baseline_texts, error_texts, limit_text, repeats_text, state
 
-from ..compare.scores import Row
-from ..compare.verdict import Total, Verdict
-from .kit.markup import cell, percent, signed, slug, table, text
-from .terminal_page import repeats, state
-
-REPEATS = (
-    0.05  # twice the spread between repeats: a plain predictor this good leaves nothing to beat
-)
-PLAIN = ["#max (%)", "#sum (%)", "#constant (%)"]
-WORDS = {
+# Twice the spread between repeats: a baseline this good leaves nothing to beat.
+UNBEATABLE = 0.05
+BASELINES = ["#max (%)", "#sum (%)", "#constant (%)"]
+# state -> style, words
+VERDICTS = {
     "ok": ("good", "on target"),
     "gap": ("gap", "known gap"),
     "FAILS": ("bad", "misses its bound"),
     "no bound": ("soft", "no bound"),
 }
-TOTALS = {
+CLASSES = {
     "isolated": "A task alone",
     "wall": "Concurrent runs: wall time",
     "gemm_slowdown": "Concurrent runs: GEMM and other kernels",
@@ -29,113 +25,99 @@ TOTALS = {
 }
 
 
-def totals_table(verdict: Verdict) -> str:
-    """One row per class of metrics, held-out records only."""
-    headers = [
-        "held-out measurements",
-        "node",
-        "verdict",
-        "#cases",
-        "#median error (%)",
-        "#p90 (%)",
-        "#bias (%)",
-        "#target (%)",
-        *PLAIN,
-    ]
-    return table(headers, [_total(total) for total in verdict.totals()], identity="totals")
+def nodes_table(verdict: Verdict) -> str:
+    """One row per node and class of metrics, over measurements that no fit uses."""
+    headers = ["measurements that no fit uses", "node", "verdict", "#cases", "#inspected"]
+    headers += ["#median error (%)", "#p90 (%)", "#bias (%)", "#target (%)", *BASELINES]
+    return table(headers, [_node(score) for score in verdict.of_nodes()], identity="totals")
 
 
-def _total(total: Total) -> list[str]:
-    kind, words = ("good", "on target") if total.on_target else ("gap", "off target")
+def _node(score: NodeScore) -> list[str]:
+    style, words = ("good", "on target") if score.on_target else ("gap", "off target")
+    median, *others = error_texts(score)
     return [
-        cell(text(TOTALS.get(total.name, total.name))),
-        cell(text(total.node)),
-        cell(words, kind),
-        cell(str(total.cases), "number"),
-        cell(f"<strong>{percent(total.median_error)}</strong>", "number"),
-        cell(percent(total.p90_error), "number"),
-        cell(signed(total.bias), "number"),
-        cell(f"{100 * total.target_median:g}, {100 * total.target_p90:g}", "number"),
-        *_plain(total.baselines, total.median_error),
+        cell(text(CLASSES.get(score.name, score.name))),
+        cell(text(score.node)),
+        cell(words, style),
+        number(str(score.count)),
+        number(str(score.inspected)),
+        number(f"<strong>{median}</strong>"),
+        *map(number, others),
+        number(limit_text(score.target)),
+        *_baselines(score),
     ]
 
 
-def _plain(baselines: Mapping[str, float | None], own: float) -> list[str]:
-    """Green where the model has at most half of a plain predictor's error, unless that is as good
-    as repeats are.
-    """
-    cells = []
-    for value in baselines.values():
-        kind = "" if value is None or value <= REPEATS else "good" if own <= value / 2 else "gap"
-        cells.append(cell(percent(value), f"number {kind}"))
-    return cells
+def _baselines(score: SuiteScore | NodeScore) -> list[str]:
+    """Green where the model has at most half of a baseline's error that can be beaten."""
+    errors = score.errors
+    styles = []
+    for value in errors.baselines.values():
+        beatable = value is not None and value > UNBEATABLE
+        halved = value is not None and errors.median <= value / 2
+        styles.append(" good" if beatable and halved else " gap" if beatable else "")
+    return [
+        cell(words, f"number{style}")
+        for words, style in zip(baseline_texts(score), styles, strict=True)
+    ]
 
 
 def suites_table(verdict: Verdict) -> str:
-    """One row per suite and metric, with its bounds and the reason for them."""
-    headers = [
-        "suite",
-        "metric",
-        "verdict",
-        "#cases",
-        "#median (%)",
-        "#p90 (%)",
-        "#bias (%)",
-        "#bounds (%)",
-        "#repeats (%)",
-        *PLAIN,
-        "known gap",
+    """One row per suite and metric, with its bounds and its known gap."""
+    headers = ["suite", "metric", "verdict", "standing", "#cases", "#median (%)", "#p90 (%)"]
+    headers += ["#bias (%)", "#bounds (%)", "#repeats (%)", *BASELINES, "known gap"]
+    return table(headers, [_suite(score) for score in verdict.scores], identity="suites")
+
+
+def _suite(score: SuiteScore) -> list[str]:
+    style, words = VERDICTS[state(score)]
+    numbers = [
+        str(len(score.figures)),
+        *error_texts(score),
+        limit_text(score.bound.limit if score.bound else None),
+        repeats_text(score.repeats),
     ]
-    return table(headers, [_suite(row) for row in verdict.rows], identity="suites")
-
-
-def _suite(row: Row) -> list[str]:
-    kind, words = WORDS[state(row)]
-    bound = row.bound
-    limits = f"{100 * bound.median:g}, {100 * bound.p90:g}" if bound else "–"
+    gap = score.gap
     return [
-        cell(f'<a href="#{slug(row.name)}">{text(row.name)}</a>'),
-        cell(text(row.metric.replace("_", " ")), "tight"),
-        cell(words, f"tight {kind}"),
-        cell(str(len(row.cases)), "number"),
-        cell(percent(row.median_error), "number"),
-        cell(percent(row.p90_error), "number"),
-        cell(signed(row.bias), "number"),
-        cell(limits, "number"),
-        cell(repeats(row.repeats), "number"),
-        *_plain(row.baselines, row.median_error),
-        cell(_gap_link(bound.gap) if bound and bound.gap else "", "tight"),
+        cell(f'<a href="#{slug(score.suite)}">{text(score.suite)}</a>'),
+        cell(text(score.label), "tight"),
+        cell(words, f"tight {style}"),
+        cell(STANDINGS[score.standing], "tight"),
+        *map(number, numbers),
+        *_baselines(score),
+        cell(f'<a href="#gap-{slug(gap)}">{text(gap.replace("_", " "))}</a>' if gap else ""),
     ]
 
 
-def _gap_link(gap: str) -> str:
-    return f'<a href="#gap-{slug(gap)}">{text(gap.replace("_", " "))}</a>'
+def standings_table(verdict: Verdict) -> str:
+    """Which suites nobody looked at, and what was read from the others."""
+    suites = sorted({score.suite for score in verdict.scores if score.held_out})
+    rows = [
+        [
+            cell(text(name)),
+            cell(STANDINGS[verdict.standings[name].standing], "tight"),
+            cell(text(verdict.standings[name].reason)),
+        ]
+        for name in suites
+        if name in verdict.standings
+    ]
+    if not rows:
+        return "<p>None of these suites states it.</p>"
+    return table(["suite", "standing", "reason"], rows, identity="standings")
 
 
 def gaps_table(verdict: Verdict) -> str:
-    """What is known to be wrong, why that is suspected to be so, and which bounds are wider for it."""
+    """Where the model is known to be wrong, the suspected mechanism, and the bounds it widens."""
     rows = []
     for name, gap in verdict.bounds.gaps.items():
-        where = [row for row in verdict.rows if row.bound and row.bound.gap == name]
-        said = [
-            f"{row.name}, {row.metric.replace('_', ' ')}: {row.bound.reason}"
-            for row in where
-            if row.bound
+        reasons = [
+            text(f"{score.suite}, {score.label}: {score.bound.limit.reason}")
+            for score in verdict.scores
+            if score.bound and score.gap == name
         ]
-        if where:
+        if reasons:
             heading = f'<span id="gap-{slug(name)}">{text(name.replace("_", " "))}</span>'
-            rows.append(
-                [
-                    cell(heading),
-                    cell(text(gap.what)),
-                    cell(text(gap.suspected)),
-                    cell("<br>".join(map(text, said))),
-                ]
-            )
-    headers = [
-        "gap",
-        "what is seen",
-        "suspected mechanism",
-        "bounds that are wider for it, and why",
-    ]
+            cells = (heading, text(gap.what), text(gap.suspected), "<br>".join(reasons))
+            rows.append([cell(inner) for inner in cells])
+    headers = ["gap", "what is seen", "suspected mechanism", "bounds that are wider, and why"]
     return table(headers, rows) if rows else "<p>None in these records.</p>"

@@ -25,18 +25,21 @@ PANELS = {
 
 
 def timeline(run: Run, ends: Mapping[str, float], title: str) -> str:
-    """*ends*: measured end of each task [s], where known. Panels show shares of a capacity; what is
-    idle has none.
+    """*ends*: measured end of each task [s], where known.
+
+    Panels show shares of a capacity; idle resources have none.
     """
-    what = run.timeline
-    assert what is not None  # the caller has traced the run
+    trace = run.timeline
+    assert trace is not None  # the caller has traced the run
     tasks = list(dict.fromkeys(name for name, _ in run.times))[:LANES]
     panels = [
-        (words, steps) for words, steps in _panels(what) if max(value for _, value in steps) > 0.005
+        (words, steps)
+        for words, steps in _panels(trace)
+        if max(value for _, value in steps) > 0.005
     ]
     height = LANE * len(tasks) + (PANEL + 6) * len(panels) + FOOT
-    unit, length = time_unit(max(what.end, *ends.values(), 0.0))
-    scale = Scale(0.0, max([what.end, *ends.values()]) / length, LEFT, WIDTH - RIGHT)
+    unit, length = time_unit(max(trace.end, *ends.values(), 0.0))
+    scale = Scale(0.0, max([trace.end, *ends.values()]) / length, LEFT, WIDTH - RIGHT)
     shapes = [
         line(scale(value), 0, scale(value), height - FOOT, "rule") for value, _ in ticks(scale)
     ]
@@ -59,7 +62,7 @@ def timeline(run: Run, ends: Mapping[str, float], title: str) -> str:
             )
     y = LANE * len(tasks)
     for words, steps in panels:
-        shapes += _panel(scale, y + 6, words, steps, what.end, length)
+        shapes += _panel(scale, y + 6, words, steps, trace.end, length)
         y += PANEL + 6
     shapes += [
         label(scale(value), height - FOOT + 14, words, "middle") for value, words in ticks(scale)
@@ -95,9 +98,9 @@ def _panel(
     ]
 
 
-def _panels(what: Timeline) -> Iterator[tuple[str, Steps]]:
+def _panels(trace: Timeline) -> Iterator[tuple[str, Steps]]:
     """Use of each resource of the first GPU; of its links, the busiest."""
-    own = [counter for counter in what.counters if counter.place.owner_name == "gpu0"]
+    own = [counter for counter in trace.counters if counter.place.owner_name == "gpu0"]
     named = {counter.place.name: counter for counter in own}
     links = [counter for counter in own if counter.place.kind == "link"]
     if links:

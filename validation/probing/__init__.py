@@ -5,7 +5,7 @@ compiler    which compiler there is
 build       from sources to a program, once per source, compiler and flags
 device      what the machine says of itself
 process     one process: its lines as they come, its end, its time limit
-step        one step of a plan: records checked, kept, and written whole
+step        one step of a plan: records checked, and files written complete or not at all
 campaign    the steps in order; one that fails does not stop the others
 revision    which sources the program was built from
 table       plans, machines and results on a terminal

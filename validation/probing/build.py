@@ -1,4 +1,4 @@
-"""From the sources of the probe to a program, once for each state of sources, compiler and flags."""
+"""Builds the probe, once for each state of sources, compiler and flags."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class BuildError(C3simError):
         self.command, self.code, self.output = command, code, output
 
     def __str__(self) -> str:
-        return f"$ {self.command}\n{self.output.rstrip()}\nthe build failed: exit code {self.code} of the command above"
+        return (
+            f"$ {self.command}\n{self.output.rstrip()}\nthe build failed: exit code "
+            f"{self.code} of the command above"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +107,19 @@ def build(
             f"cannot write: {reason}; give a folder with --build-dir", file=str(error.filename)
         ) from None
     with work:
-        made = Path(work.name) / PROGRAM
+        built = Path(work.name) / PROGRAM
         objects = _compile(wanted, Path(work.name), tell, sources)
         _call(
-            [wanted.compiler.path, *map(str, objects), *wanted.compiler.link_flags, "-o", str(made)]
+            [
+                wanted.compiler.path,
+                *map(str, objects),
+                *wanted.compiler.link_flags,
+                "-o",
+                str(built),
+            ]
         )
         wanted.path.parent.mkdir(exist_ok=True)
-        os.replace(made, wanted.path)
+        os.replace(built, wanted.path)
     tell("built", len(wanted.units) + 1, len(wanted.units) + 1)
     return Built(program=wanted, cached=False, seconds=time.monotonic() - began)
 
@@ -165,7 +174,10 @@ def _version(compiler: Compiler) -> str:
     if run.returncode:
         last = (run.stderr or run.stdout).decode(errors="replace").strip().split("\n")[-1]
         raise InputError(
-            f"--version failed with exit code {run.returncode} ({last}); needs a working {compiler.kind}",
+            (
+                f"--version failed with exit code {run.returncode} ({last}); needs a "
+                f"working {compiler.kind}"
+            ),
             file=compiler.path,
         )
     return run.stdout.decode(errors="replace").strip()

@@ -19,7 +19,7 @@ from .step import Outcome, Setting, run_step, written_by
 
 
 class Watcher(Protocol):
-    """Who shows what goes on."""
+    """Shows the progress of a campaign."""
 
     def begin(self, number: int, total: int, step: Step) -> None: ...
 
@@ -29,14 +29,18 @@ class Watcher(Protocol):
 
 
 def prepare(steps: Sequence[Step], out: Path, replace: bool) -> None:
-    """Make the folder. Raises InputError: it cannot be made, or records of an earlier run are there
-    to be lost.
+    """Create the folder.
+
+    Raises InputError: it cannot be created, or records of an earlier run would be lost.
     """
     files = (written_by(step, out)[kind] for step in steps for kind in ("jsonl", "part"))
     there = [path for path in files if path.exists()]
     if there and not replace:
         raise InputError(
-            f"holds records of an earlier run ({there[0].name}); give another folder for a repeat, or --replace",
+            (
+                f"holds records of an earlier run ({there[0].name}); give another folder "
+                "for a repeat, or --replace"
+            ),
             file=str(out),
         )
     try:
@@ -44,7 +48,7 @@ def prepare(steps: Sequence[Step], out: Path, replace: bool) -> None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(
-            f"cannot be made: {reason}; must be a folder to write to", "--out", str(out)
+            f"cannot be created: {reason}; must be a folder to write to", "--out", str(out)
         ) from None
 
 

@@ -78,11 +78,20 @@ def _places(kind: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 def _missing(wanted: list[str]) -> str:
     where = "; ".join(
-        f"{kind} (PATH, {', '.join('$' + name for name in VARIABLES[kind])}, {', '.join(PLACES[kind])})"
+        (
+            f"{kind} (PATH, {', '.join('$' + name for name in VARIABLES[kind])}, "
+            f"{', '.join(PLACES[kind])})"
+        )
         for kind in wanted
     )
     how = {
         "hipcc": "for AMD install ROCm's hipcc (apt install hipcc, or rocm.docs.amd.com)",
-        "nvcc": "for NVIDIA the CUDA toolkit (apt install cuda-nvcc, or developer.nvidia.com/cuda-downloads)",
+        "nvcc": (
+            "for NVIDIA the CUDA toolkit (apt install cuda-nvcc, or "
+            "developer.nvidia.com/cuda-downloads)"
+        ),
     }
-    return f"no compiler found; looked for {where}; {'; '.join(how[kind] for kind in wanted)}, then try again"
+    return (
+        f"no compiler found; looked for {where}; "
+        f"{'; '.join(how[kind] for kind in wanted)}, then try again"
+    )

@@ -52,17 +52,20 @@ class Step(Spec):
         for field, text in (("name", self.name), ("suite", self.suite)):
             if (field == "name" or text) and not _NAME.fullmatch(text):
                 raise ValueError(
-                    f"{field} {text!r} is no file name; must be letters, digits, _ and -, and begin with no sign"
+                    f"{field} {text!r} is no file name; must be letters, digits, _ and -, "
+                    "and begin with no sign"
                 )
         try:
             words = self.words
         except ValueError as error:
             raise ValueError(
-                f"command of step {self.name!r}: {str(error).lower()}; must be words as a shell reads them"
+                f"command of step {self.name!r}: {str(error).lower()}; must be words as "
+                "a shell reads them"
             ) from None
         if not words or not words[0].strip():
             raise ValueError(
-                f"command of step {self.name!r} is empty; needs a subcommand of the probe, as in stream"
+                f"command of step {self.name!r} is empty; needs a subcommand of the "
+                "probe, as in stream"
             )
         return self
 
@@ -87,7 +90,8 @@ class Plan(Spec):
         ]
         if twice:
             raise ValueError(
-                f"step {twice[0]!r} is there twice; each needs a name of its own, its records go to that file"
+                f"step {twice[0]!r} is there twice; each needs a name of its own, its "
+                "records go to that file"
             )
         return self
 
@@ -103,7 +107,7 @@ def packaged() -> list[Plan]:
 
 
 def load_plan(name_or_path: str) -> Plan:
-    """The packaged plan of that name, or the one in that file. Raises InputError and InputErrors."""
+    """The packaged plan of that name, or the one in that file. Raises InputError(s)."""
     if name_or_path in names():
         return load_file(PLANS / f"{name_or_path}.yaml", Plan)
     path = Path(name_or_path)
@@ -124,14 +128,14 @@ def chosen(plan: Plan, only: Sequence[str] = (), skip: Sequence[str] = ()) -> li
         for name in given:
             if name not in known:
                 raise InputError(unknown("step", name, known), option)
-    found = [
+    steps = [
         step for step in plan.steps if (not only or step.name in only) and step.name not in skip
     ]
-    if not found:
+    if not steps:
         raise InputError(
             f"no step of plan {plan.name!r} is left; its steps are {', '.join(known)}", "--skip"
         )
-    return found
+    return steps
 
 
 def _digits(number: float) -> str:

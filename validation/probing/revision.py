@@ -17,8 +17,8 @@ def revision(sources: Path = SOURCES) -> str:
     from c3sim import __version__
 
     top = sources.resolve().parents[2]  # validation/probe/src of a checkout
-    found = _git(top, "rev-parse", "--show-toplevel")
-    if found is None or Path(found) != top:
+    root = _git(top, "rev-parse", "--show-toplevel")
+    if root is None or Path(root) != top:
         return f"c3sim-{__version__}"
     commit = _git(top, "rev-parse", "HEAD")
     if not commit:

@@ -1,10 +1,9 @@
-"""One step of a plan: runs it, checks each record as it comes, and writes files that are whole or
-not there.
+"""One step of a plan: runs it, checks each record as it comes, and writes complete files or none.
 
 STEP.jsonl      the records that c3sim accepts, written when the step has ended, however it ended
 STEP.log        the command, then everything the probe said on standard error
 STEP.rejected   lines that are no such record, as they came
-STEP.part       while the step runs: its standard output as it comes, left behind only if c3sim itself is killed
+STEP.part       its standard output as it comes; stays only if c3sim itself is killed
 """
 
 from __future__ import annotations
@@ -181,7 +180,10 @@ def _outcome(step: Step, harvest: _Harvest, end: End, last: str, files: dict[str
     if wrong and last and not end.reason:
         wrong += f": {last[:LONGEST]}"
     if not wrong and harvest.bad:
-        wrong = f"{len(harvest.bad)} of {len(harvest.good) + len(harvest.bad)} lines are no records, kept in {files['rejected'].name}"
+        wrong = (
+            f"{len(harvest.bad)} of {len(harvest.good) + len(harvest.bad)} lines are no "
+            f"records, kept in {files['rejected'].name}"
+        )
     if not wrong and not harvest.good:
         wrong = "printed no record" + (f": {last[:LONGEST]}" if last else "")
     written = [

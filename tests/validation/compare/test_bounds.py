@@ -6,7 +6,7 @@ from c3sim.errors import InputErrors
 from c3sim.validation.compare.bounds import FILE, load_bounds
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
-from c3sim.validation.compare.reset_bounds import advise, room
+from c3sim.validation.compare.reset_bounds import advise, with_headroom
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.fit.yaml_edit import replace_values
 
@@ -23,42 +23,38 @@ def verdict():
 
 def test_every_bound_holds(verdict):
     assert not [
-        f"suite {row.name}: {row.metric}: {row.median_error:.3f} {row.p90_error:.3f}"
-        for row in verdict.missed
+        f"suite {score.suite}: {score.metric}: {score.errors.median:.3f} {score.errors.p90:.3f}"
+        for score in verdict.missed
     ]
 
 
 def test_every_packaged_suite_and_metric_has_a_bound_and_no_other_suite_is_listed(verdict):
-    assert not [f"{row.name} {row.metric}" for row in verdict.rows if row.bound is None]
+    assert not [f"{score.suite} {score.metric}" for score in verdict.scores if score.bound is None]
     assert set(load_bounds().suites) == {record.suite for record in verdict.records}
 
 
 def test_no_regression_bound_is_wider_than_the_model_needs(verdict):
-    """Twice the headroom: then it is time for ``python -m c3sim.validation.compare.reset_bounds
-    --write``.
-    """
-    for row in verdict.rows:
-        if row.bound and row.bound.gap:
-            assert row.bound.median <= max(2 * room(row.median_error), row.bound.target_median), (
-                row.name,
-                row.metric,
-            )
-            assert row.bound.p90 <= max(2 * room(row.p90_error), row.bound.target_p90), (
-                row.name,
-                row.metric,
-            )
+    """At twice the headroom, run ``python -m c3sim.validation.compare.reset_bounds --write``."""
+    for score in verdict.scores:
+        if score.bound and score.gap:
+            limit, target, errors = score.bound.limit, score.bound.target, score.errors
+            where = score.suite, score.metric
+            assert limit.median <= max(2 * with_headroom(errors.median), target.median), where
+            assert limit.p90 <= max(2 * with_headroom(errors.p90), target.p90), where
 
 
-def test_headroom_asks_for_an_entry_where_a_target_is_missed_and_sets_those_there_are(verdict):
-    advice = advise(verdict.rows, verdict.bounds)
-    assert not advice.needed
+def test_advice_names_missing_entries_and_renews_the_others(verdict):
+    advice = advise(verdict.scores)
+    assert not advice.missing
     assert all(middle <= tail for middle, tail in advice.limits.values())
-    assert room(0.10) == pytest.approx(0.12)
+    assert with_headroom(0.10) == pytest.approx(0.12)
 
 
 def test_every_bound_has_a_reason_and_every_gap_a_suspect():
     bounds = load_bounds()
-    assert all(bound.reason for metrics in bounds.suites.values() for bound in metrics.values())
+    assert all(
+        bound.limit.reason for metrics in bounds.suites.values() for bound in metrics.values()
+    )
     assert all(gap.suspected and gap.what for gap in bounds.gaps.values())
 
 

@@ -11,7 +11,7 @@ from made_records import line
 
 from c3sim.input.loading import load_hardware
 from c3sim.specs.record import Record, record_id
-from c3sim.validation.compare.figures import compare_one
+from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.verdict import validate
 
@@ -55,7 +55,9 @@ def node():
 
 def one(node, host: dict[str, Any], **fields: Any) -> float:
     """Predicted time [us] of one copy task."""
-    (case,) = compare_one(node, made({"copy": copy(**fields)}, {"isolated": {"copy": 1.0}}, host))
+    (case,) = compare_record(
+        node, made({"copy": copy(**fields)}, {"isolated": {"copy": 1.0}}, host)
+    )
     assert case.metric == "isolated_copy"
     return case.predicted
 
@@ -63,7 +65,7 @@ def one(node, host: dict[str, Any], **fields: Any) -> float:
 def many(node, host: dict[str, Any], streams: int, **fields: Any) -> float:
     """Predicted wall time [us] of eight copies over *streams* streams: a task for each."""
     tasks = {f"copy{i}": copy(repeat=8 // streams, **fields) for i in range(streams)}
-    (case,) = compare_one(node, made(tasks, {"wall_us": 1.0}, host))
+    (case,) = compare_record(node, made(tasks, {"wall_us": 1.0}, host))
     assert case.metric == "wall"
     return case.predicted
 
@@ -113,7 +115,7 @@ def test_collectives_are_predicted_for_both_releases(node, op, backend):
     times = [
         case.predicted
         for host in hosts
-        for case in compare_one(
+        for case in compare_record(
             node, made({"collective": task}, {"isolated": {"collective": 1.0}}, host)
         )
     ]
@@ -126,6 +128,6 @@ def test_power_is_kept_shown_and_compared():
     data = made({"load": task}, {}, {}).model_dump(by_alias=True) | {"observed": {"energy": energy}}
     records = [Record.model_validate(data)]
     verdict = validate(records, nodes_for(records))
-    assert [(case.metric, case.measured) for case in verdict.cases] == [("power", 690.5)]
+    assert [(figure.metric, figure.measured) for figure in verdict.figures] == [("power", 690.5)]
     shown = next(case for case in verdict.to_dict()["cases"] if case["metric"] == "power")
     assert shown["measured_w"] == 690.5 and shown["measured_us"] is None

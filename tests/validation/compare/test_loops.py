@@ -9,11 +9,10 @@ from made_records import line
 
 from c3sim.input.loading import load_hardware
 from c3sim.specs.record import Record
-from c3sim.validation.compare.explain import how_far
-from c3sim.validation.compare.figures import compare_one
+from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.loops import Loop, has_figures, measured_loop, predicted_loop
+from c3sim.validation.compare.measurements import merge, observations
 from c3sim.validation.compare.record_files import PACKAGED, data_hash, load
-from c3sim.validation.compare.repeats import differences, merge, observations
 
 NODE = load_hardware("h200-2").node
 HOLD = {"kind": "hold", "workgroups": 132, "time": 500e-6}
@@ -62,20 +61,20 @@ def test_in_a_loop_the_power_limit_acts():
 
 
 def test_the_comparison_has_three_figures_with_their_units():
-    cases = compare_one(NODE, loop(HOLD, (140.0, 160.0), 500.0))
+    cases = compare_record(NODE, loop(HOLD, (140.0, 160.0), 500.0))
     assert [(case.metric, case.unit, case.task) for case in cases] == [
         ("power", "W", ""),
         ("loop_time", "us", ""),
         ("energy", "J", ""),
     ]
-    assert "W predicted, 150 W measured" in how_far(cases[0])
+    assert "W predicted, 150 W measured" in cases[0].comparison
 
 
 def test_repeats_count_once_by_their_mean():
     pair = [loop(HOLD, (140.0,), 500.0), loop(HOLD, (160.0,), 520.0)]
     (one,) = merge(pair)
     assert measured_loop(one.record) == Loop(power_w=150.0, turn_us=510.0)
-    assert differences(pair, "power", "") == (pytest.approx(20 / 150),)
+    assert one.differences(("power", "")) == (pytest.approx(20 / 150),)
     assert data_hash(pair) != data_hash(pair[:1] * 2)
 
 

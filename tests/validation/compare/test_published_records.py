@@ -183,7 +183,7 @@ def test_c3_tiles_as_cited() -> None:
 
 
 def test_masks_give_every_die_its_share() -> None:
-    """The bits of the CU sweep (38 per block) fall evenly on the dies when bit b is on die b mod 8."""
+    """The bits of the CU sweep (38 per block) fall evenly on dies when bit b is on die b mod 8."""
     masked = 0
     for raw in lines(PUBLISHED / "mi300x" / "gemm_cu_sweep.jsonl"):
         for stream in raw["workload"].get("streams", {}).values():

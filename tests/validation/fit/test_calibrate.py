@@ -9,7 +9,7 @@ from made_records import as_measured, pair, record
 
 from c3sim.errors import InputError
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.validation.compare.figures import compare
+from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import data_hash, load
 from c3sim.validation.fit.calibrate import _shared, calibrate, groups
 from c3sim.validation.fit.fit import fit, usable
@@ -193,7 +193,7 @@ def test_records_are_predicted_on_the_node_they_ran_on():
     nodes = {name: load_hardware(name).node for name in ("h200-2", "h200-4")}
     path = "collective_libraries.nccl.launch_latency"
     problem = Problem(nodes["h200-2"], list(found.values()), [], {"h200-4": nodes["h200-4"]})
-    later = {case.node: case.predicted for case in problem.cases({path: 1e-3})}
+    later = {case.record.node: case.predicted for case in problem.cases({path: 1e-3})}
     for name, one in found.items():
-        (own,) = compare(set_values(nodes[name], {path: 1e-3}), [one])
+        (own,) = compare_record(set_values(nodes[name], {path: 1e-3}), one)
         assert later[name] == own.predicted > 1000

@@ -46,17 +46,21 @@ def tab(tmp_path_factory):
 
 SIZES = """[...document.querySelectorAll("svg")].map((each) => {
   const box = each.getBoundingClientRect();
-  return {name: each.getAttribute("aria-label"), width: box.width, height: box.height, shapes: each.childElementCount};
+  return {name: each.getAttribute("aria-label"), width: box.width, height: box.height,
+    shapes: each.childElementCount};
 })"""
 #: Contrast of text with the page behind it, WCAG 2: at least 4.5 for normal text.
 CONTRAST = """(() => {
   const light = (text) => { const [r, g, b] = text.match(/[0-9.]+/g).slice(0, 3).map((each) => {
-    const share = each / 255; return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4; });
+    const share = each / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4; });
     return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
   const paper = light(getComputedStyle(document.body).backgroundColor);
-  return [...document.querySelectorAll("h1, p, td, th, a, .verdict, .good, .gap, figcaption")].map((each) => {
+  const all = "h1, p, td, th, a, .verdict, .good, .gap, figcaption";
+  return [...document.querySelectorAll(all)].map((each) => {
     const ink = light(getComputedStyle(each).color);
-    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05); }).reduce((a, b) => Math.min(a, b));
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+  }).reduce((a, b) => Math.min(a, b));
 })()"""
 
 
@@ -68,7 +72,7 @@ def test_in_a_browser_nothing_complains_and_every_figure_shows(
     assert tab.complaints() == []
     assert [url for url in tab.requests() if not url.startswith(("file:", "data:"))] == []
     figures = tab.evaluate(SIZES)
-    suites = {row.name for row in verdict.rows}
+    suites = {score.suite for score in verdict.scores}
     assert len(figures) > 3 * len(suites)
     assert [f for f in figures if f["width"] < 10 or f["height"] < 8 or not f["shapes"]] == []
     named = {figure["name"] for figure in figures}
@@ -93,10 +97,14 @@ def test_the_page_itself_never_scrolls_sideways(tab: Page, page: Path, width: in
 
 def test_parameters_can_be_filtered(tab: Page, page: Path):
     tab.open(page)
-    type_in = 'const f = document.getElementById("filter"); f.value = "HBM estimate"; f.dispatchEvent(new Event("input"));'
+    type_in = (
+        'const f = document.getElementById("filter"); f.value = "HBM estimate"; '
+        'f.dispatchEvent(new Event("input"));'
+    )
     tab.evaluate(f"(() => {{ {type_in} }})()")
     shown = tab.evaluate(
-        '[...document.querySelectorAll("#parameters tbody tr")].filter((r) => !r.hidden).map((r) => r.textContent)'
+        '[...document.querySelectorAll("#parameters tbody tr")].filter((r) => '
+        "!r.hidden).map((r) => r.textContent)"
     )
     assert shown and all("hbm" in each.lower() and "estimate" in each.lower() for each in shown)
     assert tab.evaluate('document.getElementById("count").textContent').startswith(

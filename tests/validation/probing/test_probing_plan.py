@@ -127,7 +127,7 @@ BAD = [
     ),
     (
         ("run", "p.yaml", "--node", "n", "--out", "p.yaml"),
-        "p.yaml: --out: cannot be made: file exists",
+        "p.yaml: --out: cannot be created: file exists",
     ),
     (("machine", "--probe", "p.yaml"), "p.yaml: --probe: is not executable"),
     (("build", "--compiler", "gcc"), "--compiler: unknown compiler 'gcc'"),

@@ -219,7 +219,10 @@ def test_a_dry_run_prints_the_commands_and_touches_nothing(here):
     )
     found = CliRunner().invoke(app, ["probe", "run", str(plan), *arguments, "--probe", str(binary)])
     assert found.exit_code == 0
-    tail = "--node mine-2 --suite stream --role calibration --revision r --source 'c3sim probe, plan mine'"
+    tail = (
+        "--node mine-2 --suite stream --role calibration --revision r --source "
+        "'c3sim probe, plan mine'"
+    )
     assert found.stdout == f"'{binary}' stream --bytes '1 MiB' {tail}\n"
     assert sorted(os.listdir()) == before
 

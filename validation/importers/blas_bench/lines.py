@@ -41,7 +41,7 @@ class Bench:
 
 
 def value_lines(text: str, collector: Collector) -> Bench:
-    """Every line of values. Where the log names a winner among several solutions, only the winners."""
+    """Every line of values; where the log names winners among solutions, only the winners."""
     bench, columns, command = Bench(), list[str](), ""
     lines = text.split("\n")
     winners: list[Values] = []
@@ -55,10 +55,10 @@ def value_lines(text: str, collector: Collector) -> Bench:
         elif match := HEADER.match(line):
             columns = [name.strip().lower() for name in match[1].split(",")]
         elif match := _VALUES.match(line):
-            found = _values(match[1], number, number == len(lines), columns, command, collector)
-            if found is not None:
-                bench.rows.append(found)
-                winners += [found] if winning else []
+            row = _values(match[1], number, number == len(lines), columns, command, collector)
+            if row is not None:
+                bench.rows.append(row)
+                winners += [row] if winning else []
         elif (match := _TILE.search(line)) and bench.rows:
             bench.rows[-1].kernel = match[1]
         elif _FAILURE.search(line):

@@ -1,4 +1,8 @@
-"""Records from the value lines of hipblaslt-bench and rocblas-bench."""
+"""hipblaslt-bench and rocblas-bench: a record for each line of values in the log.
+
+hipblaslt-bench names kernels where ``--print_kernel_info`` wrote them. rocblas-bench does not print
+the data type: the command above the values states it, or the user.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,18 @@ _OPTION = r"(?:^|\s){0}[ =]+(\S+)"
 _TYPES = ("a_type", "b_type")
 
 
-def read_bench(text: str, given: Given, *, format: str, library: str) -> ImportResult:
-    """A record for each line of values."""
-    collector = Collector(format, given)
+def read_hipblaslt(text: str, given: Given) -> ImportResult:
+    """A log of hipblaslt-bench."""
+    return _read(text, given, "hipblaslt")
+
+
+def read_rocblas(text: str, given: Given) -> ImportResult:
+    """A log of rocblas-bench."""
+    return _read(text, given, "rocblas")
+
+
+def _read(text: str, given: Given, library: str) -> ImportResult:
+    collector = Collector(f"{library}-bench", given)
     bench = value_lines(text, collector)
     for values in bench.rows:
         _add(collector, bench, values, library)
@@ -108,13 +121,16 @@ def _dtype(values: Values, collector: Collector) -> tuple[str, str]:
     ]
     assumed = collector.given.assume.get("dtype")
     if not given:
-        why = "the log does not tell the data type; give it: --assume dtype=bf16"
+        why = "the log does not state the data type; give it: --assume dtype=bf16"
         return (assumed, f"data type {assumed} is assumed") if assumed else ("", why)
     types = {dtype_of(text) for text in given}
     if len(types) > 1 or None in types:
         return (
             "",
-            f"operands of type {' and '.join(given)}; the schema has bf16, fp16, fp8 and fp32, both operands alike",
+            (
+                f"operands of type {' and '.join(given)}; the schema has bf16, fp16, fp8 and "
+                "fp32, both operands alike"
+            ),
         )
     output = values.columns.get("d_type", "")
     return types.pop() or "", f"output {output}" if output and output not in given else ""

@@ -12,15 +12,13 @@ _RUNTIME = ("cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime
 
 
 class Links:
-    """Launches by correlation id; operators by external id, or by enclosing the launch on its
-    thread.
-    """
+    """Launches by correlation id; operators by external id, or by the thread of the launch."""
 
     def __init__(self, events: Iterable[Any]):
         self._launches: dict[int, Event] = {}
         self._operators: dict[int, Event] = {}
         self._threads: dict[tuple[str, str], _Thread] = {}
-        self._claims: Counter[int] = Counter()
+        self._claims: Counter[tuple[object, ...]] = Counter()
         by_thread: dict[tuple[str, str], list[Event]] = {}
         for event in events:
             if not isinstance(event, dict):
@@ -32,7 +30,7 @@ class Links:
                 if external := _number(args, "External id"):
                     self._operators[external] = event
                 by_thread.setdefault(_thread_of(event), []).append(event)
-        self._threads = {thread: _Thread(found) for thread, found in by_thread.items()}
+        self._threads = {thread: _Thread(operators) for thread, operators in by_thread.items()}
 
     def launch(self, args: Mapping[str, Any]) -> Event | None:
         """The runtime call that launched the kernel with *args*."""
@@ -53,13 +51,11 @@ class Links:
 
     def claim(self, operator: Event) -> None:
         """A GEMM kernel belongs to *operator*."""
-        self._claims[id(operator)] += 1
+        self._claims[_identity(operator)] += 1
 
     def claims(self, operator: Event) -> int:
-        """How many GEMM kernels belong to *operator*: a shape is that of a kernel only where it is
-        one.
-        """
-        return self._claims[id(operator)]
+        """How many GEMM kernels belong to *operator*; with one, its shape is the kernel's."""
+        return self._claims[_identity(operator)]
 
 
 class _Thread:
@@ -81,17 +77,24 @@ class _Thread:
 
     def around(self, time: float) -> list[Event]:
         """Operators that run at *time*, the innermost first."""
-        index, found = bisect_right(self._starts, time) - 1, list[Event]()
+        index, around = bisect_right(self._starts, time) - 1, list[Event]()
         while index >= 0:
             if self._end(index) >= time:
-                found.append(self._events[index])
+                around.append(self._events[index])
             index = self._parents[index]
-        return found
+        return around
 
 
 def _number(args: Any, key: str) -> int | None:
     value = args.get(key) if isinstance(args, Mapping) else None
     return value if isinstance(value, int) and value > 0 else None
+
+
+def _identity(operator: Event) -> tuple[object, ...]:
+    """What tells two operators of one trace apart: thread, external id, name, start, duration."""
+    external = _number(operator.get("args"), "External id")
+    times = _time(operator, "ts"), _time(operator, "dur")
+    return *_thread_of(operator), external, operator.get("name"), *times
 
 
 def _thread_of(event: Event) -> tuple[str, str]:

@@ -1,8 +1,8 @@
-"""PyTorch profiler (Kineto) traces, plain or gzipped: kernel and collective times, their overlap
-and slowdowns.
+"""PyTorch profiler (Kineto) traces: kernel and collective times, their overlap and slowdowns.
 
-Sizes of collectives come from the kernel's own metadata or its ``record_param_comms``, shapes of GEMMs from the input
-shapes of the operator that launched them (profile with ``record_shapes=True``). What a trace does not tell is said.
+Sizes of collectives come from the kernel's own metadata or its ``record_param_comms``. Shapes of
+GEMMs come from the input shapes of the operator that launched them (profile with
+``record_shapes=True``). A warning names what the trace lacks.
 """
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ def read(text: str, given: Given) -> ImportResult:
     links = Links(events)
     sizes = Sizes(collector)
     backend = "rccl" if _is_amd(document or {}, events) else "nccl"
-    found = [(index, event) for index, event in enumerate(events) if _is_kernel(event)]
-    for _, event in found:
+    kernel_events = [(index, event) for index, event in enumerate(events) if _is_kernel(event)]
+    for _, event in kernel_events:
         if classify(str(event.get("name"))).kind == "gemm" and (
             operator := matrix_operator(_args(event), links)
         ):
             links.claim(operator)
     kernels = []
-    for index, event in found:
+    for index, event in kernel_events:
         try:
             kernels.append(_kernel(event, links, sizes, backend))
         except (KeyError, TypeError, ValueError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             collector.broken(
-                f"traceEvents[{index}] ({str(event.get('name', '?'))[:60]}): {what}; expected ts and dur"
+                f"traceEvents[{index}] ({str(event.get('name', '?'))[:60]}): {what}; "
+                "expected ts and dur"
             )
     if not kernels:
         collector.broken("no kernel in the trace; profile with activities=[CPU, CUDA]", 1)

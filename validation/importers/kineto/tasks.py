@@ -61,7 +61,10 @@ def _gemm(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
         return (
             None,
             None,
-            f"its operator launched {links.claims(operator)} GEMM kernels; the shape is that of all together",
+            (
+                f"its operator launched {links.claims(operator)} GEMM kernels; the shape "
+                "is that of all together"
+            ),
         )
     name, inputs = _plain(operator), operator["args"]
     first = _MATRICES.get(name, 0)

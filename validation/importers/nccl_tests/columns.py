@@ -1,13 +1,13 @@
-"""Rows with named columns: CSV of rccl-tests and nccl-tests, and rccl-tests JSON, whose objects
-have the same names.
+"""Columns by name, the same for text, CSV and JSON.
 
-Names differ between versions (``algbw``, ``algBw``, ``alg_bw (GB/s)``): letters count, case and units do not.
+Names differ between versions (``algbw``, ``algBw``, ``alg_bw (GB/s)``): letters count, case and
+units do not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..collector import Collector
@@ -43,7 +43,9 @@ _FIGURES = ("time", "algbw", "busbw", "wrong")
 
 
 def column_name(text: str) -> str:
-    """``algBw (GB/s)`` -> ``algbw``; ``in_place_time`` -> ``inplacetime``; ``Size(B)`` -> ``size``."""
+    """``algBw (GB/s)`` -> ``algbw``; ``in_place_time`` -> ``time:1``; ``Size(B)`` -> ``size``."""
+    if re.fullmatch(r"[a-z]+:[01]", text):
+        return text  # short already
     plain = re.sub(r"[^a-z]", "", re.sub(r"\(.*?\)", "", text.lower()))
     for prefix, place in _PREFIXES:
         rest = plain.removeprefix(prefix)
@@ -71,7 +73,7 @@ def read_table(
             else {}
         )
         try:
-            row = _row(values, line)
+            row = row_of(values, line)
         except (KeyError, ValueError, TypeError) as error:
             what = f"no column {error}" if isinstance(error, KeyError) else str(error)
             collector.broken(f"{what}; expected size, type, time, algbw and busbw", line)
@@ -98,32 +100,53 @@ def _take_over(
         run.library = "rccl" if "rank" in "".join(values) else ""
 
 
-def _row(values: Mapping[str, Any], line: int) -> Row:
-    timings = []
-    for place in (0, 1):
-        column = f"time:{place}"
-        if column in values:
-            timings.append(_timing(values, f":{place}", bool(place)))
+def place_names(columns: Sequence[str]) -> list[str]:
+    """*columns* by their short names; of two with one name, the first is out of place (``:0``)."""
+    names = [column_name(name) for name in columns]
+    return [
+        f"{name}:{names[:index].count(name)}"
+        if names.count(name) == 2 and name in _FIGURES
+        else name
+        for index, name in enumerate(names)
+    ]
+
+
+def row_of(values: Mapping[str, Any], line: int) -> Row:
+    """The row of *values*, by short name. Raises KeyError, ValueError and TypeError."""
+    timings = [
+        _timing(values, f":{place}", in_place=bool(place))
+        for place in (0, 1)
+        if any(f"{name}:{place}" in values for name in _FIGURES)
+        and values.get(f"time:{place}") != "N/A"
+    ]
     if not timings:
         flag = str(values.get("inplace", "0")).strip().lower()
-        timings.append(_timing(values, "", flag in ("1", "true", "yes", "in-place")))
-    channels = str(values.get("channels", "")).strip()
+        timings = [_timing(values, "", in_place=flag in ("1", "true", "yes", "in-place"))]
+    channels = _known(values.get("channels"))
     return Row(
         size=as_int(values["size"]),
         dtype=str(values["type"]).strip(),
         timings=tuple(timings),
         line=line,
         redop=str(values.get("redop", "")).strip(),
-        algorithm=str(values.get("algo", "")).strip(),
-        protocol=str(values.get("proto", "")).strip(),
+        algorithm=_known(values.get("algo")),
+        protocol=_known(values.get("proto")),
         channels=int(channels) if channels.isdigit() and int(channels) else None,
     )
 
 
-def _timing(values: Mapping[str, Any], suffix: str, in_place: bool) -> Timing:
-    wrong = str(values.get(f"wrong{suffix}", "N/A")).strip()
-    if wrong.upper() not in ("N/A", ""):
+def _known(value: object) -> str:
+    """Text of *value*; empty where the log says that it does not know it."""
+    text = "" if value is None else str(value).strip()
+    return "" if text.upper() in ("N/A", "UNKNOWN", "-", "-1") else text
+
+
+def _timing(values: Mapping[str, Any], suffix: str, *, in_place: bool) -> Timing:
+    if f"time{suffix}" not in values:
+        raise KeyError("time")
+    wrong = _known(values.get(f"wrong{suffix}")) or "N/A"
+    if wrong != "N/A":
         as_float(wrong)
-    rates = [values.get(f"{key}{suffix}") for key in ("algbw", "busbw")]
-    algbw, busbw = (as_float(rate) if rate not in (None, "") else None for rate in rates)
+    rates = [_known(values.get(f"{key}{suffix}")) for key in ("algbw", "busbw")]
+    algbw, busbw = (as_float(rate) if rate else None for rate in rates)
     return Timing(as_float(values[f"time{suffix}"]), algbw, busbw, wrong, in_place)

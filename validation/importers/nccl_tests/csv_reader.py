@@ -9,7 +9,7 @@ import re
 
 from ..collector import Collector
 from ..result import Given, ImportResult
-from .columns import column_name, read_table
+from .columns import column_name, place_names, read_table
 from .header import read_header
 from .run import Run
 
@@ -34,7 +34,8 @@ def read(text: str, given: Given) -> ImportResult:
             "no line of column names; expected size, type, time, algbw, busbw among them", 1
         )
         return collector.result()
-    columns = _places([cell.strip() for cell in lines[start].lstrip("# ").split(",")])
+    names = [re.sub(r"\s+", " ", cell.strip()) for cell in lines[start].lstrip("# ").split(",")]
+    columns = place_names(names)
     run = Run()
     for number, line in enumerate(lines[:start], 1):
         run = read_header(line, number, run)
@@ -46,8 +47,7 @@ def read(text: str, given: Given) -> ImportResult:
         if len(cells) != len(columns):
             cut = "; the line is cut off" if number == len(lines) else ""
             collector.broken(
-                f"got {len(cells)} columns; expected {len(columns)}: {','.join(columns)}{cut}",
-                number,
+                f"got {len(cells)} columns; expected {len(columns)}: {','.join(names)}{cut}", number
             )
             continue
         rows.append(dict(zip(columns, (cell.strip() for cell in cells), strict=True)))
@@ -56,18 +56,3 @@ def read(text: str, given: Given) -> ImportResult:
     if not rows:
         collector.broken("no rows below the line of column names", start + 1)
     return collector.result()
-
-
-def _places(columns: list[str]) -> list[str]:
-    """A column that occurs twice is out-of-place first, in-place second."""
-    names = [re.sub(r"\s+", " ", name) for name in columns]
-    plain = [column_name(name) for name in names]
-    seen: dict[str, int] = {}
-    result = []
-    for name, short in zip(names, plain, strict=True):
-        seen[short] = seen.get(short, 0) + 1
-        if plain.count(short) == 2 and short in ("time", "algbw", "busbw", "wrong"):
-            result.append(f"{'out_of_place' if seen[short] == 1 else 'in_place'}_{short}")
-        else:
-            result.append(name)
-    return result

@@ -77,7 +77,10 @@ def name_collective(run: Run, collector: Collector, given: Given, line: int) -> 
             f"the log does not name its collective; {named[0]!r} is taken from the file name", line
         )
     else:
-        expected = "a line '# Collective test starting: all_gather_perf' or the command with its executable"
+        expected = (
+            "a line '# Collective test starting: all_gather_perf' or the command "
+            "with its executable"
+        )
         collector.broken(
             f"the log does not name its collective; expected {expected}; or give it: --assume op=",
             line,

@@ -10,15 +10,13 @@ from typing import Any
 
 from ..collector import Collector
 from ..names import version_of
-from ..numbers import as_float, as_int
 from ..partial_json import read_members
 from ..result import Given, ImportResult
-from .columns import read_table
+from .columns import column_name, read_table, row_of
 from .header import check_ranks, name_collective
 from .rows import add_row
-from .run import Row, Run, Timing
+from .run import Run
 
-_PLACES = (("out_of_place", False), ("in_place", True))
 _VARIABLE = re.compile(r"((?:NCCL|RCCL|HSA|HIP|CUDA)_\w+)=(.*)")
 _NO_CONDITION = ("NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS", "NCCL_COMM_ID")
 
@@ -38,16 +36,18 @@ def read(text: str, given: Given) -> ImportResult:
         where = f"results[{index}]"
         line = text.count("\n", 0, _position(text, index)) + 1 if "\n" in text else 1
         try:
-            row = _row(result, line)
+            row = row_of(_values(result), line)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             collector.broken(
-                f"{where}: {what}; expected size, type, out_of_place and in_place with time and alg_bw",
+                (
+                    f"{where}: {what}; expected size, type, out_of_place and in_place "
+                    "with time and alg_bw"
+                ),
                 line,
             )
             continue
-        if row.timings:
-            check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, line)
+        check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, line)
         add_row(collector, run, row)
     if not results:
         collector.broken("no results; expected a list 'results' with one entry per size", 1)
@@ -94,31 +94,12 @@ def _run(document: Mapping[str, Any]) -> Run:
     return run
 
 
-def _row(result: Mapping[str, Any], line: int) -> Row:
-    timings = []
-    for key, in_place in _PLACES:
-        figures = result.get(key)
-        if figures is None:
-            continue
-        wrong = figures.get("nwrong")
-        timings.append(
-            Timing(
-                as_float(figures["time"]),
-                as_float(figures["alg_bw"]),
-                as_float(figures["bus_bw"]),
-                "N/A" if wrong is None or wrong == "N/A" else str(as_float(wrong)),
-                in_place,
-            )
-        )
-    if not timings:
+def _values(result: Mapping[str, Any]) -> dict[str, Any]:
+    """One entry of ``results`` as columns by name."""
+    values = {column_name(name): value for name, value in result.items()}
+    for place, key in enumerate(("out_of_place", "in_place")):
+        for name, value in (result.get(key) or {}).items():
+            values[f"{column_name(name)}:{place}"] = value
+    if "time:0" not in values and "time:1" not in values:
         raise ValueError("neither out_of_place nor in_place")
-    return Row(
-        size=as_int(result["size"]),
-        dtype=str(result["type"]),
-        redop=str(result.get("redop", "")),
-        line=line,
-        timings=tuple(timings),
-        algorithm=str(result.get("algo", "")),
-        protocol=str(result.get("proto", "")),
-        channels=int(result["nchannels"]) if str(result.get("nchannels", "")).isdigit() else None,
-    )
+    return values

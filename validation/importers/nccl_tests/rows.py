@@ -1,6 +1,6 @@
 """Records from the rows of nccl-tests and rccl-tests, whatever form the output has.
 
-``size`` is the nccl-tests size, the full buffer per GPU, which is the size of the workload schema as well.
+``size`` is that of nccl-tests, the full buffer per GPU, as in the workload schema.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ def add_row(collector: Collector, run: Run, row: Row) -> None:
             f"{run.executable!r} is no collective of the workload schema; it has: {', '.join(OPS)}"
         )
     elif dtype is None:
-        reason = f"data type {row.dtype!r} is not in the workload schema; it has: {', '.join(sorted(set(DTYPES.values())))}"
+        reason = (
+            f"data type {row.dtype!r} is not in the workload schema; it has: "
+            f"{', '.join(sorted(set(DTYPES.values())))}"
+        )
     elif row.size == 0:
         reason = "size 0 moves nothing"
     else:
@@ -47,12 +50,16 @@ def _add_timing(
     if timing.algbw is not None and timing.time > 0:
         rate = row.size / timing.time / 1e3
         if abs(rate - timing.algbw) > RATE_TOLERANCE * max(rate, timing.algbw) + RATE_ROUNDING:
-            message = f"{place} algbw is {timing.algbw:g} GB/s, but size and time give {rate:.4g}; one of them is damaged"
+            message = (
+                f"{place} algbw is {timing.algbw:g} GB/s, but size and time give "
+                f"{rate:.4g}; one of them is damaged"
+            )
             collector.broken(message, row.line)
             return
     graph = run.settings.get("graph", "0") not in ("0", "")
     launch = "queued" if graph else "looped"
-    name = f"{OP_WORDS[op]} {size_text(row.size)}{', in place' if timing.in_place else ''}{', graph' if graph else ''}"
+    where = ", in place" if timing.in_place else ""
+    name = f"{OP_WORDS[op]} {size_text(row.size)}{where}{', graph' if graph else ''}"
     collector.add(
         suite=f"{run.backend}_tests_{op}",
         workload={

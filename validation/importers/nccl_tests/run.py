@@ -25,7 +25,7 @@ class Run:
 
     @property
     def backend(self) -> str:
-        """The library; told by the vendor of the devices where the log does not name it."""
+        """The library; by the vendor of the devices where the log does not name it."""
         return self.library or ("nccl" if "nvidia" in self.device.lower() else "rccl")
 
     @property

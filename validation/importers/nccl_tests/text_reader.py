@@ -7,28 +7,13 @@ from __future__ import annotations
 import re
 
 from ..collector import Collector
-from ..numbers import as_float, as_int
 from ..result import Given, ImportResult
-from .columns import column_name
+from .columns import column_name, place_names, row_of
 from .header import check_ranks, name_collective, read_header
 from .rows import add_row
-from .run import Row, Run, Timing
+from .run import Run
 
-_DEFAULT = [
-    "size",
-    "count",
-    "type",
-    "redop",
-    "root",
-    "time",
-    "algbw",
-    "busbw",
-    "wrong",
-    "time",
-    "algbw",
-    "busbw",
-    "wrong",
-]
+_DEFAULT = [*["size", "count", "type", "redop", "root"], *["time", "algbw", "busbw", "wrong"] * 2]
 _COLUMNS = re.compile(r"#\s+size\s+count\s+type\b")
 _ROW = re.compile(r"\s*\d+\s+\d+\s")
 _FAILURE = re.compile(
@@ -103,50 +88,22 @@ def _read_row(
         collector.broken(message, number)
         return
     try:
-        row = _row(fields, columns, number)
+        row = row_of(dict(zip(place_names(columns), fields, strict=True)), number)
     except ValueError as error:
         run.rows += 1
         collector.broken(f"{error}; expected numbers in columns {' '.join(columns)}", number)
         return
-    for timing in row.timings[:1]:
-        check_ranks(run, timing.algbw, timing.busbw, collector, number)
+    check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, number)
     add_row(collector, run, row)
-
-
-def _row(fields: list[str], columns: list[str], number: int) -> Row:
-    """Columns that occur twice are out-of-place first, in-place second. Raises ValueError."""
-    values: dict[str, list[str]] = {}
-    for column, text in zip(columns, fields, strict=True):
-        values.setdefault(column, []).append(text)
-    channels = values.get("channels", [""])[0]
-    return Row(
-        size=as_int(values["size"][0]),
-        dtype=values["type"][0],
-        line=number,
-        redop=values.get("redop", [""])[0],
-        timings=tuple(_timing(values, i) for i, time in enumerate(values["time"]) if time != "N/A"),
-        algorithm=_known(values.get("algo", [""])[0]),
-        protocol=_known(values.get("proto", [""])[0]),
-        channels=int(channels) if channels.isdigit() and int(channels) else None,
-    )
-
-
-def _known(text: str) -> str:
-    return "" if text.upper() in ("N/A", "UNKNOWN", "-", "-1") else text
-
-
-def _timing(values: dict[str, list[str]], index: int) -> Timing:
-    wrong = values["wrong"][index] if len(values.get("wrong", [])) > index else "N/A"
-    if wrong.upper() != "N/A":
-        as_float(wrong)
-    algbw, busbw = (as_float(values[key][index]) for key in ("algbw", "busbw"))
-    return Timing(as_float(values["time"][index]), algbw, busbw, wrong, in_place=index == 1)
 
 
 def _finish(run: Run, collector: Collector, line: int) -> None:
     if run.rows and not run.finished:
         collector.broken(
-            "the log ends without '# Out of bounds values'; the run did not finish or the file is cut",
+            (
+                "the log ends without '# Out of bounds values'; the run did not finish "
+                "or the file is cut"
+            ),
             line,
         )
     elif not run.rows and run.executable and not run.finished:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from ..names import OP_TASKS
+from ..names import OP_TASKS, task_text
 from .intervals import Kernel
-from .words import what
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +75,7 @@ def describe(kernels: Sequence[Kernel]) -> Episode:
 def _part(run: Sequence[Kernel], release: float) -> Part:
     return Part(
         key=run[0].key,
-        what=what(run[0].task),
+        what=task_text(run[0].task),
         count=len(run),
         start=run[0].start - release,
         end=run[-1].end - release,
@@ -116,7 +115,9 @@ def _workload(
     for name, run in zip(names, runs, strict=True):
         repeat = {"repeat": len(run)} if len(run) > 1 else {}
         tasks[name] = {**(run[0].task or {}), "stream": streams[run[0].stream], **repeat}
-    shown = [what(run[0].task) + (f", {len(run)} times" if len(run) > 1 else "") for run in runs]
+    shown = [
+        task_text(run[0].task) + (f", {len(run)} times" if len(run) > 1 else "") for run in runs
+    ]
     launches = [kernel.launched for run in runs for kernel in run]
     order = sorted(range(len(runs)), key=lambda i: runs[i][0].launched or runs[i][0].start)
     host: dict[str, Any] = {"order": [names[i] for i in order]}

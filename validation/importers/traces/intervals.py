@@ -54,16 +54,16 @@ def length(spans: Iterable[Span]) -> float:
 
 def both(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
     """Where both of two unions run."""
-    found, i, j = list[Span](), 0, 0
+    shared, i, j = list[Span](), 0, 0
     while i < len(first) and j < len(second):
         start, end = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
         if start < end:
-            found.append((start, end))
+            shared.append((start, end))
         if first[i][1] < second[j][1]:
             i += 1
         else:
             j += 1
-    return found
+    return shared
 
 
 def _pairs(kernels: Sequence[Kernel]) -> Iterable[tuple[int, int]]:

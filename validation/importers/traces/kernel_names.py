@@ -1,7 +1,8 @@
-"""What a kernel's name tells: GEMM or collective, of which library, with which macro-tile.
+"""The class of a kernel by its name: GEMM or collective, its library, its macro-tile.
 
-Names of NCCL and RCCL kernels end in an algorithm and a protocol (``_RING_LL``); one such kernel runs all of them, so
-nothing is concluded from that. Macro-tiles are in the library's own order, as the name has them.
+Names of NCCL and RCCL kernels end in an algorithm and a protocol (``_RING_LL``). One such kernel
+runs all of them, so nothing is concluded from that. Macro-tiles are in the library's own order, as
+in the name.
 """
 
 from __future__ import annotations

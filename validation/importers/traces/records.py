@@ -1,9 +1,11 @@
-"""Records and findings from the kernels of a trace, whatever wrote it.
+"""Records and kernel times from the kernels of a trace, whatever wrote it.
 
-Kernels alone on their device become records of their isolated time. Kernels of several streams that ran at the same
-time are an *episode*; episodes of the same tasks become one record with medians: times from the start of the first
-kernel (so that queueing counts), starts, and the isolated times where the trace holds such instances. A run of equal
-kernels on a stream is one task with ``repeat``; its isolated time is that many isolated kernels.
+- A kernel alone on its device becomes a record of its isolated time.
+- Kernels of several streams that ran at the same time are an *episode*. Episodes of the same tasks
+  become one record with medians: times from the start of the first kernel (so that queueing
+  counts), starts, and isolated times where the trace has such instances.
+- Equal kernels in a row on a stream are one task with ``repeat``; its isolated time is that many
+  isolated kernels.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ from statistics import median
 from typing import Any
 
 from ..collector import Collector, us
+from ..names import task_text
 from ..result import KernelTimes, Overlap
 from .episode import Episode, describe
 from .intervals import Kernel, both, episodes, length, overlaps, union
-from .words import ISOLATED_NOTE, what
 
+ISOLATED_NOTE = "kernel time, without launch; caches as the run left them"
 OTHERS_SHARE = 0.05  # of an episode's kernel time may be kernels that the schema cannot say
 MOST_TASKS = 12
 # of the wall time: a stream that begins later was held back by something outside the workload
@@ -38,12 +41,12 @@ class Origin:
 def add_trace(collector: Collector, kernels: Sequence[Kernel], origin: Origin) -> None:
     """Findings and records of all *kernels*."""
     times: dict[str, list[tuple[Kernel, float]]] = {}
-    found: list[Episode] = []
+    all_episodes: list[Episode] = []
     for device in sorted({kernel.device for kernel in kernels}):
         here = sorted((k for k in kernels if k.device == device), key=lambda k: k.start)
         for kernel, beside in zip(here, overlaps(here), strict=True):
             times.setdefault(kernel.key, []).append((kernel, beside))
-        found += [
+        all_episodes += [
             describe(group)
             for group in episodes(here)
             if len({kernel.stream for kernel in group}) > 1
@@ -54,7 +57,7 @@ def add_trace(collector: Collector, kernels: Sequence[Kernel], origin: Origin) -
     for key, group in times.items():
         _add_isolated(collector, group[0][0], isolated[key], origin)
     groups: dict[str, list[Episode]] = {}
-    for episode in found:
+    for episode in all_episodes:
         groups.setdefault(json.dumps(episode.workload, sort_keys=True), []).append(episode)
     for alike in groups.values():
         _add_episodes(collector, alike, isolated, origin)
@@ -83,7 +86,7 @@ def _kernel_times(group: Sequence[tuple[Kernel, float]]) -> KernelTimes:
     return KernelTimes(
         name=kernel.name,
         kind=kernel.kind,
-        what=what(kernel.task),
+        what=task_text(kernel.task),
         streams=tuple(sorted({k.stream for k, _ in group})),
         isolated=len(alone),
         isolated_us=us(median(alone)) if alone else None,
@@ -101,7 +104,7 @@ def _add_isolated(
     name = "gemm" if kernel.kind == "gemm" else "collective"
     collector.add(
         suite=f"{origin.suite}_isolated",
-        workload={"name": what(kernel.task), "tasks": {name: dict(kernel.task)}},
+        workload={"name": task_text(kernel.task), "tasks": {name: dict(kernel.task)}},
         measured={"isolated": {name: us(median(durations))}},
         software=origin.software,
         facts=origin.facts,
@@ -133,7 +136,7 @@ def _add_episodes(
     wall = us(median(e.wall for e in alike))
     late = [name for name in episode.first_of_streams if tasks[name]["start_us"] > LATE * wall]
     if late:
-        notes.append(f"{' and '.join(late)} began late, for a reason the trace does not tell")
+        notes.append(f"{' and '.join(late)} began late, for a reason that is not in the trace")
     missing = [name for name, task in episode.tasks.items() if not isolated[task.key]]
     if missing:
         shown = ", ".join(sorted({episode.tasks[name].what for name in missing}))
@@ -173,7 +176,10 @@ def _unfit(alike: Sequence[Episode]) -> str:
     if len(episode.streams) < 2:
         return "GEMMs and collectives are on one stream; what ran beside them is neither"
     if len(episode.tasks) > MOST_TASKS:
-        return f"more than {MOST_TASKS} different tasks hang together; times per kernel are in the summary"
+        return (
+            f"more than {MOST_TASKS} different tasks hang together; times per "
+            "kernel are in the summary"
+        )
     if max(e.others / e.total for e in alike) > OTHERS_SHARE:
         return f"more than {OTHERS_SHARE:.0%} of its kernel time is neither GEMM nor collective"
     return ""

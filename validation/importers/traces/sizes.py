@@ -1,4 +1,4 @@
-"""Sizes that a trace lacks: asked of the user's assumptions, and told where nobody knows."""
+"""Sizes that a trace lacks: from the user's assumptions, else a warning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sizes:
         self._reasons: dict[tuple[str, str], list[str]] = {}
 
     def missing(self, name: str, kind: str, reason: str, **seen: object) -> None:
-        """*seen* is what the trace does tell, as a part of the task."""
+        """*seen* is the part of the task that the trace has."""
         self._seen.setdefault(name, seen)
         self._reasons.setdefault((kind, name), []).append(reason)
 
@@ -36,18 +36,18 @@ class Sizes:
         return name + json.dumps(task, sort_keys=True)
 
     def settle(self, kernels: Sequence[Kernel]) -> list[Kernel]:
-        """*kernels* with assumed sizes, where one kernel of a kind lacks them; the rest is told."""
+        """*kernels* with assumed sizes, where one kernel of a kind lacks them; else a warning."""
         names: dict[str, list[str]] = {}
         for kind, name in self._reasons:
             names.setdefault(kind, []).append(name)
         filled: dict[str, Mapping[str, Any]] = {}
-        for kind, found in names.items():
-            task = self._assumed(kind, found[0]) if len(found) == 1 else None
+        for kind, unsized in names.items():
+            task = self._assumed(kind, unsized[0]) if len(unsized) == 1 else None
             if task is not None:
-                filled[found[0]] = task
+                filled[unsized[0]] = task
                 continue
-            for name in found:
-                self._tell(kind, name, several=len(found) > 1)
+            for name in unsized:
+                self._warn(kind, name, several=len(unsized) > 1)
         return [self._fill(kernel, filled) for kernel in kernels]
 
     def _assumed(self, kind: str, name: str) -> dict[str, Any] | None:
@@ -67,7 +67,7 @@ class Sizes:
             else None
         )
 
-    def _tell(self, kind: str, name: str, several: bool) -> None:
+    def _warn(self, kind: str, name: str, several: bool) -> None:
         reasons = self._reasons[kind, name]
         short = name.split("(")[0]
         short = short if len(short) <= 80 else short[:77] + "..."

@@ -60,7 +60,10 @@ def add_test(
     alike = all(tasks == sorted_tasks[first] for tasks in sorted_tasks.values())
     everyone = len(by_gpu) > 1 and alike and len(by_gpu) == log.gpus
     if len(by_gpu) > 1 and not everyone:
-        reason = "its GPUs run different copies, or not all of them take part; the schema has one GPU or all alike"
+        reason = (
+            "its GPUs run different copies, or not all of them take part; the schema "
+            "has one GPU or all alike"
+        )
         collector.leave_out(f"test {title!r}", reason, transfers[0].line)
         return
     for gpu, tasks in sorted_tasks.items():
@@ -78,7 +81,8 @@ def _task(transfer: Transfer, gpus: int | None) -> dict[str, Any]:
     dma = transfer.executor in ("DMA", "D")
     if not dma and transfer.executor not in ("GPU", "GFX", "G"):
         raise ValueError(
-            f"executor {transfer.executor}; the schema has copies by kernels and DMA engines of a GPU"
+            f"executor {transfer.executor}; the schema has copies by kernels and "
+            "DMA engines of a GPU"
         )
     if transfer.gbps <= 0:
         raise ValueError(f"a rate of {transfer.gbps:g} GB/s gives no time")
@@ -87,13 +91,14 @@ def _task(transfer: Transfer, gpus: int | None) -> dict[str, Any]:
         match = _SHAPE.fullmatch(memory)
         if match is None or match[1] not in _GPU_MEMORY + _HOST_MEMORY:
             raise ValueError(
-                f"memory {memory!r}; the schema has copies between one GPU and itself, a peer or the host"
+                f"memory {memory!r}; the schema has copies between one GPU and itself, "
+                "a peer or the host"
             )
         local = int(match[2]) == transfer.index
         sides.append("host" if match[1] in _HOST_MEMORY else "gpu" if local else "peer")
         if sides[-1] == "peer":
             if gpus is None:
-                raise ValueError("the log does not tell how many GPUs there are (--assume gpus=)")
+                raise ValueError("the log does not state how many GPUs there are (--assume gpus=)")
             peer = (int(match[2]) - transfer.index) % gpus
     if "gpu" not in sides:
         raise ValueError("neither source nor destination is the GPU that copies")
@@ -138,7 +143,9 @@ def _add_record(
     bytes_moved = sum(transfer.size for transfer in transfers)
     wall = bytes_moved / total / 1e3 if total else max(times)
     workload = {
-        "name": f"{title} by {'DMA engines' if tasks[0]['executor'] == 'dma' else 'copy kernels'}{seen}",
+        "name": (
+            f"{title} by {'DMA engines' if tasks[0]['executor'] == 'dma' else 'copy kernels'}{seen}"
+        ),
         "tasks": {
             name: {**task, **gpus, "stream": f"s_{name}"}
             for name, task in zip(names, tasks, strict=True)
@@ -149,7 +156,10 @@ def _add_record(
         "wall_us": us(max(wall, *times)),
         "tasks": {name: {"time_us": us(time)} for name, time in zip(names, times, strict=True)},
     }
-    note = f"{len(tasks)} copies at once on each GPU; wall_us is the bytes of all over the rate of the GPU"
+    note = (
+        f"{len(tasks)} copies at once on each GPU; wall_us is the bytes of all "
+        "over the rate of the GPU"
+    )
     collector.add(
         suite=f"transferbench_{preset}",
         workload=workload,

@@ -15,7 +15,7 @@ DEVICE = re.compile(r"(CPU|GPU)\s*(\d+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Log:
-    """Lines, and what the header says; *gpus* is None where it does not tell."""
+    """Lines, and what the header says; *gpus* is None where the log does not state it."""
 
     lines: tuple[str, ...]
     settings: Mapping[str, int]

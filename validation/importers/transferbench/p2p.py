@@ -15,7 +15,10 @@ _TITLE = re.compile(
 )
 _ROW = re.compile(r"\s*(CPU|GPU)\s*(\d+)\s+(->|<->|<-)\s*,?(.*)$")
 _HOST = "the schema has no copy run by the CPU"
-_PAIR = "both directions of one pair are a workload only where every GPU has such a partner (offset of half the GPUs)"
+_PAIR = (
+    "both directions of one pair are a workload only where every GPU has such a "
+    "partner (offset of half the GPUs)"
+)
 _ALL = "written as every GPU copying to its peer at offset {0}: pairs like this one, all at once"
 
 
@@ -37,7 +40,7 @@ class _Table:
 
 
 def read_p2p(log: Log, collector: Collector) -> int:
-    """The number of tables found."""
+    """The number of tables in the log."""
     size, tables = 0, list[_Table]()
     for number, line in enumerate(log.lines, 1):
         if match := _BYTES.search(line):
@@ -58,7 +61,7 @@ def read_p2p(log: Log, collector: Collector) -> int:
         )
         return len(tables)
     for table in tables:
-        _check_whole(table, log, collector)
+        _check_complete(table, log, collector)
         (_add_both_ways if table.both_ways else _add_one_way)(table, size, log, collector)
     if tables and log.settings.get("P2P_MODE", 1) == 0 and not tables[-1].both_ways:
         collector.broken(
@@ -86,7 +89,7 @@ def _read_row(
     table.rows[f"{match[1]} {int(match[2]):02d}", match[3]] = line, rates
 
 
-def _check_whole(table: _Table, log: Log, collector: Collector) -> None:
+def _check_complete(table: _Table, log: Log, collector: Collector) -> None:
     arrow = "<->" if table.both_ways else "->"
     missing = [name for name in table.gpus if (name, arrow) not in table.rows]
     which = "bidirectional" if table.both_ways else "unidirectional"

@@ -36,10 +36,10 @@ def read(text: str, given: Given) -> ImportResult:
         gpus=settings.get("NUM_GPU_DEVICES")
         or (int(given.assume["gpus"]) if "gpus" in given.assume else None),
     )
-    found = [reader(log, collector) for reader in (read_p2p, read_scaling, read_tests)]
-    if not found[2]:
-        found.append(read_matrix(log, collector))
-    if not any(found):
+    counts = [reader(log, collector) for reader in (read_p2p, read_scaling, read_tests)]
+    if not counts[2]:
+        counts.append(read_matrix(log, collector))
+    if not any(counts):
         expected = (
             "a p2p or scaling table, 'Test 0:' with its Transfer lines, or an all-to-all summary"
         )

@@ -29,8 +29,8 @@ def read_scaling(log: Log, collector: Collector) -> int:
         elif line.startswith("NumCUs"):
             columns = [f"{kind}{int(index):02d}" for kind, index in DEVICE.findall(line)]
         elif columns and (match := _ROW.match(line)):
-            whole = log.ended or number < len(log.lines)
-            _read_row(match, number, columns, (size, origin, dma, whole), log, collector)
+            complete = log.ended or number < len(log.lines)
+            _read_row(match, number, columns, (size, origin, dma, complete), log, collector)
         best = best or line.strip().startswith("Best")
     if not size or not columns:
         collector.broken(
@@ -51,15 +51,18 @@ def _read_row(
     log: Log,
     collector: Collector,
 ) -> None:
-    size, origin, dma, whole = head
+    size, origin, dma, complete = head
     values, workgroups = cells(match[2]), int(match[1])
     try:
         rates = [rate(value) for value in values]
     except ValueError as error:
         collector.broken(f"{error}; expected {len(columns)} rates", line)
         return
-    if len(rates) != len(columns) or not whole or not size:
-        message = f"got {len(rates)} rates; expected {len(columns)}, one per device; the line may be cut off"
+    if len(rates) != len(columns) or not complete or not size:
+        message = (
+            f"got {len(rates)} rates; expected {len(columns)}, one per device; the "
+            "line may be cut off"
+        )
         collector.broken(message, line)
         return
     for column, value in zip(columns, rates, strict=True):
@@ -71,7 +74,7 @@ def _read_row(
         if side == "peer" and log.gpus is None and origin:
             collector.leave_out(
                 "copy to a peer",
-                "the log does not tell how many GPUs there are (--assume gpus=)",
+                "the log does not state how many GPUs there are (--assume gpus=)",
                 line,
             )
             continue

@@ -1,4 +1,4 @@
-"""Tests that list their transfers: preset a2a, and tests from a configuration file. Text and CSV."""
+"""Tests that list their transfers, text and CSV: preset a2a, tests of a configuration file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COUNT = re.compile(r"\((\d+) Transfers\)")
 
 
 def read_tests(log: Log, collector: Collector) -> int:
-    """The number of tests found."""
+    """The number of tests in the log."""
     tests: dict[str, list[Transfer]] = {}
     rates: dict[str, dict[int, float]] = {}
     test, expected, header = "", 0, list[str]()
@@ -54,9 +54,9 @@ def read_tests(log: Log, collector: Collector) -> int:
             header = [cell.strip().lower() for cell in line.split(",")]
         elif header and line.count(",") >= 7:
             _read_csv(line, number, header, tests, collector)
-    found = sum(map(len, tests.values()))
-    if tests and expected and found < expected:
-        collector.broken(f"{found} of {expected} transfers were found", len(log.lines))
+    count = sum(map(len, tests.values()))
+    if tests and expected and count < expected:
+        collector.broken(f"{count} of {expected} transfers are in the log", len(log.lines))
         return len(tests)
     preset = "a2a" if any("All-To-All" in line for line in log.lines) else "tests"
     for name, transfers in tests.items():

@@ -1,4 +1,4 @@
-"""Text into HTML: escaped, links made, numbers written the same way everywhere."""
+"""HTML from text: escaping, links, sections, tables."""
 
 from __future__ import annotations
 
@@ -15,26 +15,16 @@ def text(value: object) -> str:
 
 
 def link(value: str) -> str:
-    """*value*, escaped, its web addresses as links."""
+    """*value*, escaped, with its web addresses as links."""
     parts, end = [], 0
-    for found in _URL.finditer(value):
-        address = found.group().rstrip(".:")
+    for match in _URL.finditer(value):
+        address = match.group().rstrip(".:")
         parts += [
-            escape(value[end : found.start()]),
+            escape(value[end : match.start()]),
             f'<a href="{escape(address)}">{escape(address)}</a>',
         ]
-        end = found.start() + len(address)
+        end = match.start() + len(address)
     return "".join([*parts, escape(value[end:])])
-
-
-def percent(value: float | None, digits: int = 1) -> str:
-    """A share as per cent, a dash for what is missing."""
-    return "–" if value is None else f"{100 * value:.{digits}f}"
-
-
-def signed(value: float) -> str:
-    """A share as per cent with its sign."""
-    return f"{100 * value:+.1f}".replace("-", "−")
 
 
 def slug(name: str) -> str:
@@ -42,17 +32,24 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def cell(inner: str, kind: str = "") -> str:
-    """One cell of a table, its content HTML already."""
-    return f'<td class="{kind}">{inner}</td>' if kind else f"<td>{inner}</td>"
+def section(anchor: str, heading: str, body: str, legend: str = "") -> str:
+    """A heading with an anchor, a legend in soft colour, and *body*, which is HTML."""
+    soft = f'<p class="soft">{legend}</p>' if legend else ""
+    return f'<h2 id="{anchor}">{heading}</h2>{soft}{body}'
 
 
-def table(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", identity: str = ""
-) -> str:
-    """A table of cells (see :func:`cell`) under plain *headers*; a header that begins with ``#`` is
-    a number's.
-    """
+def cell(inner: str, style: str = "") -> str:
+    """One cell of a table; *inner* is HTML."""
+    return f'<td class="{style}">{inner}</td>' if style else f"<td>{inner}</td>"
+
+
+def number(inner: str) -> str:
+    """A cell with a number."""
+    return cell(inner, "number")
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], identity: str = "") -> str:
+    """A table of cells (see :func:`cell`) under *headers*; ``#`` begins the header of numbers."""
     heads = "".join(
         f'<th scope="col" class="number">{escape(name[1:])}</th>'
         if name.startswith("#")
@@ -60,6 +57,8 @@ def table(
         for name in headers
     )
     body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in rows)
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
     name = f' id="{identity}"' if identity else ""
-    return f'<div class="wide"><table{name}>{title}<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    return (
+        f'<div class="wide"><table{name}><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )

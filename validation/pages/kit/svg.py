@@ -71,7 +71,10 @@ def rectangle(
     x: float, y: float, width: float, height: float, kind: str, opacity: float = 1.0
 ) -> str:
     faint = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.5):.1f}" height="{height:.1f}" class="{kind}"{faint}/>'
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.5):.1f}" '
+        f'height="{height:.1f}" class="{kind}"{faint}/>'
+    )
 
 
 def circle(x: float, y: float, radius: float, kind: str, tip: str = "") -> str:
@@ -79,7 +82,10 @@ def circle(x: float, y: float, radius: float, kind: str, tip: str = "") -> str:
 
 
 def diamond(x: float, y: float, size: float, kind: str, tip: str = "") -> str:
-    path = f"M{x - size:.1f} {y:.1f}L{x:.1f} {y - size:.1f}L{x + size:.1f} {y:.1f}L{x:.1f} {y + size:.1f}Z"
+    path = (
+        f"M{x - size:.1f} {y:.1f}L{x:.1f} {y - size:.1f}L{x + size:.1f} "
+        f"{y:.1f}L{x:.1f} {y + size:.1f}Z"
+    )
     return f'<path d="{path}" class="{kind}">{_tip(tip)}</path>'
 
 

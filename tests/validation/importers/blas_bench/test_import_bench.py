@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.validation.importers.blas_bench import hipblaslt_bench, rocblas_bench
+from c3sim.validation.importers.blas_bench.reader import read_hipblaslt, read_rocblas
 
 
 def test_hipblaslt_bench(text, given, written):
     """The macro-tile comes from the kernel name below the values."""
-    result = hipblaslt_bench.read(
+    result = read_hipblaslt(
         text("hipblaslt_bench_from_documentation.log"), given(node="mi300x-8", gpus=8)
     )
     (record,) = written(result)
@@ -27,17 +27,13 @@ def test_only_winners_among_tried_solutions(text, given):
         next(line for line in log.split("\n") if word in line) for word in ("transA", "N,T,")
     )
     slower = values.replace("1848.09", "3696.18").replace("709258", "354629")
-    result = hipblaslt_bench.read(
-        f"{header}\n{slower}\n{values}\nWinner:\n{header}\n{values}\n", given()
-    )
+    result = read_hipblaslt(f"{header}\n{slower}\n{values}\nWinner:\n{header}\n{values}\n", given())
     assert [record["measured"]["isolated"]["gemm"] for record in result.records] == [1848.09]
     assert "1 winners are taken; 2 lines" in result.warnings[0]
 
 
 def test_rocblas_bench_takes_the_data_type_from_the_command(text, given, written):
-    result = rocblas_bench.read(
-        text("rocblas_bench_from_documentation.log"), given(node="mi300x-8")
-    )
+    result = read_rocblas(text("rocblas_bench_from_documentation.log"), given(node="mi300x-8"))
     (record,) = written(result)
     task = record.workload.tasks["gemm"]
     assert (task.m, task.dtype, task.library, task.inputs) == (4000, "fp32", "rocblas", "warm")
@@ -50,9 +46,9 @@ def test_rocblas_bench_never_invents_a_data_type(text, given):
         for line in text("rocblas_bench_from_documentation.log").split("\n")
         if "./" not in line
     )
-    result = rocblas_bench.read(log, given())
-    assert not result.records and "does not tell the data type" in result.warnings[0]
-    (record,) = rocblas_bench.read(log, given(assume={"dtype": "fp32"})).records
+    result = read_rocblas(log, given())
+    assert not result.records and "does not state the data type" in result.warnings[0]
+    (record,) = read_rocblas(log, given(assume={"dtype": "fp32"})).records
     assert record["source"] == "a log; assumed by the user: dtype=fp32"
 
 
@@ -79,6 +75,6 @@ def test_rocblas_bench_never_invents_a_data_type(text, given):
 def test_damage_is_named_with_its_line(old, new, expected, partial, text, given):
     log = text("rocblas_bench_from_documentation.log")
     assert old in log
-    result = rocblas_bench.read(log.replace(old, new), given())
+    result = read_rocblas(log.replace(old, new), given())
     assert not result.records and result.partial == partial
     assert any(warning.startswith(expected) for warning in result.warnings), result.warnings

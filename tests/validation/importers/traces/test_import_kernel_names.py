@@ -22,13 +22,19 @@ CIJK = "Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x224x64_MI16x16x1_SN_LD
             (128, 256),
         ),
         (
-            "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_tn_align8>(x)",
+            (
+                "void "
+                "cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_tn_align8>(x)"
+            ),
             "gemm",
             "cublas",
             (256, 128),
         ),
         (
-            "void cutlass::device_kernel<cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_128x256x64_>(x)",
+            (
+                "void "
+                "cutlass::device_kernel<cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_128x256x64_>(x)"
+            ),
             "gemm",
             "cublas",
             (128, 256),

@@ -98,7 +98,7 @@ def test_tests_from_a_file(suffix, text, given, written):
             22,
         ),
         ("scaling_h200x4.txt", "  20     48.86", "got 1 rates; expected 5", 95),
-        ("a2a_h200x4.txt", "     Transfer 05  |", "5 of 12 transfers were found", 0),
+        ("a2a_h200x4.txt", "     Transfer 05  |", "5 of 12 transfers are in the log", 0),
         (
             "p2p_h200x4.txt",
             "Bytes Per Direction",

@@ -10,14 +10,8 @@ from typer.testing import CliRunner
 
 from c3sim.cli.app import app
 from c3sim.specs.record import Record
+from c3sim.validation.compare.measurements import merge, observations, spread, spread_by_suite
 from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.repeats import (
-    differences,
-    merge,
-    observations,
-    spread,
-    spread_of_suites,
-)
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render
 
@@ -33,7 +27,7 @@ def observed(**more: object) -> Record:
 
 def test_the_mean_of_each_time_stands_for_repeats():
     (one,) = merge([FIRST, SECOND])
-    assert one.each == (FIRST, SECOND)
+    assert one.repeats == (FIRST, SECOND)
     measured = one.record.measured
     assert measured.wall_us == pytest.approx(950)
     assert {name: time.time_us for name, time in measured.tasks.items()} == {
@@ -60,19 +54,24 @@ def test_samples_add_up_and_other_conditions_stay_apart():
             FIRST.model_copy(update={"suite": "b"}),
         ]
     )
-    assert [(len(one.each), one.record.samples) for one in found] == [(2, 20), (1, None), (1, None)]
+    assert [(len(one.repeats), one.record.samples) for one in found] == [
+        (2, 20),
+        (1, None),
+        (1, None),
+    ]
 
 
-def test_the_spread_is_of_the_same_figure_and_of_all_pairs():
-    assert differences([FIRST, SECOND], "wall", "") == (pytest.approx(100 / 950),)
-    assert differences([FIRST, SECOND], "gemm_time", "gemm") == (pytest.approx(80 / 440),)
-    assert differences([FIRST, SECOND], "isolated_gemm", "gemm") == (pytest.approx(20 / 260),)
+def test_repeats_differ_figure_by_figure_over_all_pairs():
+    (one,) = merge([FIRST, SECOND])
+    assert one.differences(("wall", "")) == (pytest.approx(100 / 950),)
+    assert one.differences(("gemm_time", "gemm")) == (pytest.approx(80 / 440),)
+    assert one.differences(("isolated_gemm", "gemm")) == (pytest.approx(20 / 260),)
     a, b = 400 / 250, 480 / 270
-    assert differences([FIRST, SECOND], "gemm_slowdown", "gemm") == (
-        pytest.approx((b - a) / ((a + b) / 2)),
-    )
-    assert len(differences([FIRST, SECOND, FIRST], "wall", "")) == 3
-    assert differences([FIRST], "wall", "") == ()
+    assert one.differences(("gemm_slowdown", "gemm")) == (pytest.approx((b - a) / ((a + b) / 2)),)
+    (three,) = merge([FIRST, SECOND, FIRST])
+    assert len(three.differences(("wall", ""))) == 3
+    (single,) = merge([FIRST])
+    assert single.differences(("wall", "")) == ()
 
 
 def test_median_and_tail_of_the_spread():
@@ -86,7 +85,7 @@ def test_median_and_tail_of_the_spread():
 
 
 def test_the_spread_of_a_suite_is_of_its_times():
-    found = spread_of_suites(
+    found = spread_by_suite(
         merge([FIRST, SECOND, record({"gather": GATHER}, {"isolated": {"gather": 1.0}}, suite="b")])
     )
     assert set(found) == {"mine"} and found["mine"].pairs == 5  # wall, two tasks, two alone
@@ -105,7 +104,7 @@ def test_repeats_are_compared_once_by_their_mean():
         "p90": pytest.approx(100 / 950),
     }
     assert data["repeats"]["mine"]["pairs"] == 5
-    assert verdict.record_of(verdict.cases[0]).measured.wall_us == pytest.approx(950)
+    assert verdict.figures[0].record.measured.wall_us == pytest.approx(950)
 
 
 def test_without_repeats_there_is_no_spread():
@@ -130,7 +129,9 @@ def test_observations_need_no_model_of_their_node_and_are_shown():
     records = [FIRST, observed()]
     assert observations(records) == [records[1]]
     verdict = validate(records, nodes_for(records), jobs=1)
-    assert {case.suite for case in verdict.cases} == {"mine"} and set(verdict.nodes) == {"mi300x-8"}
+    assert {figure.suite for figure in verdict.figures} == {"mine"} and set(verdict.nodes) == {
+        "mi300x-8"
+    }
     (shown,) = verdict.to_dict()["observed"]
     assert json.loads(json.dumps(shown["observed"])) == SEEN
     page = render(verdict)

@@ -1,0 +1,154 @@
+"""Measurements: records with one ``id`` in one suite are repeats, compared once, by their means.
+
+Prediction cannot be closer to a measurement than its repeats are to each other. Their distance is
+|a - b| / mean, over all pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+
+import numpy as np
+
+from c3sim.specs.record import Measured, Record, TaskTime
+from c3sim.specs.workload import Workload
+
+from .loops import has_figures, mean_observed, measured_loop
+
+# Metric and task; the task is empty for what belongs to the run, such as its wall time.
+FigureKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """*record* has the mean of every time of *repeats*, the lines of the file."""
+
+    record: Record
+    repeats: tuple[Record, ...]
+
+    def differences(self, key: FigureKey) -> tuple[float, ...]:
+        """|a - b| / mean of one figure, for each pair of repeats that have it."""
+        if len(self.repeats) < 2:
+            return ()
+        values = [figures[key] for figures in map(measured_figures, self.repeats) if key in figures]
+        return tuple(abs(a - b) / ((a + b) / 2) for a, b in combinations(values, 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """|a - b| / mean over *pairs* of repeats."""
+
+    pairs: int
+    median: float
+    p90: float
+
+
+def merge(records: Iterable[Record]) -> list[Measurement]:
+    """Each measurement once, in the order of its first line, without mere observations."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        if has_figures(record):
+            groups.setdefault((record.suite, record.id), []).append(record)
+    return [
+        Measurement(record=_mean(repeats), repeats=tuple(repeats)) for repeats in groups.values()
+    ]
+
+
+def observations(records: Iterable[Record]) -> list[Record]:
+    """The records without a time or the power of a loop: nothing in them can be compared."""
+    return [record for record in records if not has_figures(record)]
+
+
+def measured_figures(record: Record) -> dict[FigureKey, float]:
+    """Every figure of *record* that a prediction is compared with.
+
+    ============================== =====================================================
+    isolated_KIND                  time of a task alone [us]
+    power, loop_time, energy       of a load in a loop: [W], [us], [J] (``loops``)
+    wall, or sequence              the whole run [us]; sequence: all tasks in one stream
+    KIND_time                      time of a task beside others [us]
+    KIND_slowdown                  that time over its isolated time
+    ============================== =====================================================
+    """
+    measured, tasks = record.measured, record.workload.tasks
+    figures = {
+        (f"isolated_{tasks[task].kind}", task): time for task, time in measured.isolated.items()
+    }
+    if loop := measured_loop(record):
+        figures |= {(metric, ""): value for metric, value in loop.figures.items()}
+    if measured.wall_us is not None:
+        metric = "sequence" if _is_sequence(record.workload) else "wall"
+        figures[metric, ""] = measured.wall_us
+    for task, times in measured.tasks.items():
+        kind = tasks[task].kind
+        figures[f"{kind}_time", task] = times.time_us
+        if task in measured.isolated:
+            figures[f"{kind}_slowdown", task] = times.time_us / measured.isolated[task]
+    return figures
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """Median and 90th percentile; None without values."""
+    if not values:
+        return None
+    return Spread(
+        pairs=len(values),
+        median=float(np.median(values)),
+        p90=float(np.quantile(np.array(values), 0.9)),
+    )
+
+
+def spread_by_suite(measurements: Iterable[Measurement]) -> Mapping[str, Spread]:
+    """Suite -> spread of its times and powers; suites without repeats are left out.
+
+    Slowdowns and energies follow from these and do not count again.
+    """
+    values: dict[str, list[float]] = {}
+    for one in measurements:
+        for metric, task in measured_figures(one.record) if len(one.repeats) > 1 else ():
+            if metric != "energy" and not metric.endswith("_slowdown"):
+                differences = one.differences((metric, task))
+                values.setdefault(one.record.suite, []).extend(differences)
+    spreads = {suite: spread(each) for suite, each in values.items()}
+    return {suite: value for suite, value in spreads.items() if value is not None}
+
+
+def _is_sequence(workload: Workload) -> bool:
+    """Whether all tasks run one after the other, in one stream."""
+    streams = {task.stream for task in workload.tasks.values()}
+    return len(streams) == 1 and None not in streams
+
+
+def _mean(repeats: Sequence[Record]) -> Record:
+    """The first of *repeats* with the mean of every time that some have, and the sum of samples."""
+    if len(repeats) == 1:
+        return repeats[0]
+    measured = [record.measured for record in repeats]
+    walls = [each.wall_us for each in measured if each.wall_us is not None]
+    tasks = {
+        name: _mean_task([each.tasks[name] for each in measured if name in each.tasks])
+        for name in dict.fromkeys(name for each in measured for name in each.tasks)
+    }
+    isolated = {
+        name: fmean(each.isolated[name] for each in measured if name in each.isolated)
+        for name in dict.fromkeys(name for each in measured for name in each.isolated)
+    }
+    mean = Measured(wall_us=fmean(walls) if walls else None, tasks=tasks, isolated=isolated)
+    samples = [record.samples for record in repeats if record.samples is not None]
+    changes = {
+        "measured": mean,
+        "samples": sum(samples) if samples else None,
+        "sets": {},
+        "observed": mean_observed(repeats),
+    }
+    return repeats[0].model_copy(update=changes)
+
+
+def _mean_task(times: Sequence[TaskTime]) -> TaskTime:
+    starts = [time.start_us for time in times if time.start_us is not None]
+    return TaskTime(
+        time_us=fmean(time.time_us for time in times), start_us=fmean(starts) if starts else None
+    )

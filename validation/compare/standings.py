@@ -1,0 +1,51 @@
+"""How independent the rows of a suite are of the model, from ``suites.yaml``.
+
+No fit uses a row of role ``validation``. That alone does not make it independent: somebody may
+have looked at it and changed the model. So each suite with such rows has one of these words:
+
+``blind``       predicted before it was measured; the prediction is kept in docs/predictions
+``held_out``    nobody looked at its rows while the model was made
+``inspected``   somebody looked at its rows, and perhaps read a mechanism from them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from c3sim.input.loading import load_file
+
+FILE = Path(__file__).parent.parent / "suites.yaml"
+OPEN_TO_FITS = "open_to_fits"  # rows of role calibration
+NOT_STATED = "not_stated"  # suites that the file does not list
+
+
+class Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Standing(Spec):
+    """The word for a suite's rows of role validation, and what was read from them, or why not."""
+
+    standing: Literal["blind", "held_out", "inspected"]
+    reason: str = Field(min_length=1)
+
+
+class SuitesFile(Spec):
+    schema_version: Literal[1] = Field(alias="schema")
+    suites: dict[str, Standing]
+
+
+def load_standings(path: str | Path = FILE) -> Mapping[str, Standing]:
+    """Suite -> standing. Raises InputErrors."""
+    return load_file(Path(path), SuitesFile).suites
+
+
+def standing_of(suite: str, role: str, standings: Mapping[str, Standing]) -> str:
+    """The word for the rows of *suite* that have *role*."""
+    if role == "calibration":
+        return OPEN_TO_FITS
+    return standings[suite].standing if suite in standings else NOT_STATED

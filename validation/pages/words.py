@@ -1,0 +1,64 @@
+"""Words and numbers that all pages write the same way."""
+
+from __future__ import annotations
+
+from ..compare.bounds import Limit
+from ..compare.measurements import Spread
+from ..compare.scores import NodeScore, SuiteScore
+
+STANDINGS = {
+    "blind": "blind",
+    "held_out": "held out",
+    "inspected": "inspected",
+    "open_to_fits": "open to fits",
+    "not_stated": "not stated",
+}
+STANDINGS_EXPLAINED = (
+    "Standing: blind, predicted before it was measured; held out, nobody looked at its rows while "
+    "the model was made; inspected, somebody did, to choose a mechanism or to name a known gap; "
+    "open to fits, parameters may be fitted to it."
+)
+BASELINES_EXPLAINED = (
+    "max, sum, constant: median errors, on the same figures, of three baselines that are given "
+    "measured isolated times: no interference, no overlap, one constant slowdown per kind of task, "
+    "learnt from the suite's other records"
+)
+REPEATS_EXPLAINED = (
+    "repeats: median and 90th percentile of |a - b| / mean between repeats of one measurement, "
+    "which counts once, by their mean"
+)
+
+
+def state(score: SuiteScore) -> str:
+    """``FAILS``, ``gap`` (the bound holds, the target does not), ``ok``, or ``no bound``."""
+    if score.bound is None:
+        return "no bound"
+    if not score.passed:
+        return "FAILS"
+    return "ok" if score.on_target else "gap"
+
+
+def limit_text(limit: Limit | None) -> str:
+    """Median and 90th percentile in per cent."""
+    return f"{100 * limit.median:g}, {100 * limit.p90:g}" if limit else "-"
+
+
+def repeats_text(spread: Spread | None) -> str:
+    """Median and 90th percentile in per cent."""
+    return f"{100 * spread.median:.1f}, {100 * spread.p90:.1f}" if spread else "-"
+
+
+def percent(value: float | None) -> str:
+    """A share in per cent, a dash for what is missing."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def error_texts(score: SuiteScore | NodeScore) -> list[str]:
+    """Median, 90th percentile and bias in per cent."""
+    errors = score.errors
+    return [percent(errors.median), percent(errors.p90), f"{100 * errors.bias:+.1f}"]
+
+
+def baseline_texts(score: SuiteScore | NodeScore) -> list[str]:
+    """Median errors of the baselines in per cent."""
+    return [percent(value) for value in score.errors.baselines.values()]
