@@ -12,9 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from c3sim.input.yaml_edit import replace_values
 from c3sim.output.files import write_text
 
-from ..fit.yaml_edit import replace_values
 from .bounds import FILE, Bounds, load_bounds
 from .nodes import nodes_for
 from .record_files import load
