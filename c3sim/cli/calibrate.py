@@ -43,8 +43,8 @@ def register(app: typer.Typer) -> None:
 def calibrate(
     node: Node, data: Data = None, only: Only = "", write: Write = False, as_json: Json = False
 ) -> None:
-    """Fit the free parameters of NODE, those that say 'fitted: SUITE', to calibration records of
-    isolated runs.
+    """Fit the free parameters of NODE, those that say calibrated or fitted, to calibration records
+    of isolated runs.
 
     Prints YAML with provenance on standard output, tables on standard error. Parameters that the
     data cannot tell keep their value and interval. Records with role validation are never used.

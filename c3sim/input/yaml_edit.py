@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import yaml
 
+from c3sim.errors import InputError
 from c3sim.input.yaml_nodes import scalar
 
 Keys: TypeAlias = tuple[str, ...]
@@ -72,6 +73,19 @@ def apply(text: str, edits: list[Edit]) -> str:
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
+
+
+def replace_values(text: str, changes: Mapping[Keys, str], file: str = "") -> str:
+    """*text* with each value replaced. Raises InputError for keys that lead to no single value."""
+    entries = entries_of(text)
+    edits = []
+    for keys, new in changes.items():
+        entry = entries.get(keys)
+        if entry is None or entry.scalar is None:
+            message = "is not a single value in the file; it cannot be replaced"
+            raise InputError(message, ".".join(keys), file)
+        edits.append(entry.replace_value(new))
+    return apply(text, edits)
 
 
 def quoted(words: str, indent: int) -> str:

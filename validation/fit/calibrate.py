@@ -54,8 +54,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFit:
-    """What came of a group. *start*: the values before; *records*: what it was fitted to, *hash*
-    identifies them.
+    """A fitted group. *start*: the values before; *records*: what it was fitted to; *hash*: of
+    them.
     """
 
     group: Group
@@ -84,20 +84,20 @@ def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
     """The groups of a node file in the order of fitting; *only* those that use that suite. Raises
     InputError.
     """
-    found: dict[str, Group] = {}
+    by_suites: dict[str, Group] = {}
     for path, leaf in sorted(loaded.provenance.items(), key=lambda pair: _rank(pair[0])):
         if leaf.fitted:
-            found.setdefault(leaf.fitted, Group(leaf.suites, {})).leaves[path] = leaf
+            by_suites.setdefault(leaf.fitted, Group(leaf.suites, {})).leaves[path] = leaf
             if leaf.interval is None:
                 raise InputError(
                     "it is fitted, so it needs an interval to move in", path, leaf.file, leaf.line
                 )
     if only:
-        known = sorted({suite for group in found.values() for suite in group.suites})
+        known = sorted({suite for group in by_suites.values() for suite in group.suites})
         if only not in known:
             raise InputError(unknown("suite that a parameter is fitted to", only, known))
-        return [group for group in found.values() if only in group.suites]
-    return list(found.values())
+        return [group for group in by_suites.values() if only in group.suites]
+    return list(by_suites.values())
 
 
 def _rank(path: str) -> int:
@@ -123,9 +123,9 @@ def calibrate(
     libraries on one that is like it, are used; held-out ones of this node are counted.
     """
     loaded = load_hardware(name_or_path)
-    node, wanted = loaded.node, groups(loaded, only)
-    if not wanted:
-        raise InputError(f"no parameter of {node.name} says fitted: SUITE; nothing to fit")
+    node, pending = loaded.node, groups(loaded, only)
+    if not pending:
+        raise InputError(f"no parameter of {node.name} says calibrated or fitted; nothing to fit")
     ours = [record for record in records if record.node == node.name]
     held_out = sum(record.role != "calibration" for record in ours)
     free = [record for record in records if record.role == "calibration"]
@@ -134,12 +134,12 @@ def calibrate(
         for name in sorted({each.node for each in free} & set(names("node")))
     }
     others.pop(node.name, None)
-    done: list[GroupFit] = []
-    found: dict[str, float] = {}
-    for number, group in enumerate(wanted):
-        progress(" + ".join(group.suites), number, len(wanted))
+    fits: list[GroupFit] = []
+    values: dict[str, float] = {}
+    for number, group in enumerate(pending):
+        progress(" + ".join(group.suites), number, len(pending))
         kin = {
-            name: set_values(other.node, found)
+            name: set_values(other.node, values)
             for name, other in others.items()
             if _shared(group, other)
         }
@@ -149,17 +149,17 @@ def calibrate(
             if record.suite in group.suites and (record.node == node.name or record.node in kin)
         ]
         if chosen:
-            done.append(_fit_group(node, group, chosen, kin))
-            node = done[-1].fit.node
-            found |= {each.path: each.value for each in done[-1].fit.parameters}
-    if not done:
-        suites = ", ".join(sorted({suite for group in wanted for suite in group.suites}))
+            fits.append(_fit_group(node, group, chosen, kin))
+            node = fits[-1].fit.node
+            values |= {each.path: each.value for each in fits[-1].fit.parameters}
+    if not fits:
+        suites = ", ".join(sorted({suite for group in pending for suite in group.suites}))
         raise InputError(
             f"no calibration record of {node.name} in the data; needs some of the suites {suites}"
         )
-    fitted = [each.group for each in done]
-    missing = tuple(group for group in wanted if group not in fitted)
-    return Calibration(groups=tuple(done), node=node, held_out=held_out, without_data=missing)
+    fitted = [each.group for each in fits]
+    missing = tuple(group for group in pending if group not in fitted)
+    return Calibration(groups=tuple(fits), node=node, held_out=held_out, without_data=missing)
 
 
 def _shared(group: Group, other: LoadedNode) -> bool:
@@ -181,10 +181,10 @@ def _fit_group(
         Parameter(path=path, interval=_interval(leaf), start=leaf.value)
         for path, leaf in group.leaves.items()
     ]
-    found = fit(node, records, parameters, kin)
+    result = fit(node, records, parameters, kin)
     start = {parameter.path: parameter.start for parameter in parameters}
     return GroupFit(
-        group=group, fit=found, start=start, records=tuple(records), hash=data_hash(records)
+        group=group, fit=result, start=start, records=tuple(records), hash=data_hash(records)
     )
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from c3sim.errors import InputErrors
+from c3sim.input.yaml_edit import replace_values
 from c3sim.validation.compare.bounds import FILE, load_bounds
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.reset_bounds import advise, with_headroom
 from c3sim.validation.compare.verdict import validate
-from c3sim.validation.fit.yaml_edit import replace_values
 
 pytestmark = pytest.mark.slow
 
