@@ -1,5 +1,5 @@
-"""The pages of docs/ hang together: links lead somewhere, generated pages are fresh, each page is in
-the index. CI builds the site with warnings as errors.
+"""The pages of docs/ hang together: links lead somewhere, generated pages are fresh, decisions are
+numbered. CI builds the site with warnings as errors.
 """
 
 import re

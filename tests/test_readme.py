@@ -14,6 +14,8 @@ from c3sim.cli.app import app
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 SHELL = [block.strip() for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)]
+CODE_FOLDERS = ("c3sim", "validation", "tools", "benchmarks", "examples", "tests")
+TOP_FOLDERS = (*CODE_FOLDERS, "docs", "hwmodels", "workloads")
 SETUP = [block for block in SHELL if "venv" in block]
 
 
@@ -54,9 +56,8 @@ def test_the_commands_shown_run(line, tmp_path, monkeypatch):
 
 
 def test_every_top_folder_says_in_at_most_thirty_lines_what_it_is():
-    folders = "c3sim validation docs tools benchmarks examples hwmodels workloads tests".split()
     lengths = {
         name: len((ROOT / name / "README.md").read_text(encoding="utf-8").splitlines())
-        for name in folders
+        for name in TOP_FOLDERS
     }
     assert {name: length for name, length in lengths.items() if not 3 <= length <= 30} == {}

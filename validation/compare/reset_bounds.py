@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from c3sim.input.yaml_edit import apply, entries_of
+from c3sim.input.yaml_edit import replace_values
 from c3sim.output.kit.files import write_text
 
 from .bounds import FILE
@@ -74,9 +74,7 @@ def main() -> None:
         print(f"meets the target, take the entry out: {name}")
     if write:
         text = FILE.read_text(encoding="utf-8")
-        entries = entries_of(text)
-        edits = [entries[keys].replace_value(new) for keys, new in changes.items()]
-        write_text(FILE, apply(text, edits))
+        write_text(FILE, replace_values(text, changes, str(FILE)))
 
 
 if __name__ == "__main__":
