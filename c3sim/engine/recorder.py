@@ -13,9 +13,7 @@ from c3sim.engine.flow import Flow
 
 
 class Segment(NamedTuple):
-    """From *start* to *end* [s] *flow* proceeded at *rate* [units of its work per s], its clock at
-    *factor* in (0, 1].
-    """
+    """*flow* at *rate* [its work per s], clock at *factor* in (0, 1], from *start* to *end* [s]."""
 
     flow: Flow
     start: float

@@ -145,9 +145,7 @@ def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> tuple[in
 def _links(
     node: Node, library: CollectiveLibrary, wire: Protocol, ranks: Ranks, algorithm: str
 ) -> tuple[tuple[tuple[Hop, float], ...], int, float]:
-    """Inside the node: wire bytes on each port per payload byte sent, lanes, and payload B/s of a
-    lane.
-    """
+    """In the node: wire bytes on each port per payload byte sent, lanes, payload B/s of a lane."""
     if ranks.over_nics == 1.0:
         return (), 1, inf
     ports, lanes = local_ports(node, algorithm, wire.efficiency)

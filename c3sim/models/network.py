@@ -102,9 +102,7 @@ def crossing_share(node: Node, gpu: int, peers: Peers) -> float:
 
 
 def hop_latency(node: Node, peers: Peers) -> float:
-    """Seconds of one step between nodes: of a ring the mean over its hops, else that of the
-    longest.
-    """
+    """Seconds of a step between nodes: of a ring the mean over its hops, else of the longest."""
     wide = network(node)
     if peers == "next":
         leaves = -(-node.nodes // wide.nodes_per_leaf)
@@ -115,9 +113,7 @@ def hop_latency(node: Node, peers: Peers) -> float:
 
 
 def mirrored(node: Node, gpu: int, peers: Peers, size: float) -> tuple[Draw, ...]:
-    """Draws of *gpu* per *size* bytes that every GPU sends to *peers* at once; as much arrives here
-    as is sent.
-    """
+    """Draws of *gpu* for *size* bytes that every GPU sends to *peers*; as much arrives."""
     across = crossing_share(node, gpu, peers) * size
     draws = [((gpu, NIC_OUT), size), ((gpu, NIC_IN), size)]
     return tuple(draws + ([((gpu, LEAF_UP), across), ((gpu, LEAF_DOWN), across)] if across else []))
@@ -132,9 +128,7 @@ def point_to_point(node: Node, source: int, destination: int, size: float) -> tu
 
 
 def network_capacities(node: Node, gpu: int, port: Port) -> tuple[tuple[Capacity, int], ...]:
-    """What *gpu* draws on with *port*, and how many GPUs share it. The way to its NIC may be its
-    host link.
-    """
+    """What *gpu* draws on with *port* (to its NIC maybe the host link too), with its sharers."""
     if port.kind == "leaf":
         leaf = Capacity("leaf", leaf_of(node, gpu), port.direction)
         return ((leaf, gpus_per_leaf(node, gpu)),)

@@ -1,6 +1,4 @@
-"""How a task of each kind does its work: kernels, collectives on compute units, DMA commands, host
-steps. Tiles and chunks that others wait for are signalled here.
-"""
+"""How a task of each kind does its work; signals the tiles and chunks that others wait for."""
 
 from __future__ import annotations
 
@@ -196,9 +194,7 @@ class Starter:
 
 
 def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, float]]]:
-    """GEMM -> (signal, share of its tiles), by share: those reached at one instant are released in
-    this order.
-    """
+    """GEMM -> (signal, share of its tiles), by share: the order of release at one instant."""
     awaited: dict[str, list[tuple[str, float]]] = {}
     for task in workload.tasks.values():
         for entry in task.after:

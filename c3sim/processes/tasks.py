@@ -1,6 +1,4 @@
-"""Tasks of a workload on the clock: streams keep order, ``after`` is awaited, hosts launch, tasks
-repeat. How a task of each kind does its work is in processes/starter.py.
-"""
+"""Tasks on the clock: streams keep order, ``after`` is awaited, hosts launch, tasks repeat."""
 
 from __future__ import annotations
 
@@ -104,9 +102,7 @@ class TaskRuns:
         self.signals.fire((name, gpu))
 
     def _repeats(self, name: str) -> int:
-        """How often the task runs as a whole. The copies of a repeated DMA copy are submitted at
-        once instead.
-        """
+        """Whole runs of the task; the copies of a repeated DMA copy are submitted at once."""
         task = self.context.workload.tasks[name]
         return 1 if isinstance(task, Copy) and task.executor == "dma" else task.repeat
 

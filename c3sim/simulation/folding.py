@@ -46,9 +46,7 @@ def _is_for_some_gpus(task: Task) -> bool:
 
 
 def _engines_are_alike(workload: Workload, node: Node) -> bool:
-    """Whether DMA commands share engines in the same way on every GPU, though the map numbers them
-    differently. An engine that a command names serves another peer on every GPU.
-    """
+    """Whether commands share engines alike on every GPU, though the map's numbers differ."""
     if node.engine_map is None:
         return True
     commands = (

@@ -29,9 +29,7 @@ from c3sim.specs.workload import Workload
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskRun:
-    """One task on one GPU [s, from the common release]: when it was ready, when its first workgroup
-    or command started, when it ended; *detail*: what it chose.
-    """
+    """A task on a GPU: ready, first workgroup or command, end [s from release]; its choices."""
 
     ready: float
     start: float

@@ -89,9 +89,7 @@ class ChannelCollective:
         return {**decided, "parts": plan.parts, "phases": self.phases}
 
     def _begin(self, channels: int, held: HeldWorkgroups) -> None:
-        """These channels are resident on every rank: once the first latency has passed, their parts
-        of the message go through the phases.
-        """
+        """*channels* are resident on every rank: after the latency, they move their parts."""
         passage = _Passage(self, channels, held)
 
         def fill() -> None:
@@ -227,9 +225,7 @@ class _Passage:
             run.end(self.channels, self.held)
 
     def _note(self, index: int, since: float) -> None:
-        """What a timeline shows of the part just sent, and how long the phase has sent in all, its
-        channels weighted.
-        """
+        """Note the part just sent, and the time that the phase has sent, channels weighted."""
         run, noted = self.run, self.run.phases[index]
         sending = (run.context.env.now - since) * self.channels / self.plan.channels
         noted["sending_s"] = noted.get("sending_s", 0.0) + sending

@@ -190,9 +190,7 @@ class PendingRequest:
 
 @dataclass
 class RequestQueue:
-    """Requests for one queue of an engine, in order of submission; one that is not due holds up
-    those behind it.
-    """
+    """Requests for a queue in order of submission; one that is not due holds up the rest."""
 
     engine: Engine
     queue: int

@@ -27,9 +27,7 @@ from c3sim.processes.dma.engines import (
 
 @dataclass(eq=False)
 class Request:
-    """*step*: what the source's engine is to do; its end can be seen *landing* s after its last
-    byte has moved.
-    """
+    """*step* for the source's engine; its end is seen *landing* s after its last byte."""
 
     context: Context
     step: Step
@@ -62,9 +60,7 @@ class Request:
             queue.advance()
 
     def on_turn(self, execution: Execution) -> None:
-        """The engine has come to it in its own queue: tell the source, unless it knows, and wait
-        for the end.
-        """
+        """Its own queue's turn: tell the source, unless it knows, and wait for the end."""
         self.execution = execution
         execution.free_engine()
         if self.batch and not self.batch[0][0].due:

@@ -42,9 +42,7 @@ class Batch:
 
 @dataclass(slots=True, eq=False)
 class Grid:
-    """A launched kernel. *placed(batch)* is called for what gets room; *cut(grid)* asks to shorten
-    long batches.
-    """
+    """A launched kernel. *placed(batch)*: it has room; *cut()*: shorten long batches."""
 
     name: str
     shape: GridShape
@@ -70,9 +68,7 @@ class Dispatcher:
     def __init__(
         self, gpu: Gpu, shapes: Sequence[GridShape], at_once: Callable[[Callable[[], None]], None]
     ):
-        """*at_once(call)* calls back at this instant, after what else happens in it: ties go by
-        priority.
-        """
+        """*at_once(call)* calls after all else at this instant: ties go by priority."""
         self.residency = Residency(gpu.compute_units, RULES[gpu.dies.dispatch].equal_turns)
         self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
@@ -97,9 +93,7 @@ class Dispatcher:
         self._queue: list[Grid] = []  # by priority, then launch
 
     def launch(self, grid: Grid) -> None:
-        """Queue *grid*; what fits is placed at this instant, once everything that arrives with it
-        is queued.
-        """
+        """Queue *grid*; it is placed once all that arrives at this instant is queued."""
         grid.number = len(self.grids)
         grid.last = max(group.turns[grid.shape].total for group in self.groups)
         for group in self.groups:
@@ -190,9 +184,7 @@ class Dispatcher:
         return any(other is not grid and self.waits(other) for other in self._queue)
 
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
-        """Rounds as large as the first, one after the other with every unit free, become one
-        segment.
-        """
+        """Join rounds as large as the first, each with every unit free, to one segment."""
         while grid.pointer < grid.last:
             given = [turn.count(min(grid.pointer, turn.total)) for _, turn, _ in rooms]
             stop = self._stop(grid, rooms, given)

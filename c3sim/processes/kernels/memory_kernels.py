@@ -73,9 +73,7 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
 def _passes(
     context: Context, name: str, gpu: int, task: StreamKernel, demanded: float, footprint: float
 ) -> dict[str, float]:
-    """How many passes each level serves. *demanded*: B/s that the kernel wants of memory; its share
-    of the cache goes by it.
-    """
+    """Passes that each level serves; the share of the cache goes by the *demanded* B/s."""
     spec = context.node.gpu
     memory_side = spec.memory_side_cache is not None
     others = context.machine.other_insertion(name, gpu)
@@ -92,9 +90,7 @@ def _passes(
 
 
 def hold_kernel(context: Context, task: Hold) -> KernelSpec:
-    """Every workgroup takes a compute unit with all its LDS and waves and keeps it for *time* s,
-    whatever the clock.
-    """
+    """A workgroup keeps a compute unit, its LDS and waves, for *time* s at any clock."""
     unit = context.node.gpu.compute_units
     held = TileCost(rate=lambda _state: 1.0 / task.time, traffic=Traffic(), clocked=0.0)
     return KernelSpec(
@@ -107,9 +103,7 @@ def hold_kernel(context: Context, task: Hold) -> KernelSpec:
 
 
 def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec:
-    """A copy on compute units: local (read and write here) or remote (over links or the host
-    link).
-    """
+    """A copy on compute units: local, or remote over links or the host link."""
     spec, node = context.node.gpu, context.node
     workgroups = context.shapes[name].workgroups
     part = task.bytes / workgroups

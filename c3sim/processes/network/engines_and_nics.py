@@ -104,9 +104,7 @@ class EngineCollective:
 
 
 class AcrossNodes:
-    """Tasks without compute units that leave the node: copies by NICs, collectives on DMA engines
-    over several nodes.
-    """
+    """Copies by NICs, and collectives on DMA engines over several nodes."""
 
     def __init__(self, context: Context, dma: DmaHost, words: Words):
         self.context, self.dma, self.words = context, dma, words
