@@ -139,8 +139,5 @@ def network_capacities(node: Node, gpu: int, port: Port) -> tuple[tuple[Capacity
 
 
 def leaf_switch_rate(node: Node, leaf: int) -> float:
-    """Payload [B/s] between leaf switch number *leaf* and the spine, each direction."""
-    per_nic, wide = gpus_per_nic(node), network(node)
-    rails = 1 if wide.topology == "racks" else node.gpus // per_nic
-    block, rail = divmod(leaf, rails)
-    return leaf_rate(node, block * wide.nodes_per_leaf * node.gpus + rail * per_nic)
+    """:func:`leaf_rate` of leaf switch number *leaf*."""
+    return leaf_rate(node, next(gpu for gpu in range(node.ranks) if leaf_of(node, gpu) == leaf))

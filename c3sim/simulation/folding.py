@@ -55,6 +55,7 @@ def _engines_are_alike(workload: Workload, node: Node) -> bool:
         if isinstance(task, Commands)
         for command in task.program
     )
+    # An engine that a command names serves another peer on every GPU.
     return all(command.engine is None for command in commands) and same_sharing(node)
 
 

@@ -60,11 +60,6 @@ class Run:
             (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
         )
 
-    @property
-    def spans(self) -> Sequence[Span]:
-        """Those of the timeline."""
-        return () if self.timeline is None else self.timeline.spans
-
     def account_of(self, name: str) -> Account:
         """The account of one task."""
         assert self.accounts is not None, "this run did not record energy"

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from c3sim.engine.flow import Flow
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.hierarchy import plan_collective
@@ -21,6 +20,7 @@ from c3sim.models.phase import PhasePlan
 from c3sim.processes.collectives.channels import Channels, HeldWorkgroups
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.signals import countdown
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 
@@ -130,14 +130,7 @@ class ChannelCollective:
         it has of the channels' compute units, and of what the collective may declare, beside other
         flows of the same channels.
         """
-        left = len(self.channels.ranks)
-
-        def one(_flow: Flow) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                done()
-
+        ended = countdown(len(self.channels.ranks), done)
         for rank in self.channels.ranks:
             self.context.machine.flow(
                 self.name,
@@ -148,7 +141,7 @@ class ChannelCollective:
                 traffic=traffic(rank),
                 compute_units=self.channels.units(rank, units * channels),
                 share=share * channels / self.plan.channels,
-                done=one,
+                done=lambda _flow: ended(),
             )
 
 

@@ -23,8 +23,9 @@ from typing import NamedTuple
 from c3sim.models.dma import engine_rate, engine_work
 from c3sim.processes.context import Context
 from c3sim.processes.dma.copies import HOST, DmaCopy, as_executed, traffic
-from c3sim.processes.dma.engines import Callback, Execution, Step
+from c3sim.processes.dma.engines import Execution, Step
 from c3sim.processes.dma.requests import Request
+from c3sim.processes.signals import Callback
 from c3sim.specs.dma_engines import Operation
 
 WordKey = tuple[str, int]  # (name, GPU)

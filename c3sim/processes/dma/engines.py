@@ -21,9 +21,8 @@ from typing import NamedTuple, Protocol
 
 from c3sim.models.dma import RELEASED_QUEUE_STARTS
 from c3sim.processes.context import Context
+from c3sim.processes.signals import Callback
 from c3sim.specs.dma_engines import Operation
-
-Callback = Callable[[], None]
 
 
 class QueueKey(NamedTuple):

@@ -18,20 +18,8 @@ from functools import partial
 
 from c3sim.models.dma import POLL_STAGGERS
 from c3sim.processes.context import Context, HostThread
-from c3sim.processes.dma.engines import Callback, Engines, QueueKey, Ring, Step
-
-
-def countdown(count: int, then: Callback) -> Callback:
-    """A function that calls *then()* when it is called for the *count*-th time."""
-    left = count
-
-    def one() -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            then()
-
-    return one
+from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step
+from c3sim.processes.signals import Callback, countdown
 
 
 class DmaHost:
