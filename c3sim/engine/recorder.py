@@ -31,9 +31,8 @@ class Recorder:
     """An observer of the fluid layer."""
 
     def __init__(self) -> None:
-        self.clocks: dict[
-            Hashable, list[tuple[float, float]]
-        ] = {}  # domain -> steps (time, factor)
+        # domain -> steps (time, factor)
+        self.clocks: dict[Hashable, list[tuple[float, float]]] = {}
         self._log: list[tuple[float, Flow, float, Any]] = []
         self._ends: dict[Flow, float] = {}
         self._last: dict[Hashable, Any] = {}

@@ -67,8 +67,6 @@ def plan_phase(
         level=level,
         channels=channels,
         sent=sent,
-        work=0.0,
-        flight=0.0,
         reads=counts.reads / counts.sent + ranks.over_nics,
         writes=counts.writes / counts.sent + ranks.over_nics,
         paths=paths,

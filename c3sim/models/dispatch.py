@@ -51,9 +51,8 @@ class Rotation:
     """The periodic order in which the SEs of one die take workgroups."""
 
     period: int
-    turns: tuple[
-        tuple[int, ...], ...
-    ]  # per SE: the places in the period that are its own, in order
+    # per SE: the places in the period that are its own, in order
+    turns: tuple[tuple[int, ...], ...]
 
     def count(self, engine: int, places: int) -> int:
         """Workgroups of *engine* among the die's first *places*."""

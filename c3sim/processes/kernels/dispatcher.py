@@ -57,9 +57,8 @@ class Grid:
     resident: int = 0  # workgroups that have room now
 
 
-Rooms = list[
-    tuple[EngineGroup, EngineTurns, int]
-]  # places that each engine of a group has room for
+#: places that each engine of a group has room for
+Rooms = list[tuple[EngineGroup, EngineTurns, int]]
 
 
 class Dispatcher:
@@ -130,7 +129,7 @@ class Dispatcher:
     def fill(self) -> None:
         """Place what has room, grid by grid."""
         for grid in list(self._queue):
-            if grid.pointer < grid.last:
+            if self.waits(grid):
                 self._advance(grid)
 
     def _cut_others(self, but: Grid) -> None:
@@ -163,7 +162,8 @@ class Dispatcher:
         batch = Batch(
             parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
         )
-        if alone and grid.foldable and self.in_order and not self._others_wait(grid):
+        others_wait = any(other is not grid and self.waits(other) for other in self._queue)
+        if alone and grid.foldable and self.in_order and not others_wait:
             self._take_rounds_along(grid, batch, rooms)
         grid.placed(batch)
 
@@ -180,12 +180,9 @@ class Dispatcher:
         ]
         return max(grid.pointer, min([grid.last, *places]))
 
-    def _others_wait(self, grid: Grid) -> bool:
-        return any(other is not grid and self.waits(other) for other in self._queue)
-
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
         """Join rounds as large as the first, each with every unit free, to one segment."""
-        while grid.pointer < grid.last:
+        while self.waits(grid):
             given = [turn.count(min(grid.pointer, turn.total)) for _, turn, _ in rooms]
             stop = self._stop(grid, rooms, given)
             if self._between(grid, grid.pointer, stop) != batch.workgroups:
