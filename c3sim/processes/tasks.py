@@ -76,10 +76,13 @@ class TaskRuns:
             if times.start is None:
                 times.start = self.context.env.now
 
+        task = self.context.workload.tasks[name]
+        # the copies of a repeated DMA copy are submitted at once
+        repeats = 1 if isinstance(task, Copy) and task.executor == "dma" else task.repeat
         looped = self.context.workload.host.launch == "looped" and name in self.context.shapes
 
         def next_one() -> None:
-            if repeat < self._repeats(name):
+            if repeat < repeats:
                 self._run(name, gpu, repeat + 1)
             else:
                 self._end(name, gpu, times)
@@ -97,11 +100,6 @@ class TaskRuns:
         self.context.span(gpu, f"stream.{stream}", name, name, times.start, **times.detail)
         self.unfinished -= 1
         self.signals.fire((name, gpu))
-
-    def _repeats(self, name: str) -> int:
-        """Whole runs of the task; the copies of a repeated DMA copy are submitted at once."""
-        task = self.context.workload.tasks[name]
-        return 1 if isinstance(task, Copy) and task.executor == "dma" else task.repeat
 
     def _launch(self, name: str, gpu: int, launched: Callback) -> None:
         task, node = self.context.workload.tasks[name], self.context.node

@@ -19,7 +19,6 @@ from c3sim.processes.dma.engines import (
     Execution,
     PendingRequest,
     QueueKey,
-    RemoteRequest,
     RequestQueue,
     Step,
 )
@@ -39,12 +38,15 @@ class Request:
     execution: Execution | None = None  # in its own queue, once the engine has come to it
 
     def submit(
-        self, engines: Engines, step: Step, task: str, leader: RemoteRequest | None, idle: bool
-    ) -> RemoteRequest:
+        self, engines: Engines, step: Step, task: str, leader: Request | None, idle: bool
+    ) -> Request:
+        """The doorbell has rung for *step*, of a queue that *task* may have to itself and that was
+        *idle*; *leader*: the request that it begins with. Returns the leader of those behind it.
+        """
         queue = engines.requests(QueueKey(self.step.gpu, self.step.engine, self.step.queue, task))
         pending = PendingRequest(self.step, self.on_landed)
         queue.waiting.append(pending)
-        if isinstance(leader, Request):
+        if leader is not None:
             leader.batch.append((pending, queue))
             return leader
         self.batch.append((pending, queue))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 from c3sim.machine.state import GpuState
@@ -131,31 +132,16 @@ def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:
             l2=moved, cache=moved, hbm_read=part, hbm_write=part, inserted=moved, vector=moved
         )
     reads, writes = float(task.source == "gpu") * part, float(task.destination == "gpu") * part
+    traffic = Traffic(l2=part, cache=part, hbm_read=reads, hbm_write=writes, vector=2 * part)
     if "host" in (task.source, task.destination):
         direction = "out" if task.destination == "host" else "in"
-        return Traffic(
-            l2=part,
-            cache=part,
-            hbm_read=reads,
-            hbm_write=writes,
-            host=((direction, part),),
-            vector=2 * part,
-        )
+        return replace(traffic, host=((direction, part),))
     peer = node.peer(gpu, task.peer)
-    remote: tuple[tuple[int, float, float], ...] = ((peer, part - reads, part - writes),)
-    if task.gpus == "all":  # the peer's copy does here what this one does there
-        remote, reads, writes = (), part, part
     source, destination = (gpu, peer) if task.source == "gpu" else (peer, gpu)
     hops = tuple((hop, part) for hop in route(node.links.topology, node.gpus, source, destination))
-    return Traffic(
-        l2=part,
-        cache=reads + writes,
-        hbm_read=reads,
-        hbm_write=writes,
-        ports=hops,
-        remote=remote,
-        vector=2 * part,
-    )
+    if task.gpus == "all":  # the peer's copy does here what this one does there
+        return replace(traffic, cache=2 * part, hbm_read=part, hbm_write=part, ports=hops)
+    return replace(traffic, ports=hops, remote=((peer, part - reads, part - writes),))
 
 
 def _kernel(workgroups: int, residents: int, cost: CostOfTile) -> KernelSpec:
