@@ -114,17 +114,19 @@ def hop_latency(node: Node, peers: Peers) -> float:
 
 def mirrored(node: Node, gpu: int, peers: Peers, size: float) -> tuple[Draw, ...]:
     """Draws of *gpu* for *size* bytes that every GPU sends to *peers*; as much arrives."""
-    across = crossing_share(node, gpu, peers) * size
-    draws = [((gpu, NIC_OUT), size), ((gpu, NIC_IN), size)]
-    return tuple(draws + ([((gpu, LEAF_UP), across), ((gpu, LEAF_DOWN), across)] if across else []))
+    return _draws(gpu, gpu, size, crossing_share(node, gpu, peers) * size)
 
 
 def point_to_point(node: Node, source: int, destination: int, size: float) -> tuple[Draw, ...]:
     """Draws of *size* bytes from one GPU to one in another node."""
-    draws: list[Draw] = [((source, NIC_OUT), size), ((destination, NIC_IN), size)]
-    if not same_leaf(node, source, destination):
-        draws += [((source, LEAF_UP), size), ((destination, LEAF_DOWN), size)]
-    return tuple(draws)
+    return _draws(source, destination, size, 0.0 if same_leaf(node, source, destination) else size)
+
+
+def _draws(source: int, destination: int, size: float, across: float) -> tuple[Draw, ...]:
+    """Of *size* bytes, of which *across* cross the spine."""
+    by_nic = ((source, NIC_OUT), size), ((destination, NIC_IN), size)
+    by_leaf = ((source, LEAF_UP), across), ((destination, LEAF_DOWN), across)
+    return (*by_nic, *by_leaf) if across else by_nic
 
 
 def network_capacities(node: Node, gpu: int, port: Port) -> tuple[tuple[Capacity, int], ...]:

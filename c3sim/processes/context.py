@@ -86,6 +86,13 @@ class Context:
         timeout = self.env.timeout(delay)
         timeout.callbacks.append(lambda _event: call())
 
+    def once_past(self, delay: float, call: Callable[[], None]) -> None:
+        """Call *call* in *delay* s, without an event if there is nothing to wait for."""
+        if delay > 0:
+            self.after(delay, call)
+        else:
+            call()
+
     def dispatcher(self, gpu: int, task: str) -> Dispatcher:
         key = (gpu, task if "compute_units" in self.machine.private else "")
         if key not in self.dispatchers:

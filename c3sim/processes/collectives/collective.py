@@ -10,6 +10,7 @@ latency before the first of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from c3sim.machine.state import GpuState
@@ -79,26 +80,15 @@ class ChannelCollective:
     def describe(self) -> dict[str, Any]:
         """What the library decided, for the result."""
         plan = self.plan
-        decided = {
-            "channels": plan.channels,
-            "algorithm": plan.algorithm,
-            "protocol": plan.protocol,
-        }
-        if not plan.hierarchical:
-            return decided
-        return {**decided, "parts": plan.parts, "phases": self.phases}
+        names = ("channels", "algorithm", "protocol")
+        decided = {name: getattr(plan, name) for name in names}
+        return decided | ({"parts": plan.parts, "phases": self.phases} if plan.hierarchical else {})
 
     def _begin(self, channels: int, held: HeldWorkgroups) -> None:
         """*channels* are resident on every rank: after the latency, they move their parts."""
         passage = _Passage(self, channels, held)
-
-        def fill() -> None:
-            self.on_all_ranks(channels, self.plan.work, passage.start)
-
-        if self.plan.flight:
-            self.context.after(self.plan.flight, fill)
-        else:
-            fill()
+        fill = partial(self.on_all_ranks, channels, self.plan.work, passage.start)
+        self.context.once_past(self.plan.flight, fill)
 
     def arrived(self, channels: int, chunk: int) -> None:
         """The part of *channels* of a chunk has arrived everywhere."""

@@ -246,11 +246,7 @@ def _step(
 
 def _decode(context: Context, then: Callback, packets: int = 1, wait: float = 0.0) -> None:
     """Decode *packets*, and be busy for *wait* s."""
-    time = packets * context.node.gpu.dma_engines.packet_time + wait
-    if time:
-        context.after(time, then)
-    else:
-        then()
+    context.once_past(packets * context.node.gpu.dma_engines.packet_time + wait, then)
 
 
 def _when_landed(context: Context, execution: Execution, then: Callback) -> None:
@@ -258,10 +254,6 @@ def _when_landed(context: Context, execution: Execution, then: Callback) -> None
 
     def decoded() -> None:
         execution.free_engine()
-        wait = execution.ring.landed_at - context.env.now
-        if wait > 0:
-            context.after(wait, then)
-        else:
-            then()
+        context.once_past(execution.ring.landed_at - context.env.now, then)
 
     _decode(context, decoded)
