@@ -13,9 +13,7 @@ from c3sim.engine.flow import Flow
 
 
 class Segment(NamedTuple):
-    """From *start* to *end* [s] *flow* proceeded at *rate* [units of its work per s], its clock at
-    *factor* in (0, 1].
-    """
+    """*flow* at *rate* [its work per s], clock at *factor* in (0, 1], from *start* to *end* [s]."""
 
     flow: Flow
     start: float
@@ -33,9 +31,8 @@ class Recorder:
     """An observer of the fluid layer."""
 
     def __init__(self) -> None:
-        self.clocks: dict[
-            Hashable, list[tuple[float, float]]
-        ] = {}  # domain -> steps (time, factor)
+        # domain -> steps (time, factor)
+        self.clocks: dict[Hashable, list[tuple[float, float]]] = {}
         self._log: list[tuple[float, Flow, float, Any]] = []
         self._ends: dict[Flow, float] = {}
         self._last: dict[Hashable, Any] = {}

@@ -70,9 +70,7 @@ class Bill:
 
     @property
     def uncore_energy(self) -> float:
-        """Of all GPUs: the GPU that starts a transfer is charged for both its ends, since what it
-        receives costs as much.
-        """
+        """Of all GPUs: who starts a transfer pays for both ends, as it receives as much."""
         return sum(joules for _, _, joules in self.uncore)
 
 
@@ -162,16 +160,12 @@ def _engine_energy(
 
 
 def _through_l2(node: Node) -> float:
-    """J per byte in the L2 of what links, host and engines read and write: they reach memory by its
-    last cache.
-    """
+    """J per byte in L2 of what links, host, engines move, where L2 is the last cache to memory."""
     return 0.0 if node.gpu.memory_side_cache is not None else node.gpu.energy.l2_byte
 
 
 def flow_powers(gpu: Gpu, home: int, segment: Segment) -> Iterator[tuple[int, str, float]]:
-    """(simulated GPU, name of the energy, W) of a flow of *home* during *segment*, without idle
-    power.
-    """
+    """(simulated GPU, name of the energy, W) of a flow of *home*, without idle power."""
     bill, rate, factor = segment.flow.tags.bill, segment.rate, segment.factor
     scale = factor**gpu.clock.voltage_exponent
     for name, joules in bill.core:
@@ -201,9 +195,7 @@ def idle_energy(node: Node, wall: float) -> float:
 
 
 def by_component(node: Node, account: Account, *, idle: bool = True) -> dict[str, float]:
-    """*account* by component, every component of *node* named (idle left out of a task's); their
-    sum is the account's.
-    """
+    """*account* summed by component, all of *node* named; *idle*: that too (no task has any)."""
     names = (name for name in components_of(node) if idle or name != COMPONENT_OF[IDLE])
     sums = dict.fromkeys(names, 0.0)
     for name, joules in account.items():
@@ -212,9 +204,7 @@ def by_component(node: Node, account: Account, *, idle: bool = True) -> dict[str
 
 
 def components_of(node: Node) -> dict[str, str]:
-    """The components of *node*, each with its name for display, from the node file where it has
-    one.
-    """
+    """Component of *node* -> its name for display, from the node file where it has one."""
     absent = () if node.gpu.memory_side_cache is not None else ("memory_side_cache",)
     return {
         name: node.gpu.names.get(name, PLAIN.get(name, name.replace("_", " ")))

@@ -53,9 +53,7 @@ class _Block:
 
 
 def _blocks(in_flight: float, rows: int, columns: int, dies: int) -> Iterator[_Block]:
-    """Orders to run tiles in: down groups of g row-tiles (g = all: column by column); every die
-    gets each D-th tile.
-    """
+    """Orders of tiles: down groups of g row-tiles (all: by column); dies take each D-th tile."""
     for group in sorted({rows, *(g for g in GROUPS_OF_ROWS if g < rows)}):
         width = min(float(columns), max(1.0, in_flight / group))
         height = max(min(float(group), in_flight), min(float(rows), in_flight / width))

@@ -67,8 +67,6 @@ def plan_phase(
         level=level,
         channels=channels,
         sent=sent,
-        work=0.0,
-        flight=0.0,
         reads=counts.reads / counts.sent + ranks.over_nics,
         writes=counts.writes / counts.sent + ranks.over_nics,
         paths=paths,
@@ -145,9 +143,7 @@ def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> tuple[in
 def _links(
     node: Node, library: CollectiveLibrary, wire: Protocol, ranks: Ranks, algorithm: str
 ) -> tuple[tuple[tuple[Hop, float], ...], int, float]:
-    """Inside the node: wire bytes on each port per payload byte sent, lanes, and payload B/s of a
-    lane.
-    """
+    """In the node: wire bytes on each port per payload byte sent, lanes, payload B/s of a lane."""
     if ranks.over_nics == 1.0:
         return (), 1, inf
     ports, lanes = local_ports(node, algorithm, wire.efficiency)

@@ -37,9 +37,7 @@ class Counts(NamedTuple):
 
 
 class Primitive(NamedTuple):
-    """What a channel does at one go (send; receive, reduce and send; ...), in units of S/n. A store
-    to a peer counts as one store.
-    """
+    """What a channel does at one go, in units of S/n. A store to a peer counts as one store."""
 
     loads: int
     stores: int
@@ -96,9 +94,7 @@ def rounds(op: str, algorithm: str, ranks: int) -> int:
 
 
 def receiving_share(op: str, algorithm: str, ranks: int) -> float:
-    """Share of the primitives of a ring that only receive: one of n, of an all-reduce's one of
-    2n - 1.
-    """
+    """Share of the primitives of a ring that only receive: 1 of n, of an all-reduce 1 of 2n - 1."""
     if algorithm != "ring":
         return 0.0
     return 1.0 / (2 * ranks - 1 if op == "all_reduce" else ranks)

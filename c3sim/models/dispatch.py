@@ -14,8 +14,9 @@ name in the GPU's file (``dies.dispatch``):
                        with most room first
 ``rotation``           SEs take equal turns, and one that has no room is skipped
 
-SEs with no compute unit enabled under the mask are left out of the rotation. docs/design.md
-compares the rules on isolated runs (which choose) and on concurrent ones (which do not).
+SEs with no compute unit enabled under the mask are left out of the rotation.
+docs/decisions/002-full-shader-engine.md compares the rules on isolated runs (which choose) and on
+concurrent ones (which do not).
 """
 
 from __future__ import annotations
@@ -50,9 +51,8 @@ class Rotation:
     """The periodic order in which the SEs of one die take workgroups."""
 
     period: int
-    turns: tuple[
-        tuple[int, ...], ...
-    ]  # per SE: the places in the period that are its own, in order
+    # per SE: the places in the period that are its own, in order
+    turns: tuple[tuple[int, ...], ...]
 
     def count(self, engine: int, places: int) -> int:
         """Workgroups of *engine* among the die's first *places*."""
@@ -110,7 +110,7 @@ def mask_by_engine(
     Bit *b* belongs to die ``b mod dies``; within the die, consecutive bits go over the SEs in turn,
     skipping an SE whose CUs are used up (the Linux driver's order for multi-die GPUs; that
     user-supplied masks are read so is inferred from the staircases of masked GEMMs, see
-    docs/design.md).
+    docs/decisions/002-full-shader-engine.md).
     """
     order = [engine for row in range(max(sizes)) for engine, size in enumerate(sizes) if row < size]
     counts = [[0] * len(sizes) for _ in range(dies)]

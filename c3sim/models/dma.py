@@ -66,32 +66,15 @@ def engine_work(
     return 2.0 if op == "swap" else 1.0
 
 
-def _first(gpu: int, queues: int) -> int:
-    """Every engine begins with its first queue."""
-    return 0
-
-
-def _half_gpu_number(gpu: int, queues: int) -> int:
-    """Engines of GPUs 2 i and 2 i + 1 begin with queue i, modulo *queues*."""
-    return gpu // 2 % queues
-
-
 #: Rules of ``released_queue_start``: number of the GPU and of queues -> place of a queue.
 RELEASED_QUEUE_STARTS: Mapping[ReleasedQueueStart, Callable[[int, int], int]] = {
-    "first": _first,
-    "half_gpu_number": _half_gpu_number,
+    "first": lambda _gpu, _queues: 0,
+    # engines of GPUs 2 i and 2 i + 1 begin with queue i, modulo the queues
+    "half_gpu_number": lambda gpu, queues: gpu // 2 % queues,
 }
 
-
-def _none(gpu: int, gpus: int) -> float:
-    """All GPUs poll at the same times."""
-    return 0.0
-
-
-def _even(gpu: int, gpus: int) -> float:
-    """GPU g of n polls g/n of an interval after the first."""
-    return (gpu % gpus) / gpus
-
-
 #: Rules of ``poll_stagger``: number of the GPU and of GPUs -> part of an interval.
-POLL_STAGGERS: Mapping[PollStagger, Callable[[int, int], float]] = {"none": _none, "even": _even}
+POLL_STAGGERS: Mapping[PollStagger, Callable[[int, int], float]] = {
+    "none": lambda _gpu, _gpus: 0.0,  # all at the same times
+    "even": lambda gpu, gpus: (gpu % gpus) / gpus,  # GPU g of n: g/n of an interval later
+}

@@ -102,9 +102,7 @@ def crossing_share(node: Node, gpu: int, peers: Peers) -> float:
 
 
 def hop_latency(node: Node, peers: Peers) -> float:
-    """Seconds of one step between nodes: of a ring the mean over its hops, else that of the
-    longest.
-    """
+    """Seconds of a step between nodes: of a ring the mean over its hops, else of the longest."""
     wide = network(node)
     if peers == "next":
         leaves = -(-node.nodes // wide.nodes_per_leaf)
@@ -115,26 +113,24 @@ def hop_latency(node: Node, peers: Peers) -> float:
 
 
 def mirrored(node: Node, gpu: int, peers: Peers, size: float) -> tuple[Draw, ...]:
-    """Draws of *gpu* per *size* bytes that every GPU sends to *peers* at once; as much arrives here
-    as is sent.
-    """
-    across = crossing_share(node, gpu, peers) * size
-    draws = [((gpu, NIC_OUT), size), ((gpu, NIC_IN), size)]
-    return tuple(draws + ([((gpu, LEAF_UP), across), ((gpu, LEAF_DOWN), across)] if across else []))
+    """Draws of *gpu* for *size* bytes that every GPU sends to *peers*; as much arrives."""
+    return _draws(gpu, gpu, size, crossing_share(node, gpu, peers) * size)
 
 
 def point_to_point(node: Node, source: int, destination: int, size: float) -> tuple[Draw, ...]:
     """Draws of *size* bytes from one GPU to one in another node."""
-    draws: list[Draw] = [((source, NIC_OUT), size), ((destination, NIC_IN), size)]
-    if not same_leaf(node, source, destination):
-        draws += [((source, LEAF_UP), size), ((destination, LEAF_DOWN), size)]
-    return tuple(draws)
+    return _draws(source, destination, size, 0.0 if same_leaf(node, source, destination) else size)
+
+
+def _draws(source: int, destination: int, size: float, across: float) -> tuple[Draw, ...]:
+    """Of *size* bytes, of which *across* cross the spine."""
+    by_nic = ((source, NIC_OUT), size), ((destination, NIC_IN), size)
+    by_leaf = ((source, LEAF_UP), across), ((destination, LEAF_DOWN), across)
+    return (*by_nic, *by_leaf) if across else by_nic
 
 
 def network_capacities(node: Node, gpu: int, port: Port) -> tuple[tuple[Capacity, int], ...]:
-    """What *gpu* draws on with *port*, and how many GPUs share it. The way to its NIC may be its
-    host link.
-    """
+    """What *gpu* draws on with *port* (to its NIC maybe the host link too), with its sharers."""
     if port.kind == "leaf":
         leaf = Capacity("leaf", leaf_of(node, gpu), port.direction)
         return ((leaf, gpus_per_leaf(node, gpu)),)
@@ -145,8 +141,5 @@ def network_capacities(node: Node, gpu: int, port: Port) -> tuple[tuple[Capacity
 
 
 def leaf_switch_rate(node: Node, leaf: int) -> float:
-    """Payload [B/s] between leaf switch number *leaf* and the spine, each direction."""
-    per_nic, wide = gpus_per_nic(node), network(node)
-    rails = 1 if wide.topology == "racks" else node.gpus // per_nic
-    block, rail = divmod(leaf, rails)
-    return leaf_rate(node, block * wide.nodes_per_leaf * node.gpus + rail * per_nic)
+    """:func:`leaf_rate` of leaf switch number *leaf*."""
+    return leaf_rate(node, next(gpu for gpu in range(node.ranks) if leaf_of(node, gpu) == leaf))

@@ -61,8 +61,8 @@ class PhasePlan:
     level: Level
     channels: int
     sent: float  # payload bytes each GPU sends
-    work: float  # s of channel work before data flow at full rate, at full speed
-    flight: float  # s on the links in that time, whatever the clock
+    work: float = 0.0  # s of channel work before data flow at full rate, at full speed
+    flight: float = 0.0  # s on the links in that time, whatever the clock
     reads: float  # memory bytes per payload byte sent
     writes: float
     # ((GPU offset, port), wire bytes per payload byte sent)

@@ -29,9 +29,7 @@ BISECTIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Power [W] of one flow at full clock, and how much of (the square of) its time follows the
-    clock.
-    """
+    """Power [W] of a flow at full clock; how much of (the square of) its time follows the clock."""
 
     core: float = 0.0
     held: float = 0.0

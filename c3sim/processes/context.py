@@ -1,6 +1,4 @@
-"""What the parts of one run share: clock, fluid layer, machine, dispatchers, host threads, and the
-log of spans.
-"""
+"""What the parts of one run share: clock, fluid layer, machine, dispatchers, threads, spans."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ class HostThread:
         self._waiting: deque[Callable[[], object]] = deque()
 
     def open_batch(self, task: str, time: float) -> None:
-        """Begin a batch of *time* s; all that the thread submits for *task* at this instant shares
-        it.
-        """
+        """Begin a batch of *time* s that all jobs of *task* at this instant share."""
         if self._batch != (task, self.env.now):
             self._batch = (task, self.env.now)
             self.when_free(partial(self._reserve, time))
@@ -44,9 +40,7 @@ class HostThread:
         self.when_free(partial(self.occupy, time, call))
 
     def when_free(self, job: Callable[[], object]) -> None:
-        """Call *job* at once, or as soon as the thread is no longer blocked. A job occupies the
-        thread.
-        """
+        """Call *job*, which occupies the thread, as soon as the thread is not blocked."""
         if self._blocked:
             self._waiting.append(job)
         else:
@@ -75,9 +69,7 @@ class HostThread:
 
 @dataclass
 class Context:
-    """One run: what its parts share. Of kinds of sharing in ``machine.private``, each task has its
-    own instead.
-    """
+    """One run. Each task has the kinds of sharing in ``machine.private`` to itself."""
 
     env: simpy.Environment
     node: Node
@@ -93,6 +85,13 @@ class Context:
         """Call *call* in *delay* s."""
         timeout = self.env.timeout(delay)
         timeout.callbacks.append(lambda _event: call())
+
+    def once_past(self, delay: float, call: Callable[[], None]) -> None:
+        """Call *call* in *delay* s, without an event if there is nothing to wait for."""
+        if delay > 0:
+            self.after(delay, call)
+        else:
+            call()
 
     def dispatcher(self, gpu: int, task: str) -> Dispatcher:
         key = (gpu, task if "compute_units" in self.machine.private else "")

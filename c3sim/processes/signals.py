@@ -8,6 +8,19 @@ Callback = Callable[[], None]
 Key = tuple[str, int]  # (name, GPU)
 
 
+def countdown(count: int, then: Callback) -> Callback:
+    """A function that calls *then()* when it is called for the *count*-th time."""
+    left = count
+
+    def one() -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            then()
+
+    return one
+
+
 class Signals:
     """Each signal fires once; what waits for several is called with the last of them."""
 
@@ -24,17 +37,9 @@ class Signals:
     def when(self, keys: Iterable[Key], callback: Callback) -> None:
         """Call *callback* once all *keys* have fired (at once if they have)."""
         missing = [key for key in dict.fromkeys(keys) if key not in self._fired]
-        left = len(missing)
-        if not left:
+        if not missing:
             callback()
-            return
-
-        def one_fired() -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                callback()
-
+        one_fired = countdown(len(missing), callback)
         for key in missing:
             self._waiting.setdefault(key, []).append(one_fired)
 

@@ -1,6 +1,4 @@
-"""How a task of each kind does its work: kernels, collectives on compute units, DMA commands, host
-steps. Tiles and chunks that others wait for are signalled here.
-"""
+"""How a task of each kind does its work; signals the tiles and chunks that others wait for."""
 
 from __future__ import annotations
 
@@ -32,6 +30,8 @@ from c3sim.specs.workload import (
 )
 
 Detail = dict[str, object]  # what was decided for a task, for its result
+KernelTask = Gemm | StreamKernel | Hold | Copy
+EngineTask = Collective | Copy | Commands
 
 #: Relative: a share of tiles this close below the awaited one has been reached.
 ROUNDING = 1e-9
@@ -81,7 +81,7 @@ class Starter:
         self,
         name: str,
         gpu: int,
-        task: Gemm | StreamKernel | Hold | Copy,
+        task: KernelTask,
         detail: Detail,
         started: Callback,
         done: Callback,
@@ -107,9 +107,7 @@ class Starter:
         )
         self.context.after(spec.setup + latencies.dispatch_latency, kernel.launch)
 
-    def _kernel_spec(
-        self, name: str, gpu: int, task: Gemm | StreamKernel | Hold | Copy
-    ) -> KernelSpec:
+    def _kernel_spec(self, name: str, gpu: int, task: KernelTask) -> KernelSpec:
         if isinstance(task, Gemm):
             return gemm_kernel(self.context, name, gpu, task, fold_rounds=name not in self._awaited)
         if isinstance(task, StreamKernel):
@@ -146,12 +144,7 @@ class Starter:
         return self._collectives[name, repeat]
 
     def _submit_commands(
-        self,
-        name: str,
-        gpu: int,
-        task: Collective | Copy | Commands,
-        detail: Detail,
-        finished: Callback,
+        self, name: str, gpu: int, task: EngineTask, detail: Detail, finished: Callback
     ) -> None:
         context, host = self.context, self.context.workload.host
         if isinstance(task, Commands):
@@ -196,9 +189,7 @@ class Starter:
 
 
 def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, float]]]:
-    """GEMM -> (signal, share of its tiles), by share: those reached at one instant are released in
-    this order.
-    """
+    """GEMM -> (signal, share of its tiles), by share: the order of release at one instant."""
     awaited: dict[str, list[tuple[str, float]]] = {}
     for task in workload.tasks.values():
         for entry in task.after:

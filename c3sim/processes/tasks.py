@@ -1,6 +1,4 @@
-"""Tasks of a workload on the clock: streams keep order, ``after`` is awaited, hosts launch, tasks
-repeat. How a task of each kind does its work is in processes/starter.py.
-"""
+"""Tasks on the clock: streams keep order, ``after`` is awaited, hosts launch, tasks repeat."""
 
 from __future__ import annotations
 
@@ -8,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from c3sim.processes.context import Context
-from c3sim.processes.signals import Callback, Key, Signals
+from c3sim.processes.signals import Callback, Key, Signals, countdown
 from c3sim.processes.starter import Starter
 from c3sim.specs.references import task_order
-from c3sim.specs.workload import Collective, Commands, Copy, Task
+from c3sim.specs.workload import Collective, Commands, Copy
 
 
 @dataclass
@@ -78,19 +76,19 @@ class TaskRuns:
             if times.start is None:
                 times.start = self.context.env.now
 
+        task = self.context.workload.tasks[name]
+        # the copies of a repeated DMA copy are submitted at once
+        repeats = 1 if isinstance(task, Copy) and task.executor == "dma" else task.repeat
         looped = self.context.workload.host.launch == "looped" and name in self.context.shapes
-        missing = 2 if looped else 1  # the task's own end; the launch of the loop's next repeat
 
-        def done() -> None:
-            nonlocal missing
-            missing -= 1
-            if missing:
-                return
-            if repeat < self._repeats(name):
+        def next_one() -> None:
+            if repeat < repeats:
                 self._run(name, gpu, repeat + 1)
             else:
                 self._end(name, gpu, times)
 
+        # the task's own end; the launch of the loop's next repeat
+        done = countdown(2 if looped else 1, next_one)
         if looped:
             self._launch(name, gpu, done)
         self.starter.start(name, gpu, repeat, times.detail, started, done)
@@ -103,19 +101,9 @@ class TaskRuns:
         self.unfinished -= 1
         self.signals.fire((name, gpu))
 
-    def _repeats(self, name: str) -> int:
-        """How often the task runs as a whole. The copies of a repeated DMA copy are submitted at
-        once instead.
-        """
-        task = self.context.workload.tasks[name]
-        return 1 if isinstance(task, Copy) and task.executor == "dma" else task.repeat
-
     def _launch(self, name: str, gpu: int, launched: Callback) -> None:
-        task = self.context.workload.tasks[name]
-        self.context.host(gpu, name).do(self._launch_time(task), launched)
-
-    def _launch_time(self, task: Task) -> float:
-        """Host time of one launch."""
+        task, node = self.context.workload.tasks[name], self.context.node
+        time = node.host.launch_time
         if isinstance(task, Collective) and task.backend != "dma":
-            return self.context.node.collective_library(task.backend).enqueue_time
-        return self.context.node.host.launch_time
+            time = node.collective_library(task.backend).enqueue_time
+        self.context.host(gpu, name).do(time, launched)

@@ -7,7 +7,7 @@ tasks, the map of DMA engines and the host can tell GPUs apart; between nodes, t
 from __future__ import annotations
 
 from c3sim.processes.dma.copies import same_sharing
-from c3sim.processes.dma.order import engines_differ_by_gpu
+from c3sim.processes.dma.order import engines_differ_by_gpu, uses_engines
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
 
@@ -26,11 +26,8 @@ def can_fold(workload: Workload, node: Node) -> bool:
 def _network_is_alike(workload: Workload, node: Node) -> bool:
     """Whether every GPU sees the same network: one leaf for all, or as many nodes on each."""
     wide = node.scale_out
-    by_nic = [
-        task
-        for task in workload.tasks.values()
-        if isinstance(task, Copy) and task.executor == "nic"
-    ]
+    copies = (task for task in workload.tasks.values() if isinstance(task, Copy))
+    by_nic = [copy for copy in copies if copy.executor == "nic"]
     if wide is None or node.nodes <= wide.nodes_per_leaf:
         # A copy to another place of its node stays on its leaf for some GPUs and crosses the spine
         # for others, as NICs are shared.
@@ -46,18 +43,13 @@ def _is_for_some_gpus(task: Task) -> bool:
 
 
 def _engines_are_alike(workload: Workload, node: Node) -> bool:
-    """Whether DMA commands share engines in the same way on every GPU, though the map numbers them
-    differently. An engine that a command names serves another peer on every GPU.
-    """
+    """Whether commands share engines alike on every GPU, though the map's numbers differ."""
     if node.engine_map is None:
         return True
-    commands = (
-        command
-        for task in workload.tasks.values()
-        if isinstance(task, Commands)
-        for command in task.program
-    )
-    return all(command.engine is None for command in commands) and same_sharing(node)
+    programs = (task.program for task in workload.tasks.values() if isinstance(task, Commands))
+    # An engine that a command names serves another peer on every GPU.
+    named = any(command.engine is not None for program in programs for command in program)
+    return not named and same_sharing(node)
 
 
 def _host_treats_alike(workload: Workload) -> bool:
@@ -65,8 +57,5 @@ def _host_treats_alike(workload: Workload) -> bool:
     if workload.host.threads == "per_gpu":
         return True
     return workload.host.launch == "queued" and not any(
-        task.kind in ("commands", "host")
-        or (isinstance(task, Collective) and task.backend == "dma")
-        or (isinstance(task, Copy) and task.executor == "dma")
-        for task in workload.tasks.values()
+        task.kind == "host" or uses_engines(task) for task in workload.tasks.values()
     )

@@ -29,9 +29,7 @@ from c3sim.specs.workload import Workload
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskRun:
-    """One task on one GPU [s, from the common release]: when it was ready, when its first workgroup
-    or command started, when it ended; *detail*: what it chose.
-    """
+    """A task on a GPU: ready, first workgroup or command, end [s from release]; its choices."""
 
     ready: float
     start: float
@@ -61,11 +59,6 @@ class Run:
         return max(
             (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
         )
-
-    @property
-    def spans(self) -> Sequence[Span]:
-        """Those of the timeline."""
-        return () if self.timeline is None else self.timeline.spans
 
     def account_of(self, name: str) -> Account:
         """The account of one task."""

@@ -1,15 +1,10 @@
-"""Weighted max-min sharing: cases solved by hand, the laws, and agreement with the slow oracle."""
+"""Weighted max-min sharing: cases solved by hand. The laws are in test_sharing_laws.py."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from fractions import Fraction
-from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from c3sim.engine import oracle as sharing_oracle
 from c3sim.engine.sharing import Demand, solve
@@ -17,15 +12,10 @@ from c3sim.engine.sharing import Demand, solve
 INF = math.inf
 REL = 1e-9  # the only tolerance, always relative
 
-System = tuple[list[float], list[Demand]]
-
 
 def flow(*capacities: int, weight: float = 1.0, cap: float = INF, amount: float = 1.0) -> Demand:
     """A flow that draws *amount* on each of *capacities*."""
     return Demand(weight, cap, tuple((c, amount) for c in capacities))
-
-
-# Cases solved by hand
 
 
 def test_nothing_runs() -> None:
@@ -160,170 +150,3 @@ def test_bad_number_is_named(capacities: list[float], bad: Demand, message: str)
 def test_oracle_names_the_unlimited_flow() -> None:
     with pytest.raises(ValueError, match=r"^flow 1: nothing limits it"):
         sharing_oracle.solve([1.0], [flow(0), flow()], float)
-
-
-# Random systems
-
-
-@st.composite
-def systems(draw: st.DrawFn, spread: float = 16.0) -> System:
-    """Up to 6 capacities and 12 flows; weights, amounts, sizes and caps within a factor *spread* of
-    one, or zero.
-    """
-    positive = st.floats(1 / spread, spread) | st.sampled_from(
-        [0.5, 1.0, 2.0]
-    )  # the latter make ties likely
-    sizes = draw(st.lists(positive | st.just(0.0), min_size=1, max_size=6))
-    uses = st.dictionaries(st.integers(0, len(sizes) - 1), positive, max_size=3)
-    demands = []
-    for drawn in draw(st.lists(uses, max_size=12)):
-        cap = draw(positive | st.just(0.0) | (st.just(INF) if drawn else st.nothing()))
-        demands.append(Demand(draw(positive), cap, tuple(drawn.items())))
-    return sizes, demands
-
-
-laws = settings(max_examples=100, deadline=None, derandomize=True)  # the same examples on every run
-
-
-def exceeded(system: System, rates: Sequence[float | Fraction], rel: float) -> list[str]:
-    """The capacities and caps that *rates* do not respect."""
-    capacities, demands = system
-    drawn = draws(system, rates)
-    problems = [
-        f"capacity {c}"
-        for c, size in enumerate(capacities)
-        if drawn[c] > Fraction(size) * (1 + Fraction(rel))
-    ]
-    problems += [
-        f"cap of {i}" for i, demand in enumerate(demands) if not 0 <= rates[i] <= demand.cap
-    ]
-    return problems
-
-
-def draws(system: System, rates: Sequence[float | Fraction]) -> list[Fraction]:
-    """What the flows draw from each capacity together, exactly."""
-    drawn = [Fraction(0) for _ in system[0]]
-    for rate, demand in zip(rates, system[1], strict=True):
-        for c, amount in demand.uses:
-            drawn[c] += Fraction(amount) * Fraction(rate)
-    return drawn
-
-
-def without_bottleneck(system: System, rates: Sequence[float | Fraction], rel: float) -> list[int]:
-    """The flows that could go faster: below their cap, and no exhausted capacity where nobody's
-    level is higher.
-    """
-    capacities, demands = system
-    slack = 1 - Fraction(rel)
-    drawn = draws(system, rates)
-    level = [
-        Fraction(rate) / Fraction(demand.weight)
-        for rate, demand in zip(rates, demands, strict=True)
-    ]
-    highest = [
-        max((level[i] for i, d in enumerate(demands) if c in dict(d.uses)), default=0)
-        for c in range(len(drawn))
-    ]
-    exhausted = [drawn[c] >= Fraction(size) * slack for c, size in enumerate(capacities)]
-    return [
-        i
-        for i, demand in enumerate(demands)
-        if rates[i] < demand.cap
-        and not any(exhausted[c] and level[i] >= highest[c] * slack for c, _ in demand.uses)
-    ]
-
-
-@laws
-@given(systems())
-def test_agrees_with_the_exact_oracle(system: System) -> None:
-    exact = sharing_oracle.solve(*system, Fraction)
-    assert solve(*system) == pytest.approx([float(rate) for rate in exact], rel=REL, abs=0.0)
-
-
-@laws
-@given(systems())
-def test_float_oracle_agrees_with_the_exact_one(system: System) -> None:
-    exact = sharing_oracle.solve(*system, Fraction)
-    assert sharing_oracle.solve(*system, float) == pytest.approx(
-        [float(rate) for rate in exact], rel=REL, abs=0.0
-    )
-
-
-@laws
-@given(systems())
-def test_the_exact_oracle_obeys_the_laws_exactly(system: System) -> None:
-    rates = sharing_oracle.solve(*system, Fraction)
-    assert not exceeded(system, rates, rel=0.0)
-    assert not without_bottleneck(system, rates, rel=0.0)
-
-
-@laws
-@given(systems(spread=1e6))
-def test_rates_never_exceed_capacity(system: System) -> None:
-    assert not exceeded(system, solve(*system), REL)
-
-
-@laws
-@given(systems(spread=1e6))
-def test_every_flow_is_capped_or_has_a_bottleneck(system: System) -> None:
-    assert not without_bottleneck(system, solve(*system), REL)
-
-
-@laws
-@given(systems(), st.integers(2, 7), st.randoms(use_true_random=False))
-def test_splitting_a_flow_changes_nothing(system: System, parts: int, random: Random) -> None:
-    capacities, demands = system
-    chosen = random.randrange(len(demands)) if demands else 0
-    split = [
-        Demand(d.weight / parts, d.cap / parts, d.uses)
-        for d in demands[chosen : chosen + 1] * parts
-    ]
-    rates = solve(capacities, demands[:chosen] + split + demands[chosen + 1 :])
-    joined = (
-        rates[:chosen]
-        + [sum(rates[chosen : chosen + len(split)])] * bool(split)
-        + rates[chosen + len(split) :]
-    )
-    assert joined == pytest.approx(solve(capacities, demands), rel=REL, abs=0.0)
-
-
-@pytest.mark.parametrize("factor", [2.0**-40, 1e-12, 1e12, 2.0**40])
-@laws
-@given(system=systems())
-def test_rates_scale_with_the_capacities(factor: float, system: System) -> None:
-    capacities, demands = system
-    scaled = solve(
-        [size * factor for size in capacities], [d._replace(cap=d.cap * factor) for d in demands]
-    )
-    expected = [rate * factor for rate in solve(capacities, demands)]
-    if (
-        math.frexp(factor)[0] == 0.5
-    ):  # a power of two: only exponents change, so the rates agree to the last bit
-        assert scaled == expected
-    assert scaled == pytest.approx(expected, rel=REL, abs=0.0)
-
-
-@pytest.mark.parametrize("factor", [1e-12, 1e12])
-@laws
-@given(system=systems())
-def test_only_ratios_of_weights_matter(factor: float, system: System) -> None:
-    capacities, demands = system
-    scaled = solve(capacities, [d._replace(weight=d.weight * factor) for d in demands])
-    assert scaled == pytest.approx(solve(capacities, demands), rel=REL, abs=0.0)
-
-
-@laws
-@given(systems(), st.randoms(use_true_random=False))
-def test_declaration_order_changes_nothing(system: System, random: Random) -> None:
-    capacities, demands = system
-    flows = random.sample(range(len(demands)), len(demands))  # new position -> old one
-    places = random.sample(range(len(capacities)), len(capacities))
-    at = {old: new for new, old in enumerate(places)}
-    shuffled = [
-        demands[i]._replace(uses=tuple((at[c], a) for c, a in reversed(demands[i].uses)))
-        for i in flows
-    ]
-    rates = solve(capacities, demands)
-    assert solve([capacities[c] for c in places], shuffled) == pytest.approx(
-        [rates[i] for i in flows], rel=REL, abs=0.0
-    )

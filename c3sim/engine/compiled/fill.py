@@ -154,9 +154,7 @@ def _fill(table: Table) -> int:
 
 @inline
 def _rising(flows: Array, uses: Array, amounts: Array, use: int) -> float:
-    """What those users of a capacity that still rise draw per unit of level; *use*: of the first
-    user.
-    """
+    """What users that still rise draw of a capacity per unit of level; *use*: of the first."""
     total = 0.0
     while use != line.NONE:
         row = uses[line.ROW, use]
@@ -168,9 +166,7 @@ def _rising(flows: Array, uses: Array, amounts: Array, use: int) -> float:
 
 @inline
 def _freeze(table: Table, row: int, at: int, level: float, rate: float) -> None:
-    """*row* stays at *rate*, which it has at *level*, where capacity *at* is exhausted (NONE: its
-    cap); its capacities lose what it draws.
-    """
+    """*row* stays at *rate*, reached at *level*, where capacity *at* (NONE: its cap) stops it."""
     flows, rows, uses, amounts = table.flows, table.rows, table.uses, table.amounts
     capacities, indices = table.capacities, table.indices
     flows[line.RATE, row], flows[line.REACHED, row], rows[line.BOTTLENECK, row] = rate, level, at

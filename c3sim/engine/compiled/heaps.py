@@ -1,6 +1,4 @@
-"""Binary heaps of places, by a key that an array has for each place; and a tree of least values:
-loops for numba to compile.
-"""
+"""Loops for numba: heaps of places by a key that an array has for each, a tree of least values."""
 
 from __future__ import annotations
 
@@ -37,9 +35,7 @@ def pop(key: Array, heap: Array, size: int) -> int:
 
 @inline
 def enter(tree: Array, leaf: int, value: float) -> None:
-    """Set one leaf (from 0) of a tree whose nodes n hold the lesser of nodes 2 n and 2 n + 1; node
-    1 is the least.
-    """
+    """Set a leaf (from 0) of a tree: node n is the lesser of 2 n and 2 n + 1, node 1 the least."""
     node = len(tree) // 2 + leaf
     tree[node] = value
     while node > 1:

@@ -55,9 +55,7 @@ def views(numbers: Array, integers: Array) -> Table:
 
 
 def new_table(rows: int, width: int, capacities: int) -> tuple[Array, Array]:
-    """An empty table for *rows* flows (a power of two) of up to *width* uses each: *numbers* and
-    *integers*.
-    """
+    """*numbers* and *integers* of an empty table for *rows* flows (2^i) of up to *width* uses."""
     uses = rows * width
     numbers = np.zeros(1 + (line.FLOW_LINES + 2) * rows + uses + line.CAPACITY_LINES * capacities)
     integers = np.zeros(

@@ -10,9 +10,9 @@ latency before the first of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from c3sim.engine.flow import Flow
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.hierarchy import plan_collective
@@ -21,6 +21,7 @@ from c3sim.models.phase import PhasePlan
 from c3sim.processes.collectives.channels import Channels, HeldWorkgroups
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.signals import countdown
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 
@@ -79,28 +80,15 @@ class ChannelCollective:
     def describe(self) -> dict[str, Any]:
         """What the library decided, for the result."""
         plan = self.plan
-        decided = {
-            "channels": plan.channels,
-            "algorithm": plan.algorithm,
-            "protocol": plan.protocol,
-        }
-        if not plan.hierarchical:
-            return decided
-        return {**decided, "parts": plan.parts, "phases": self.phases}
+        names = ("channels", "algorithm", "protocol")
+        decided = {name: getattr(plan, name) for name in names}
+        return decided | ({"parts": plan.parts, "phases": self.phases} if plan.hierarchical else {})
 
     def _begin(self, channels: int, held: HeldWorkgroups) -> None:
-        """These channels are resident on every rank: once the first latency has passed, their parts
-        of the message go through the phases.
-        """
+        """*channels* are resident on every rank: after the latency, they move their parts."""
         passage = _Passage(self, channels, held)
-
-        def fill() -> None:
-            self.on_all_ranks(channels, self.plan.work, passage.start)
-
-        if self.plan.flight:
-            self.context.after(self.plan.flight, fill)
-        else:
-            fill()
+        fill = partial(self.on_all_ranks, channels, self.plan.work, passage.start)
+        self.context.once_past(self.plan.flight, fill)
 
     def arrived(self, channels: int, chunk: int) -> None:
         """The part of *channels* of a chunk has arrived everywhere."""
@@ -132,14 +120,7 @@ class ChannelCollective:
         it has of the channels' compute units, and of what the collective may declare, beside other
         flows of the same channels.
         """
-        left = len(self.channels.ranks)
-
-        def one(_flow: Flow) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                done()
-
+        ended = countdown(len(self.channels.ranks), done)
         for rank in self.channels.ranks:
             self.context.machine.flow(
                 self.name,
@@ -150,7 +131,7 @@ class ChannelCollective:
                 traffic=traffic(rank),
                 compute_units=self.channels.units(rank, units * channels),
                 share=share * channels / self.plan.channels,
-                done=one,
+                done=lambda _flow: ended(),
             )
 
 
@@ -227,9 +208,7 @@ class _Passage:
             run.end(self.channels, self.held)
 
     def _note(self, index: int, since: float) -> None:
-        """What a timeline shows of the part just sent, and how long the phase has sent in all, its
-        channels weighted.
-        """
+        """Note the part just sent, and the time that the phase has sent, channels weighted."""
         run, noted = self.run, self.run.phases[index]
         sending = (run.context.env.now - since) * self.channels / self.plan.channels
         noted["sending_s"] = noted.get("sending_s", 0.0) + sending

@@ -27,9 +27,7 @@ from c3sim.specs.workload import Collective, Workload
 def collective_program(
     node: Node, gpu: int, task: Collective, *, batch: bool = False
 ) -> tuple[Command, ...]:
-    """What *gpu* submits for *task* (backend dma), in order. *batch*: in one call, so all of an
-    engine in one queue.
-    """
+    """Commands of *gpu* for *task*; *batch*: in one call, all of an engine in one queue."""
     if task.variant == "bcst":
         program = _broadcasts(node, gpu, task)
     elif task.variant == "swap":
@@ -44,9 +42,7 @@ def collective_program(
 
 
 def is_one_batch(workload: Workload, task: Collective) -> bool:
-    """Whether one call asks the runtime for all of *task*, which it splits by peer. Copies back to
-    back stay so.
-    """
+    """Whether one call, split by peer by the runtime, asks for all of *task* (not back to back)."""
     return workload.host.submission == "batch" and task.variant != "b2b"
 
 
@@ -97,9 +93,7 @@ def _broadcasts(node: Node, gpu: int, task: Collective) -> list[Command]:
 
 
 def _swaps(node: Node, gpu: int, task: Collective) -> list[Command]:
-    """Each pair once: with the peers up to half way round, and the pairs half way round by their
-    lower GPU.
-    """
+    """Each pair once: peers up to half way round, and those half way round by the lower GPU."""
     gpus = node.gpus
     peers = list(range(1, (gpus + 1) // 2))
     if gpus % 2 == 0 and gpu < gpus // 2:
@@ -108,9 +102,7 @@ def _swaps(node: Node, gpu: int, task: Collective) -> list[Command]:
 
 
 def _reduced_then_gathered(node: Node, gpu: int, task: Collective) -> list[Command]:
-    """Reduce-scatter, then all-gather; the word "reduced" of a GPU counts the peers that have added
-    to its part.
-    """
+    """Reduce-scatter, then all-gather; the word "reduced" counts the peers that have added."""
     commands = []
     for command in _to_all(node, gpu, task, "reduce"):
         count = command.model_copy(update={"op": "atomic", "bytes": None, "on": "reduced"})

@@ -23,8 +23,9 @@ from typing import NamedTuple
 from c3sim.models.dma import engine_rate, engine_work
 from c3sim.processes.context import Context
 from c3sim.processes.dma.copies import HOST, DmaCopy, as_executed, traffic
-from c3sim.processes.dma.engines import Callback, Execution, Step
+from c3sim.processes.dma.engines import Execution, Step
 from c3sim.processes.dma.requests import Request
+from c3sim.processes.signals import Callback
 from c3sim.specs.dma_engines import Operation
 
 WordKey = tuple[str, int]  # (name, GPU)
@@ -245,11 +246,7 @@ def _step(
 
 def _decode(context: Context, then: Callback, packets: int = 1, wait: float = 0.0) -> None:
     """Decode *packets*, and be busy for *wait* s."""
-    time = packets * context.node.gpu.dma_engines.packet_time + wait
-    if time:
-        context.after(time, then)
-    else:
-        then()
+    context.once_past(packets * context.node.gpu.dma_engines.packet_time + wait, then)
 
 
 def _when_landed(context: Context, execution: Execution, then: Callback) -> None:
@@ -257,10 +254,6 @@ def _when_landed(context: Context, execution: Execution, then: Callback) -> None
 
     def decoded() -> None:
         execution.free_engine()
-        wait = execution.ring.landed_at - context.env.now
-        if wait > 0:
-            context.after(wait, then)
-        else:
-            then()
+        context.once_past(execution.ring.landed_at - context.env.now, then)
 
     _decode(context, decoded)

@@ -50,9 +50,7 @@ def as_executed(context: Context, copy: DmaCopy) -> DmaCopy:
 
 
 def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCopy]:
-    """A copy task as commands on the engines that serve its peer: this GPU's, or the other end's
-    where it says so.
-    """
+    """A copy task as commands, of the engines of *gpu* or of the other end (*direction*)."""
     peer, parts = context.node.peer(gpu, task.peer), task.engines or 1
     where = {"gpu": gpu, "peer": peer, "host": HOST}
     source, destination = where[task.source], where[task.destination]
@@ -147,9 +145,7 @@ def _streams(context: Context) -> list[str]:
 
 
 def port_sharers(node: Node, copies: Sequence[DmaCopy]) -> Callable[[DmaCopy], int]:
-    """How many engines of *copies*, which one GPU asks for together, share the fullest port of one
-    of them.
-    """
+    """Engines of *copies* (asked for together) that share the fullest port of one of them."""
     engines: dict[Hop, set[tuple[int, int]]] = {}
     for copy in copies:
         for hop in _hops(node, copy):
@@ -168,9 +164,7 @@ def _hops(node: Node, copy: DmaCopy) -> list[Hop]:
 
 
 def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:
-    """Per byte: read at the source, written at the destinations, over the links between; *work* of
-    the engine.
-    """
+    """Per byte: read at the source, over the links, written at the ends; *work* of the engine."""
     engine = (copy.engine, work)
     if HOST in (copy.source, copy.destination):
         outward = copy.destination == HOST

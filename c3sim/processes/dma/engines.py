@@ -17,13 +17,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from c3sim.models.dma import RELEASED_QUEUE_STARTS
 from c3sim.processes.context import Context
+from c3sim.processes.signals import Callback
 from c3sim.specs.dma_engines import Operation
 
-Callback = Callable[[], None]
+if TYPE_CHECKING:
+    from c3sim.processes.dma.requests import Request
 
 
 class QueueKey(NamedTuple):
@@ -51,7 +53,7 @@ class Step:
     pull: bool = False  # it reads from a peer
     polled: bool = False  # it waits behind a poll
     in_order: bool = False  # the next of its queue waits until its end is seen
-    request: RemoteRequest | None = None  # it asks another GPU's engine for something
+    request: Request | None = None  # it asks another GPU's engine for something
     inlined: float = 0.0  # host time to write its bytes into the ring, where the queue is idle
 
     @property
@@ -104,19 +106,6 @@ class Execution:
     def free_both(self) -> None:
         self.ring.held = False
         self.free_engine()
-
-
-class RemoteRequest(Protocol):
-    """What a command asks of another GPU's engine."""
-
-    def submit(
-        self, engines: Engines, step: Step, task: str, leader: RemoteRequest | None, idle: bool
-    ) -> RemoteRequest:
-        """The doorbell has rung for *step*, of a queue that *task* may have to itself and that was
-        *idle*; *leader*: the request that it begins with, if any.
-
-        Returns the leader of those behind it.
-        """
 
 
 class Engine:
@@ -190,9 +179,7 @@ class PendingRequest:
 
 @dataclass
 class RequestQueue:
-    """Requests for one queue of an engine, in order of submission; one that is not due holds up
-    those behind it.
-    """
+    """Requests for a queue in order of submission; one that is not due holds up the rest."""
 
     engine: Engine
     queue: int

@@ -18,20 +18,8 @@ from functools import partial
 
 from c3sim.models.dma import POLL_STAGGERS
 from c3sim.processes.context import Context, HostThread
-from c3sim.processes.dma.engines import Callback, Engines, QueueKey, Ring, Step
-
-
-def countdown(count: int, then: Callback) -> Callback:
-    """A function that calls *then()* when it is called for the *count*-th time."""
-    left = count
-
-    def one() -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            then()
-
-    return one
+from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step
+from c3sim.processes.signals import Callback, countdown
 
 
 class DmaHost:
@@ -42,9 +30,7 @@ class DmaHost:
         self.engines = Engines(context)
 
     def submit(self, task: str, gpu: int, steps: list[Step], done: Callback) -> None:
-        """The host thread of *gpu* submits *steps* in order; *done()* when it has seen the end of
-        every queue.
-        """
+        """Submit *steps* in order; *done()* when the host has seen the end of every queue."""
         context, how = self.context, self.context.workload.host
         if not steps:
             context.after(0.0, done)
@@ -92,9 +78,7 @@ class DmaHost:
         return partial(_packets_and_doorbell, costs.batch_copy_time, costs.doorbell_time)
 
     def _extra_call_time(self, host: HostThread, pulls: bool) -> float:
-        """What a call of the runtime costs *host* more: that it reads from a peer, and that it is
-        the first one.
-        """
+        """What a call of the runtime costs more: it reads from a peer; it is the first."""
         costs = self.context.node.host
         first, host.has_copied = not host.has_copied, True
         return costs.pull_time * pulls + costs.first_copy_time * first

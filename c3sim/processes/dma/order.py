@@ -18,7 +18,7 @@ def engines_differ_by_gpu(workload: Workload, node: Node) -> bool:
     - sources carry several requests, or one beside other commands, each in its own order;
     - queues of one engine are released together, and each engine begins with another.
     """
-    tasks = [task for task in workload.tasks.values() if _uses_engines(task)]
+    tasks = [task for task in workload.tasks.values() if uses_engines(task)]
     programs: list[Sequence[Command]] = []
     pulls = 0
     for task in tasks:
@@ -44,7 +44,8 @@ def engines_differ_by_gpu(workload: Workload, node: Node) -> bool:
     return any(_shares_an_engine(node, program) for program in programs)
 
 
-def _uses_engines(task: Task) -> bool:
+def uses_engines(task: Task) -> bool:
+    """Whether *task* is carried out by DMA engines."""
     if isinstance(task, Copy):
         return task.executor == "dma"
     return isinstance(task, Commands) or (isinstance(task, Collective) and task.backend == "dma")

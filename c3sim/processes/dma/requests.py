@@ -19,7 +19,6 @@ from c3sim.processes.dma.engines import (
     Execution,
     PendingRequest,
     QueueKey,
-    RemoteRequest,
     RequestQueue,
     Step,
 )
@@ -27,9 +26,7 @@ from c3sim.processes.dma.engines import (
 
 @dataclass(eq=False)
 class Request:
-    """*step*: what the source's engine is to do; its end can be seen *landing* s after its last
-    byte has moved.
-    """
+    """*step* for the source's engine; its end is seen *landing* s after its last byte."""
 
     context: Context
     step: Step
@@ -41,12 +38,15 @@ class Request:
     execution: Execution | None = None  # in its own queue, once the engine has come to it
 
     def submit(
-        self, engines: Engines, step: Step, task: str, leader: RemoteRequest | None, idle: bool
-    ) -> RemoteRequest:
+        self, engines: Engines, step: Step, task: str, leader: Request | None, idle: bool
+    ) -> Request:
+        """The doorbell has rung for *step*, of a queue that *task* may have to itself and that was
+        *idle*; *leader*: the request that it begins with. Returns the leader of those behind it.
+        """
         queue = engines.requests(QueueKey(self.step.gpu, self.step.engine, self.step.queue, task))
         pending = PendingRequest(self.step, self.on_landed)
         queue.waiting.append(pending)
-        if isinstance(leader, Request):
+        if leader is not None:
             leader.batch.append((pending, queue))
             return leader
         self.batch.append((pending, queue))
@@ -62,9 +62,7 @@ class Request:
             queue.advance()
 
     def on_turn(self, execution: Execution) -> None:
-        """The engine has come to it in its own queue: tell the source, unless it knows, and wait
-        for the end.
-        """
+        """Its own queue's turn: tell the source, unless it knows, and wait for the end."""
         self.execution = execution
         execution.free_engine()
         if self.batch and not self.batch[0][0].due:

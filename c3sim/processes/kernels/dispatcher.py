@@ -42,9 +42,7 @@ class Batch:
 
 @dataclass(slots=True, eq=False)
 class Grid:
-    """A launched kernel. *placed(batch)* is called for what gets room; *cut(grid)* asks to shorten
-    long batches.
-    """
+    """A launched kernel. *placed(batch)*: it has room; *cut()*: shorten long batches."""
 
     name: str
     shape: GridShape
@@ -59,9 +57,8 @@ class Grid:
     resident: int = 0  # workgroups that have room now
 
 
-Rooms = list[
-    tuple[EngineGroup, EngineTurns, int]
-]  # places that each engine of a group has room for
+#: places that each engine of a group has room for
+Rooms = list[tuple[EngineGroup, EngineTurns, int]]
 
 
 class Dispatcher:
@@ -70,9 +67,7 @@ class Dispatcher:
     def __init__(
         self, gpu: Gpu, shapes: Sequence[GridShape], at_once: Callable[[Callable[[], None]], None]
     ):
-        """*at_once(call)* calls back at this instant, after what else happens in it: ties go by
-        priority.
-        """
+        """*at_once(call)* calls after all else at this instant: ties go by priority."""
         self.residency = Residency(gpu.compute_units, RULES[gpu.dies.dispatch].equal_turns)
         self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
@@ -97,9 +92,7 @@ class Dispatcher:
         self._queue: list[Grid] = []  # by priority, then launch
 
     def launch(self, grid: Grid) -> None:
-        """Queue *grid*; what fits is placed at this instant, once everything that arrives with it
-        is queued.
-        """
+        """Queue *grid*; it is placed once all that arrives at this instant is queued."""
         grid.number = len(self.grids)
         grid.last = max(group.turns[grid.shape].total for group in self.groups)
         for group in self.groups:
@@ -136,7 +129,7 @@ class Dispatcher:
     def fill(self) -> None:
         """Place what has room, grid by grid."""
         for grid in list(self._queue):
-            if grid.pointer < grid.last:
+            if self.waits(grid):
                 self._advance(grid)
 
     def _cut_others(self, but: Grid) -> None:
@@ -169,7 +162,8 @@ class Dispatcher:
         batch = Batch(
             parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
         )
-        if alone and grid.foldable and self.in_order and not self._others_wait(grid):
+        others_wait = any(other is not grid and self.waits(other) for other in self._queue)
+        if alone and grid.foldable and self.in_order and not others_wait:
             self._take_rounds_along(grid, batch, rooms)
         grid.placed(batch)
 
@@ -186,14 +180,9 @@ class Dispatcher:
         ]
         return max(grid.pointer, min([grid.last, *places]))
 
-    def _others_wait(self, grid: Grid) -> bool:
-        return any(other is not grid and self.waits(other) for other in self._queue)
-
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
-        """Rounds as large as the first, one after the other with every unit free, become one
-        segment.
-        """
-        while grid.pointer < grid.last:
+        """Join rounds as large as the first, each with every unit free, to one segment."""
+        while self.waits(grid):
             given = [turn.count(min(grid.pointer, turn.total)) for _, turn, _ in rooms]
             stop = self._stop(grid, rooms, given)
             if self._between(grid, grid.pointer, stop) != batch.workgroups:

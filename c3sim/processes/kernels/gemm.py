@@ -98,19 +98,9 @@ class _Tiles:
 
     def _past_caches(self, concurrent: int) -> GemmTraffic:
         task, spec, plan = self.task, self.spec, self.plan
-        return gemm_traffic(
-            task.m,
-            task.n,
-            task.k,
-            task.batch,
-            plan.tile,
-            plan.split_k,
-            self.element,
-            spec.dies.count,
-            concurrent,
-            spec.l2.capacity / (2 * self.library.slice_bytes),
-            plan.cluster,
-        )
+        shape, l2_rows = (task.m, task.n, task.k), spec.l2.capacity / (2 * self.library.slice_bytes)
+        tiling = (task.batch, plan.tile, plan.split_k, self.element)
+        return gemm_traffic(*shape, *tiling, spec.dies.count, concurrent, l2_rows, plan.cluster)
 
     def _moved(self, traffic: GemmTraffic, from_hbm: float) -> Traffic:
         """What a tile moves, *from_hbm* bytes of it from HBM."""

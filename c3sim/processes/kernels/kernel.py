@@ -150,9 +150,7 @@ class Kernel:
                 self.pool += back * cohort.count
 
     def _begin_lists(self, batch: Batch, length: int) -> None:
-        """Fixed lists: the first workgroups of the grid have one tile more, spread like the others
-        over the engines.
-        """
+        """Fixed lists; the first workgroups, spread over the engines, have one tile more."""
         count = batch.workgroups
         longer = min(self.longer, count)
         self.longer -= longer
@@ -164,9 +162,7 @@ class Kernel:
         self._begin(_Cohort(less, count - longer, float(length)))
 
     def _steal(self, cohort: _Cohort, *, first: bool) -> None:
-        """Take one tile (or several rounds) per workgroup from the pool; workgroups that get none
-        end.
-        """
+        """Take a tile (or several rounds) per workgroup from the pool; the others end."""
         want = sum(group.multiplicity * count for group, count in cohort.parts)
         rounds = 1
         if not first and self.spec.fold_rounds:
@@ -236,9 +232,7 @@ class Kernel:
 
 
 def _split(parts: Parts, wanted: int, total: int) -> tuple[Parts, Parts]:
-    """Split the *total* workgroups of *parts* into about *wanted* of them, evenly over the engines,
-    and the rest.
-    """
+    """*parts* (*total* workgroups) as about *wanted* of them, evenly over engines, and the rest."""
     chosen, rest, left = [], [], wanted
     for group, count in parts:
         part = max(0, min(count, -(-left // group.multiplicity), -(-count * wanted // total)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 from c3sim.machine.state import GpuState
@@ -73,9 +74,7 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
 def _passes(
     context: Context, name: str, gpu: int, task: StreamKernel, demanded: float, footprint: float
 ) -> dict[str, float]:
-    """How many passes each level serves. *demanded*: B/s that the kernel wants of memory; its share
-    of the cache goes by it.
-    """
+    """Passes that each level serves; the share of the cache goes by the *demanded* B/s."""
     spec = context.node.gpu
     memory_side = spec.memory_side_cache is not None
     others = context.machine.other_insertion(name, gpu)
@@ -92,9 +91,7 @@ def _passes(
 
 
 def hold_kernel(context: Context, task: Hold) -> KernelSpec:
-    """Every workgroup takes a compute unit with all its LDS and waves and keeps it for *time* s,
-    whatever the clock.
-    """
+    """A workgroup keeps a compute unit, its LDS and waves, for *time* s at any clock."""
     unit = context.node.gpu.compute_units
     held = TileCost(rate=lambda _state: 1.0 / task.time, traffic=Traffic(), clocked=0.0)
     return KernelSpec(
@@ -107,9 +104,7 @@ def hold_kernel(context: Context, task: Hold) -> KernelSpec:
 
 
 def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec:
-    """A copy on compute units: local (read and write here) or remote (over links or the host
-    link).
-    """
+    """A copy on compute units: local, or remote over links or the host link."""
     spec, node = context.node.gpu, context.node
     workgroups = context.shapes[name].workgroups
     part = task.bytes / workgroups
@@ -137,31 +132,16 @@ def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:
             l2=moved, cache=moved, hbm_read=part, hbm_write=part, inserted=moved, vector=moved
         )
     reads, writes = float(task.source == "gpu") * part, float(task.destination == "gpu") * part
+    traffic = Traffic(l2=part, cache=part, hbm_read=reads, hbm_write=writes, vector=2 * part)
     if "host" in (task.source, task.destination):
         direction = "out" if task.destination == "host" else "in"
-        return Traffic(
-            l2=part,
-            cache=part,
-            hbm_read=reads,
-            hbm_write=writes,
-            host=((direction, part),),
-            vector=2 * part,
-        )
+        return replace(traffic, host=((direction, part),))
     peer = node.peer(gpu, task.peer)
-    remote: tuple[tuple[int, float, float], ...] = ((peer, part - reads, part - writes),)
-    if task.gpus == "all":  # the peer's copy does here what this one does there
-        remote, reads, writes = (), part, part
     source, destination = (gpu, peer) if task.source == "gpu" else (peer, gpu)
     hops = tuple((hop, part) for hop in route(node.links.topology, node.gpus, source, destination))
-    return Traffic(
-        l2=part,
-        cache=reads + writes,
-        hbm_read=reads,
-        hbm_write=writes,
-        ports=hops,
-        remote=remote,
-        vector=2 * part,
-    )
+    if task.gpus == "all":  # the peer's copy does here what this one does there
+        return replace(traffic, cache=2 * part, hbm_read=part, hbm_write=part, ports=hops)
+    return replace(traffic, ports=hops, remote=((peer, part - reads, part - writes),))
 
 
 def _kernel(workgroups: int, residents: int, cost: CostOfTile) -> KernelSpec:

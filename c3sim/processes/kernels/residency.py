@@ -16,9 +16,7 @@ from c3sim.specs.hardware import ComputeUnits, Gpu
 
 @dataclass(frozen=True, slots=True)
 class GridShape:
-    """What decides how a grid spreads. *cluster*: workgroups that start together; *workgroups* is a
-    multiple of it.
-    """
+    """How a grid spreads. *cluster*: workgroups, a divisor of all, that start together."""
 
     workgroups: int
     mask: Mask
@@ -60,9 +58,7 @@ class EngineGroup:
 
 
 class Residency:
-    """Occupies and vacates the units of groups; grids are known by number, in the order of
-    *claims*.
-    """
+    """Occupies and vacates units; grids are known by number, in the order of *claims*."""
 
     def __init__(self, unit: ComputeUnits, in_turns: bool = False):
         """*in_turns*: engines with a label get equal numbers, not those with most room more."""
@@ -98,9 +94,7 @@ class Residency:
         )
 
     def occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
-        """Put *workgroups* of grid *number* on the engines of *group* with most room; returns on
-        how many units it is new.
-        """
+        """Put them on the engines with most room; returns on how many units the grid is new."""
         rooms, size = self.rooms(group, shape.mask, number), shape.cluster
         taken = self.share(
             {label: room // size for label, room in rooms.items()}, workgroups // size
@@ -113,9 +107,7 @@ class Residency:
     def _place(
         self, group: EngineGroup, number: int, mask: Mask, label: int, workgroups: int
     ) -> int:
-        """Put *workgroups* on the emptiest units of engine *label*; returns on how many units grid
-        *number* is new.
-        """
+        """Put them on the emptiest units of engine *label*; returns on how many it is new."""
         fresh = 0
         while workgroups > 0:
             state = min(

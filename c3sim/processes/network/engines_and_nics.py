@@ -21,10 +21,10 @@ from c3sim.processes.context import Context
 from c3sim.processes.dma.collectives import collective_program
 from c3sim.processes.dma.commands import Words
 from c3sim.processes.dma.copies import stream_queue
-from c3sim.processes.dma.host import DmaHost, countdown
+from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.network.nics import NicQueue, copy_transfer, to_all
-from c3sim.processes.signals import Callback
+from c3sim.processes.signals import Callback, countdown
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Copy, Task
 
@@ -104,9 +104,7 @@ class EngineCollective:
 
 
 class AcrossNodes:
-    """Tasks without compute units that leave the node: copies by NICs, collectives on DMA engines
-    over several nodes.
-    """
+    """Copies by NICs, and collectives on DMA engines over several nodes."""
 
     def __init__(self, context: Context, dma: DmaHost, words: Words):
         self.context, self.dma, self.words = context, dma, words

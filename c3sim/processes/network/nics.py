@@ -93,9 +93,7 @@ class NicQueue:
 
 
 def to_all(node: Node, gpu: int, size: float, peers: Peers) -> Transfer:
-    """*size* bytes that every GPU sends at once, in equal parts, to the GPUs of its rail (``rail``)
-    or of all other nodes.
-    """
+    """*size* bytes that every GPU sends in equal parts to its rail, or to all other nodes."""
     posts = node.nodes - 1 if peers == "rail" else node.ranks - node.gpus
     return Transfer(size, mirrored(node, gpu, peers, 1.0), hop_latency(node, peers), posts)
 

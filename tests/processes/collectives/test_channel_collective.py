@@ -58,7 +58,7 @@ def test_parts_follow_each_other_through_two_phases() -> None:
     assert [node["start_s"], node["end_s"], node["sending_s"]] == pytest.approx(
         [0.5 * MS, 2.9 * MS, 2.4 * MS], rel=1e-5
     )
-    spans = [span for span in outcome.spans if span.track == "gpu0.phases of t"]
+    spans = [span for span in outcome.timeline.spans if span.track == "gpu0.phases of t"]
     assert [span.name for span in spans if span.start < 0.6 * MS] == [
         "all_gather on the rails, part 1 of 4",
         "all_gather on the rails, part 2 of 4",
@@ -75,7 +75,9 @@ def test_parts_follow_each_other_through_three_phases() -> None:
     outcome = run({**S, "op": "all_reduce", "algorithm": "hierarchical", "pipeline": 4})
     assert outcome.end == pytest.approx(5.2 * MS, rel=1e-5)
     ends = [
-        span.end for span in outcome.spans if span.name.startswith("reduce_scatter in the node")
+        span.end
+        for span in outcome.timeline.spans
+        if span.name.startswith("reduce_scatter in the node")
     ]
     assert ends == pytest.approx([0.6 * MS, 1.2 * MS, 2.0 * MS, 3.2 * MS], rel=1e-4)
 

@@ -38,7 +38,7 @@ def run(task: dict[str, Any], node: Node = MESH, fold: bool | None = None, **hos
 
 
 def commands(outcome: Run, gpu: int) -> int:
-    return sum(span.track.startswith(f"gpu{gpu}.dma") for span in outcome.spans)
+    return sum(span.track.startswith(f"gpu{gpu}.dma") for span in outcome.timeline.spans)
 
 
 def test_a_queue_rings_once_for_all_its_packets() -> None:

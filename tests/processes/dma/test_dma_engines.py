@@ -59,7 +59,7 @@ def test_a_copy_is_split_over_engines() -> None:
     ],
 )
 def test_whose_engines_move_a_copy(task: dict[str, Any], tracks: set[str]) -> None:
-    assert {span.track for span in run(task).spans if ".dma" in span.track} == tracks
+    assert {span.track for span in run(task).timeline.spans if ".dma" in span.track} == tracks
 
 
 def test_reads_from_a_peer_have_bytes_in_flight_of_their_own() -> None:
@@ -93,7 +93,9 @@ def test_a_collective_goes_round_the_peers_with_every_engine() -> None:
             "backend": "dma",
             "engines": 2,
         }
-        spans = [s for s in run({**task, "direction": direction}).spans if ".dma" in s.track]
+        spans = [
+            s for s in run({**task, "direction": direction}).timeline.spans if ".dma" in s.track
+        ]
         assert len(spans) == 6
         assert {span.detail["bytes"] for span in spans} == {1e6}
 

@@ -117,7 +117,7 @@ def test_queues_of_an_engine_take_turns() -> None:
     program = [copy(peer, engine=0, queue=queue) for queue in (0, 1) for peer in (1, 2)]
     outcome = run(*program, prelaunched=True)
     spans = sorted(
-        (s for s in outcome.spans if s.track == "gpu0.dma[0]"), key=lambda span: span.start
+        (s for s in outcome.timeline.spans if s.track == "gpu0.dma[0]"), key=lambda span: span.start
     )
     assert [round(span.start / US, 3) for span in spans] == [1, 14, 27, 40]
     assert outcome.end == pytest.approx((40 + 10 + 2.75) * US)
@@ -133,7 +133,7 @@ def test_a_poll_does_not_hold_the_other_queue() -> None:
         copy(2, engine=0, queue=1),
         {"op": "atomic", "on": "go", "engine": 0, "queue": 1},
     )
-    assert [s.detail["bytes"] for s in outcome.spans if s.track == "gpu0.dma[0]"] == [
+    assert [s.detail["bytes"] for s in outcome.timeline.spans if s.track == "gpu0.dma[0]"] == [
         100_000,
         100_000,
     ]
@@ -164,7 +164,10 @@ def test_a_full_ring_stops_the_thread() -> None:
     """
     node = with_engines(ring_bytes=28, count=3)
     outcome = run(*[copy(1) for _ in range(4)], copy(2), node=node)
-    spans = {name: [s for s in outcome.spans if s.track == f"gpu0.dma[{name}]"] for name in (0, 1)}
+    spans = {
+        name: [s for s in outcome.timeline.spans if s.track == f"gpu0.dma[{name}]"]
+        for name in (0, 1)
+    }
     assert len(spans[0]) == 4 and len(spans[1]) == 1
     assert spans[1][0].start > spans[0][2].start
 
@@ -194,7 +197,7 @@ def test_copies_to_and_from_the_host_have_engines_of_their_own() -> None:
         MI300X, 0, out=False
     ) == (1, 0)
     outcome = run(copy("host"), copy("host", direction="pull"), copy(1), node=MI300X)
-    assert {span.track for span in outcome.spans if "gpu0.dma" in span.track} == {
+    assert {span.track for span in outcome.timeline.spans if "gpu0.dma" in span.track} == {
         "gpu0.dma[0]",
         "gpu0.dma[1]",
         "gpu0.dma[14]",

@@ -59,7 +59,9 @@ def run(
 def carried(outcome: Run) -> list[tuple[str, float]]:
     """Track and end [us] of every copy, in order of ends."""
     found = [
-        (span.track, round(span.end / US, 3)) for span in outcome.spans if ".dma" in span.track
+        (span.track, round(span.end / US, 3))
+        for span in outcome.timeline.spans
+        if ".dma" in span.track
     ]
     return sorted(found, key=lambda item: item[1])
 
@@ -217,8 +219,8 @@ def test_a_request_behind_a_poll_does_not_overtake_it() -> None:
     ]
     task = {"kind": "commands", "gpus": "first", "program": program}
     outcome = run({"t": task}, submission="direct")
-    second = [span for span in outcome.spans if span.track == "gpu1.dma[0]"][1]
-    copied = max(span.end for span in outcome.spans if span.track == "gpu0.dma[0]")
+    second = [span for span in outcome.timeline.spans if span.track == "gpu1.dma[0]"][1]
+    copied = max(span.end for span in outcome.timeline.spans if span.track == "gpu0.dma[0]")
     assert second.start > copied
 
 

@@ -77,7 +77,7 @@ def test_copies_of_gpus_that_share_a_nic() -> None:
 
 def test_what_is_posted_to_one_nic_moves_in_order() -> None:
     outcome = run({**COPY, "repeat": 3})
-    moved = [span for span in outcome.spans if span.track == "gpu0.nic"]
+    moved = [span for span in outcome.timeline.spans if span.track == "gpu0.nic"]
     assert [span.start for span in moved] == pytest.approx([0, 1 * MS, 2 * MS])
     assert [span.end for span in moved] == pytest.approx([1 * MS, 2 * MS, 3 * MS])
 
