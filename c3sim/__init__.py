@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from c3sim.api import compare, explain, run, study
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
     from c3sim.input.loading import load_hardware, load_workload, parse_workload
+    from c3sim.input.programs import Program
     from c3sim.result import Result
-    from c3sim.specs.programs import Program
 
 __all__ = [
     "C3simError",
@@ -41,7 +41,7 @@ _HOME = {
     **dict.fromkeys(("compare", "explain", "run", "study"), "c3sim.api"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(("load_hardware", "load_workload", "parse_workload"), "c3sim.input.loading"),
-    "Program": "c3sim.specs.programs",
+    "Program": "c3sim.input.programs",
     "Result": "c3sim.result",
 }
 

@@ -3,10 +3,10 @@ every mistake.
 
 Numbers are written in one of three styles:
 
-- ``leaf``, hardware files: each number is an entry ``{value, source, ...}``, a leaf
-  (:mod:`c3sim.input.leaves`);
 - ``text``, workloads and studies: a unit on every value that has a dimension;
-- ``si``, JSON records: a plain number is in SI units already.
+- ``si``, JSON records: a plain number is in SI units already;
+- ``leaf``, hardware files: each number is an entry ``{value, source, ...}``, a leaf
+  (:class:`c3sim.input.leaves.ConformLeaves`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from pydantic import BaseModel
 
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
-from c3sim.input.leaves import BAD, Leaf, read_leaf
-from c3sim.input.renamed import new_name
 from c3sim.input.scalars import convert
 from c3sim.input.shapes import Shape, fields_of, is_numeric
 from c3sim.input.yaml_nodes import Item, join
 
 Style = Literal["leaf", "text", "si"]
+
+
+class _Bad:
+    def __repr__(self) -> str:
+        return "BAD"
+
+
+#: Stands for a value whose mistake has been noted.
+BAD: Any = _Bad()
 
 
 @dataclass
@@ -34,13 +41,11 @@ class Conform:
     path.
     """
 
-    style: Style
+    style: Style = "text"
     file: str = ""
     errors: list[InputError] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    leaves: dict[str, Leaf] = field(default_factory=dict)
-    values: dict[str, Any] = field(default_factory=dict)
     bad: set[str] = field(default_factory=set)
 
     def note(self, message: str, path: str, line: int) -> None:
@@ -73,7 +78,8 @@ class Conform:
             if key in fields:
                 data[key] = self.value(entry, fields[key].shape, join(path, key))
             elif key not in elsewhere:
-                self.note(self._unknown(key, path, [*fields, *sorted(elsewhere)]), path, entry.line)
+                known = [*fields, *sorted(elsewhere)]
+                self.note(self.unknown_field(key, path, known), path, entry.line)
         for key, wanted in fields.items():
             if wanted.required and key not in data:
                 about = f" ({wanted.description})" if wanted.description else ""
@@ -83,20 +89,12 @@ class Conform:
                 data[key] = BAD
         return data
 
-    def _unknown(self, key: str, path: str, known: list[str]) -> str:
-        new = new_name(join(path, key)) if self.style == "leaf" else None
-        if new is None:
-            return unknown("field", key, known)
-        return (
-            f"field {key!r} is called {new!r} now; c3sim upgrade {self.file or 'FILE'} renames it"
-        )
+    def unknown_field(self, key: str, path: str, known: list[str]) -> str:
+        """What is said of the field *key* of *path*, which has the *known* ones."""
+        return unknown("field", key, known)
 
     def value(self, item: Item, shape: Shape, path: str) -> Any:
-        """*item* as *shape* wants it, or BAD. In leaf style numbers are leaves; words may be."""
-        if self.style == "leaf" and not (item.value is None and shape.optional):
-            is_leaf = isinstance(item.value, Mapping) and "value" in item.value
-            if is_numeric(shape) or (is_leaf and shape.kind in ("text", "choice", "boolean")):
-                return read_leaf(self, item, shape, path)
+        """*item* as *shape* wants it, or BAD."""
         return self.plain(item, shape, path)
 
     def plain(self, item: Item, shape: Shape, path: str) -> Any:

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.conform import Conform
-from c3sim.input.leaves import BAD
+from c3sim.input.conform import BAD, Conform
 from c3sim.input.yaml_nodes import join
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -16,27 +16,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from c3sim.input.conform import BAD, Conform
 from c3sim.input.hints import unknown
-from c3sim.input.shapes import Shape
+from c3sim.input.renamed import new_name
+from c3sim.input.shapes import Shape, is_numeric
 from c3sim.input.units import parse_quantity
 from c3sim.input.yaml_nodes import Item, join
-
-if TYPE_CHECKING:
-    from c3sim.input.conform import Conform
-
-
-class _Bad:
-    def __repr__(self) -> str:
-        return "BAD"
-
-
-#: Stands for a value whose mistake has been noted.
-BAD: Any = _Bad()
 
 LEAF_FIELDS = ("value", "source", "interval", "calibrated", "fitted", "note", "estimate")
 #: Field of ``calibrated`` -> its shape, its description.
@@ -125,132 +115,161 @@ def provenance(leaf: Leaf) -> str:
     )
 
 
-def read_leaf(document: Conform, item: Item, shape: Shape, path: str) -> Any:
-    """The value of the entry *item*; the entry itself goes to ``document.leaves``."""
-    document.places[path] = item.line
-    entries = item.value
-    if not isinstance(entries, Mapping) or "value" not in entries:
-        message = f"{item.text()} has no source; write {{value: ..., source: ...}}"
-        return document.fail(message, path, item.line)
-    for key, entry in entries.items():
-        if key not in LEAF_FIELDS:
-            document.note(unknown("field", key, LEAF_FIELDS), path, entry.line)
-    words = {
-        key: _words(document, entries[key], join(path, key))
-        for key in ("source", "fitted", "note")
-        if key in entries
-    }
-    _check_words(document, entries, words.get("source", ""), path, item.line)
-    estimate = "estimate" in entries and document.plain(
-        entries["estimate"], Shape(kind="boolean"), join(path, "estimate")
-    )
-    value = document.plain(entries["value"], shape, path)
-    document.places[path], document.values[path] = item.line, value
-    interval = calibrated = None
-    if "interval" in entries:
-        interval = _interval(document, entries["interval"], shape, path, join(path, "interval"))
-    if "calibrated" in entries:
-        calibrated = _calibrated(document, entries["calibrated"], shape, path)
-    if calibrated is not None:
-        words["fitted"] = calibrated.suite
-    document.leaves[path] = Leaf(
-        text=entries["value"].bare(),
-        value=value,
-        unit=_unit(shape),
-        interval=interval,
-        calibrated=calibrated,
-        estimate=estimate is True,
-        file=document.file,
-        line=item.line,
-        **{"source": "", **words},
-    )
-    return value
+@dataclass
+class ConformLeaves(Conform):
+    """One pass over a hardware file. Afterwards *leaves* has its numbers by path.
 
+    Single words may be leaves as well.
+    """
 
-def _check_words(
-    document: Conform, entries: Mapping[str, Item], source: str, path: str, line: int
-) -> None:
-    """What has to stand beside a value, and what must not."""
-    if "source" not in entries:
-        message = "the value has no source; say where it comes from, as source: ..."
-        document.note(message, path, line)
-    if FIT_IN_WORDS.match(source):
-        message = (
-            "the source tells a fit in words, as in schema 1; it has a field of its own,"
-            f" calibrated: c3sim upgrade {document.file or 'FILE'}"
+    leaves: dict[str, Leaf] = field(default_factory=dict)
+
+    def unknown_field(self, key: str, path: str, known: list[str]) -> str:
+        if (new := new_name(join(path, key))) is None:
+            return super().unknown_field(key, path, known)
+        file = self.file or "FILE"
+        return f"field {key!r} is called {new!r} now; c3sim upgrade {file} renames it"
+
+    def value(self, item: Item, shape: Shape, path: str) -> Any:
+        if item.value is None and shape.optional:
+            return self.plain(item, shape, path)
+        is_leaf = isinstance(item.value, Mapping) and "value" in item.value
+        if is_numeric(shape) or (is_leaf and shape.kind in ("text", "choice", "boolean")):
+            return self.leaf(item, shape, path)
+        return self.plain(item, shape, path)
+
+    def leaf(self, item: Item, shape: Shape, path: str) -> Any:
+        """The value of the entry *item*; the entry itself goes to ``self.leaves``."""
+        self.places[path] = item.line
+        entries = item.value
+        if not isinstance(entries, Mapping) or "value" not in entries:
+            message = f"{item.text()} has no source; write {{value: ..., source: ...}}"
+            return self.fail(message, path, item.line)
+        for key, entry in entries.items():
+            if key not in LEAF_FIELDS:
+                self.note(unknown("field", key, LEAF_FIELDS), path, entry.line)
+        words = {
+            key: self._words(entries[key], join(path, key))
+            for key in ("source", "fitted", "note")
+            if key in entries
+        }
+        self._check_words(entries, words.get("source", ""), path, item.line)
+        estimate = "estimate" in entries and self.plain(
+            entries["estimate"], Shape(kind="boolean"), join(path, "estimate")
         )
-        document.note(message, join(path, "source"), entries["source"].line)
-    if "estimate" in entries and entries["estimate"].value is True and "interval" not in entries:
-        document.note("an estimate needs an interval; write interval: [low, high]", path, line)
-    if "fitted" in entries and "calibrated" in entries:
-        message = "'calibrated' names its suite; leave 'fitted' out"
-        document.note(message, join(path, "fitted"), entries["fitted"].line)
-
-
-def _words(document: Conform, item: Item, path: str) -> str:
-    if isinstance(item.value, str) and item.value.strip():
-        return item.value
-    document.note(f"{item.text()} is not text; must be words", path, item.line)
-    return ""
-
-
-def _interval(
-    document: Conform, item: Item, shape: Shape, path: str, where: str
-) -> tuple[float, float] | None:
-    """The interval at *where*, in SI; it holds the value of the entry at *path*."""
-    if shape.kind not in ("number", "integer"):
-        document.note("a list has no interval; only single numbers have", where, item.line)
-        return None
-    number = Shape(kind="number", unit=shape.unit)
-    ends = document.plain(item, Shape(kind="fixed", items=(number, number)), where)
-    value = document.values[path]
-    if ends is BAD or BAD in ends or value is BAD:
-        return None
-    low, high = ends
-    if not low <= value <= high:
-        message = (
-            f"{item.text()} does not hold the value {document.texts[path]};"
-            " must be [low, high] around it"
+        value = self.plain(entries["value"], shape, path)
+        self.places[path] = item.line
+        interval = calibrated = None
+        if "interval" in entries:
+            where = join(path, "interval")
+            interval = self._interval(entries["interval"], shape, where, path, value)
+        if "calibrated" in entries:
+            calibrated = self._calibrated(entries["calibrated"], shape, path, value)
+        if calibrated is not None:
+            words["fitted"] = calibrated.suite
+        self.leaves[path] = Leaf(
+            text=entries["value"].bare(),
+            value=value,
+            unit=_unit(shape),
+            interval=interval,
+            calibrated=calibrated,
+            estimate=estimate is True,
+            file=self.file,
+            line=item.line,
+            **{"source": "", **words},
         )
-        document.note(message, where, item.line)
-    return low, high
+        return value
 
+    def _check_words(self, entries: Mapping[str, Item], source: str, path: str, line: int) -> None:
+        """What has to stand beside a value, and what must not."""
+        if "source" not in entries:
+            message = "the value has no source; say where it comes from, as source: ..."
+            self.note(message, path, line)
+        if FIT_IN_WORDS.match(source):
+            message = (
+                "the source tells a fit in words, as in schema 1; it has a field of its own,"
+                f" calibrated: c3sim upgrade {self.file or 'FILE'}"
+            )
+            self.note(message, join(path, "source"), entries["source"].line)
+        if (
+            "estimate" in entries
+            and entries["estimate"].value is True
+            and "interval" not in entries
+        ):
+            self.note("an estimate needs an interval; write interval: [low, high]", path, line)
+        if "fitted" in entries and "calibrated" in entries:
+            message = "'calibrated' names its suite; leave 'fitted' out"
+            self.note(message, join(path, "fitted"), entries["fitted"].line)
 
-def _calibrated(document: Conform, item: Item, shape: Shape, path: str) -> Calibrated | None:
-    where, entries = join(path, "calibrated"), item.value
-    names = (*CALIBRATED_FIELDS, "interval")
-    if not isinstance(entries, Mapping):
-        message = f"{item.text()} is not a mapping; needs the fields {', '.join(names)}"
-        document.note(message, where, item.line)
-        return None
-    wrong = [unknown("field", key, names) for key in entries if key not in names]
-    wrong += [f"missing field {name!r}; it has no default" for name in names if name not in entries]
-    for message in wrong:
-        document.note(message, where, item.line)
-    if wrong:
-        return None
-    given = {
-        name: document.plain(entries[name], wanted, join(where, name))
-        for name, (wanted, _) in CALIBRATED_FIELDS.items()
-    }
-    interval = _interval(document, entries["interval"], shape, path, join(where, "interval"))
-    if interval is None or BAD in given.values():
-        return None
-    if given["records"] < 1:
-        message = f"got {given['records']}; must be greater than 0"
-        document.note(message, join(where, "records"), entries["records"].line)
-    if not 0 <= given["residual"] < 10:
-        message = f"got {given['residual']:g}; must be a share, as in 0.011"
-        document.note(message, join(where, "residual"), entries["residual"].line)
-    try:
-        date.fromisoformat(given["date"])
-    except ValueError:
-        message = f"got {given['date']!r}; must be a day, as in 2026-11-21"
-        document.note(message, join(where, "date"), entries["date"].line)
-    return Calibrated(interval=interval, **given)
+    def _words(self, item: Item, path: str) -> str:
+        if isinstance(item.value, str) and item.value.strip():
+            return item.value
+        self.note(f"{item.text()} is not text; must be words", path, item.line)
+        return ""
+
+    def _interval(
+        self, item: Item, shape: Shape, where: str, path: str, value: Any
+    ) -> tuple[float, float] | None:
+        """The interval at *where*, in SI; it holds the *value* of the entry at *path*."""
+        if shape.kind not in ("number", "integer"):
+            self.note("a list has no interval; only single numbers have", where, item.line)
+            return None
+        number = Shape(kind="number", unit=shape.unit)
+        ends = self.plain(item, Shape(kind="fixed", items=(number, number)), where)
+        if ends is BAD or BAD in ends or value is BAD:
+            return None
+        low, high = ends
+        if not low <= value <= high:
+            message = (
+                f"{item.text()} does not hold the value {self.texts[path]};"
+                " must be [low, high] around it"
+            )
+            self.note(message, where, item.line)
+        return low, high
+
+    def _calibrated(self, item: Item, shape: Shape, path: str, value: Any) -> Calibrated | None:
+        where, entries = join(path, "calibrated"), item.value
+        names = (*CALIBRATED_FIELDS, "interval")
+        if not isinstance(entries, Mapping):
+            message = f"{item.text()} is not a mapping; needs the fields {', '.join(names)}"
+            self.note(message, where, item.line)
+            return None
+        wrong = [unknown("field", key, names) for key in entries if key not in names]
+        wrong += [
+            f"missing field {name!r}; it has no default" for name in names if name not in entries
+        ]
+        for message in wrong:
+            self.note(message, where, item.line)
+        if wrong:
+            return None
+        given = {
+            name: self.plain(entries[name], wanted, join(where, name))
+            for name, (wanted, _) in CALIBRATED_FIELDS.items()
+        }
+        inner = join(where, "interval")
+        interval = self._interval(entries["interval"], shape, inner, path, value)
+        if interval is None or BAD in given.values():
+            return None
+        records, residual, day = given["records"], given["residual"], given["date"]
+        for name, fits, message in (
+            ("records", records >= 1, f"got {records}; must be greater than 0"),
+            ("residual", 0 <= residual < 10, f"got {residual:g}; must be a share, as in 0.011"),
+            ("date", _is_day(day), f"got {day!r}; must be a day, as in 2026-11-21"),
+        ):
+            if not fits:
+                self.note(message, join(where, name), entries[name].line)
+        return Calibrated(interval=interval, **given)
 
 
 def _unit(shape: Shape) -> str:
     while shape.kind in ("list", "fixed"):
         shape = shape.items[0]
     return shape.unit.si if shape.unit else ""
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -22,9 +22,9 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
-from c3sim.input.conform import Conform
+from c3sim.input.conform import BAD, Conform
 from c3sim.input.constraints import nearest_place, raise_all, validate, with_places
-from c3sim.input.leaves import BAD, Leaf
+from c3sim.input.leaves import ConformLeaves, Leaf
 from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import Item, from_plain, read_yaml
 from c3sim.specs.hardware import Gpu, Node
@@ -80,7 +80,7 @@ def load_hardware(path_or_name: str | Path) -> LoadedNode:
 def _hardware(path: Path, before: tuple[Path, ...]) -> LoadedNode:
     """The node in the file *path*; *before*: the files that were read because they are like it."""
     root = _hardware_root(path)
-    document = Conform(style="leaf", file=display(path))
+    document = ConformLeaves(file=display(path))
     own = root.value if isinstance(root.value, Mapping) else {}
     base = _base(own.get("like"), path, (*before, path), document)
     raise_all(document.errors)
@@ -149,7 +149,7 @@ def _beside(
         return None
 
 
-def _referenced_gpu(name: Item, node_file: Path, document: Conform) -> Gpu | None:
+def _referenced_gpu(name: Item, node_file: Path, document: ConformLeaves) -> Gpu | None:
     """The GPU that a node file names, its leaves added under ``gpu.``; its errors carry its own
     file.
     """
@@ -159,7 +159,7 @@ def _referenced_gpu(name: Item, node_file: Path, document: Conform) -> Gpu | Non
     document.bad.add("gpu")
     if path is None:
         return None
-    inner = Conform(style="leaf", file=display(path))
+    inner = ConformLeaves(file=display(path))
     try:
         data = inner.model(_hardware_root(path), Gpu, elsewhere=frozenset({"schema"}))
         gpu = validate(inner, Gpu, data)

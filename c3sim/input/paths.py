@@ -23,9 +23,8 @@ from pydantic import BaseModel
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.aliases import canonical, spellings
 from c3sim.input.checks.workload import check_workload
-from c3sim.input.conform import Conform, Style
+from c3sim.input.conform import BAD, Conform, Style
 from c3sim.input.constraints import validate
-from c3sim.input.leaves import BAD
 from c3sim.input.renamed import new_name
 from c3sim.input.shapes import Shape, fields_of
 from c3sim.input.yaml_nodes import from_plain, scalar

@@ -8,7 +8,6 @@ cannot say: names that exist, cycles, limits of a quantity. An unusual spelling 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,24 +43,16 @@ _LIMITS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", 
 
 
 def json_schema(kind: str) -> Schema:
-    """The schema of a *kind* of file: node, gpu, workload, study, model or record. Raises
-    InputError for another.
-    """
+    """The schema of a *kind* of file, one of KINDS. Raises InputError for another."""
     if kind not in KINDS:
         raise InputError(unknown("kind of file", kind, KINDS))
     model, style = KINDS[kind]
     writer = _Writer(style, {})
     root = writer.model(model)
     if kind == "node":
-        reference = {
-            "type": "string",
-            "description": "name of a GPU file, or its path beside this file",
-        }
+        reference = _text("name of a GPU file, or its path beside this file")
         root["properties"]["gpu"] = {"anyOf": [reference, root["properties"]["gpu"]]}
-        like = {
-            "type": "string",
-            "description": "name or path of a node that has what this file leaves out",
-        }
+        like = _text("name or path of a node that has what this file leaves out")
         root["properties"] = {"like": like, **root["properties"]}
         root["anyOf"] = [{"required": ["like"]}, {"required": root.pop("required")}]
     if style == "leaf":
@@ -101,21 +92,28 @@ class _Writer:
         return {"anyOf": [schema, {"type": "null"}]} if shape.optional else schema
 
     def _plain(self, shape: Shape) -> Schema:
-        writers: dict[str, Callable[[Shape], Schema]] = {
-            "any": lambda shape: {},
-            "text": lambda shape: {"type": "string"},
-            "boolean": lambda shape: {"type": "boolean"},
-            "choice": lambda shape: {"enum": list(shape.choices)},
-            "number": self._number,
-            "integer": self._number,
-            "list": self._list,
-            "fixed": self._fixed,
-            "map": self._map,
-            "model": self._model,
-            "tagged": self._tagged,
-            "union": self._union,
-        }
-        return writers[shape.kind](shape)
+        match shape.kind:
+            case "any":
+                return {}
+            case "text" | "boolean":
+                return {"type": "string" if shape.kind == "text" else "boolean"}
+            case "choice":
+                return {"enum": list(shape.choices)}
+            case "tagged":
+                return {"oneOf": [self._reference(model) for model in shape.tagged.values()]}
+            case "union":
+                return {"anyOf": [self._plain(option) for option in shape.items]}
+            case "number" | "integer":
+                return self._number(shape)
+            case "list":
+                return self._list(shape)
+            case "fixed":
+                return self._fixed(shape)
+            case "map":
+                return self._map(shape)
+            case "model":
+                assert shape.model is not None  # input/shapes.py sets it for this kind
+                return self._reference(shape.model)
 
     def _leaf(self, shape: Shape) -> Schema:
         name = "source, interval, fitted and note of a value"
@@ -161,9 +159,7 @@ class _Writer:
         return {"anyOf": [text, number]} if self.style == "si" else text
 
     def _list(self, shape: Shape) -> Schema:
-        minimum = (
-            {"minItems": int(shape.limits["min_length"])} if "min_length" in shape.limits else {}
-        )
+        minimum = _at_least("minItems", shape)
         return {"type": "array", "items": self._entry(shape, 0), **minimum}
 
     def _fixed(self, shape: Shape) -> Schema:
@@ -172,29 +168,14 @@ class _Writer:
         return {"type": "array", "prefixItems": entries, "minItems": count, "maxItems": count}
 
     def _entry(self, shape: Shape, index: int) -> Schema:
-        return (
-            self._plain(shape.items[index]) if is_numeric(shape) else self.value(shape.items[index])
-        )
+        one = self._plain if is_numeric(shape) else self.value  # a list of numbers is one leaf
+        return one(shape.items[index])
 
     def _map(self, shape: Shape) -> Schema:
         keys, values = shape.items
-        minimum = (
-            {"minProperties": int(shape.limits["min_length"])}
-            if "min_length" in shape.limits
-            else {}
-        )
+        minimum = _at_least("minProperties", shape)
         names = {"propertyNames": {"enum": list(keys.choices)}} if keys.kind == "choice" else {}
         return {"type": "object", "additionalProperties": self.value(values), **names, **minimum}
-
-    def _model(self, shape: Shape) -> Schema:
-        assert shape.model is not None  # input/shapes.py sets it for this kind
-        return self._reference(shape.model)
-
-    def _tagged(self, shape: Shape) -> Schema:
-        return {"oneOf": [self._reference(model) for model in shape.tagged.values()]}
-
-    def _union(self, shape: Shape) -> Schema:
-        return {"anyOf": [self._plain(option) for option in shape.items]}
 
     def _reference(self, model: type[BaseModel]) -> Schema:
         name = model.__name__
@@ -204,10 +185,16 @@ class _Writer:
         return {"$ref": f"#/$defs/{name}"}
 
 
+def _text(description: str) -> Schema:
+    return {"type": "string", "description": description}
+
+
+def _at_least(word: str, shape: Shape) -> Schema:
+    return {word: int(shape.limits["min_length"])} if "min_length" in shape.limits else {}
+
+
 def _quantity(unit: Unit) -> Schema:
-    """A number and a unit. The pattern knows the usual spellings; ``J/kB`` and the like are left to
-    the loader.
-    """
+    """A number and a unit in a usual spelling."""
     spellings = {
         "B": _BYTES,
         "B/s": f"{_BYTES}/s",

@@ -80,7 +80,7 @@ def fields_of(model: type[BaseModel]) -> dict[str, FieldShape]:
             default=None
             if info.is_required()
             else info.get_default(call_default_factory=True, validated_data={}),
-            description=info.description or "",
+            description=" ".join((info.description or "").split()),
         )
         for name, info in model.model_fields.items()
     }

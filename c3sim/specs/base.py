@@ -6,6 +6,11 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Spec(BaseModel):
-    """A frozen model that refuses unknown fields; a field with an alias takes either name."""
+    """A frozen model that refuses unknown fields; a field with an alias takes either name.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    The text below a field is its description.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, use_attribute_docstrings=True
+    )

@@ -22,16 +22,18 @@ class Command(Spec):
 
     op: Operation
     bytes: Bytes | None = None
-    peer: Count | Literal["host"] | None = Field(
-        None, description="offset of the peer, GPU (g + peer) mod n, or host"
-    )
-    peers: tuple[Count, ...] = Field((), description="broadcast: offsets of its destinations")
-    direction: Literal["push", "pull"] = Field("push", description="copy: to the peer, or from it")
-    engine: Annotated[int, Field(ge=0)] | None = Field(
-        None,
-        description="left out: the engine that serves the peer (links.engine_map), or that of the"
-        " command before; the first peer's at the start",
-    )
-    queue: Annotated[int, Field(ge=0)] = Field(0, description="queue of the engine")
-    on: str | None = Field(None, description="name of the word, or of the timestamp")
-    value: Count = Field(1, description="atomic: added; fence: set; poll: waited for")
+    peer: Count | Literal["host"] | None = None
+    """offset of the peer, GPU (g + peer) mod n, or host"""
+    peers: tuple[Count, ...] = ()
+    """broadcast: offsets of its destinations"""
+    direction: Literal["push", "pull"] = "push"
+    """copy: to the peer, or from it"""
+    engine: Annotated[int, Field(ge=0)] | None = None
+    """left out: the engine that serves the peer (links.engine_map), or that of the command before;
+    the first peer's at the start"""
+    queue: Annotated[int, Field(ge=0)] = 0
+    """queue of the engine"""
+    on: str | None = None
+    """name of the word, or of the timestamp"""
+    value: Count = 1
+    """atomic: added; fence: set; poll: waited for"""

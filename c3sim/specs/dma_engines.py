@@ -24,114 +24,78 @@ class DmaEngines(Spec):
     within the GPU. The code of each rule is in ``models/dma.py``.
     """
 
-    count: Count = Field(description="engines that can serve peers")
-    host_count: Annotated[int, Field(ge=0)] = Field(
-        0,
-        description="engines for copies from and to the host alone: one way on the even, the other"
-        " on the odd ones; 0: the engines for peers do it",
-    )
-    local_count: Annotated[int, Field(ge=0)] = Field(
-        0, description="engines for copies within the GPU alone; 0: the engines for peers do it"
-    )
-    per_peer: Count = Field(description="engines that can share what goes to one peer")
-    commands: tuple[Operation, ...] = Field(
-        min_length=1,
-        description="what a program can ask of an engine; prelaunch needs poll; reduce: see"
-        " reduce_bandwidth",
-    )
-    queues: Count = Field(description="queues (rings) of one engine, served round robin")
-    stream_queues: Count | None = Field(
-        None,
-        description="queues of one engine that the runtime deals streams, and further parts of one"
-        " copy, to; null: all",
-    )
-    queue_switch_time: Time = Field(
-        description="engine busy with the change from one queue to another"
-    )
-    poll_switch_time: Time = Field(description="the same, to a queue that waited behind a poll")
-    queue_time_slice: Time | None = Field(
-        None,
-        description="how long an engine stays with a queue that has further commands; null: for"
-        " one command",
-    )
-    released_queue_start: ReleasedQueueStart = Field(
-        description="the queue that an engine begins with when several are released together"
-    )
-    ring_bytes: Bytes = Field(
-        description="room for packets in one ring; the host waits while it is full"
-    )
-    packet_sizes: dict[Operation, Bytes] = Field(
-        description="bytes of a packet in its ring, by operation"
-    )
-    bandwidth: Bandwidth = Field(description="payload one engine moves at most")
-    local_bandwidth: Bandwidth | None = Field(
-        None,
-        description="payload of a copy within the GPU at most, by as many data paths, with as many"
-        " bytes in flight, as that takes; null: bandwidth",
-    )
-    bytes_in_flight: Bytes | None = Field(
-        description="bytes one engine keeps in flight; null: no limit"
-    )
-    pull_executor: Literal["requester", "source"] = Field(
-        description="whose engine carries a copy that a GPU asks for from a peer: its own, or the"
-        " source's, as a write, in one queue for all who ask"
-    )
-    remote_read_latency: Time | None = Field(
-        None,
-        description="until the source's engine knows that a request is due, where that waited for a"
-        " poll or for the command before it; pull_executor: source needs it",
-    )
-    remote_read_bytes_in_flight: Bytes | None = Field(
-        None,
-        description="bytes one engine keeps in flight when it reads from a peer (pull); null:"
-        " bytes_in_flight",
-    )
-    link_efficiency: dict[Literal["push", "pull"], Fraction] = Field(
-        description="share of the bytes on a link that is payload, when writing to a peer and when"
-        " reading from one; left out: 1"
-    )
-    latency: Time = Field(
-        description="doorbell to first byte plus last byte to completion signal, of one command"
-    )
-    completion_fraction: Fraction = Field(
-        description="part of the latency that lies after the last byte"
-    )
-    copy_latency: Time = Field(
-        description="a byte's way through the engine, from read to written: what a copy takes"
-        " beside size / rate; overlaps with the next command of the queue"
-    )
-    local_latency: Time | None = Field(
-        None,
-        description="until a copy within the GPU begins, beside what every command takes; null:"
-        " nothing",
-    )
-    packet_time: Time = Field(description="engine busy with the decoding of one packet")
-    max_packet_payload: Bytes = Field(
-        description="what one packet moves at most; longer copies are several packets"
-    )
-    broadcast_bandwidth: Bandwidth | None = Field(
-        None,
-        description="bytes one engine writes at most when every byte read goes to several"
-        " destinations; null: bandwidth",
-    )
-    broadcast_destinations: Count | None = Field(
-        None, description="destinations that one broadcast can have; broadcast needs it"
-    )
-    reduce_bandwidth: Bandwidth | None = Field(
-        None,
-        description="bytes one engine adds at most to what lies in a peer's memory; null: engines"
-        " cannot reduce",
-    )
-    poll_latency: Time = Field(
-        description="release to first byte of a command that waits behind a poll in its queue"
-    )
-    poll_interval: Time | None = Field(
-        None,
-        description="how often an engine reads the word that a queue waits for; null: all the time",
-    )
-    poll_stagger: PollStagger = Field(
-        "none", description="how the polls of the GPUs of a node are spread over poll_interval"
-    )
+    count: Count
+    """engines that can serve peers"""
+    host_count: Annotated[int, Field(ge=0)] = 0
+    """engines for copies from and to the host alone: one way on the even, the other on the odd
+    ones; 0: the engines for peers do it"""
+    local_count: Annotated[int, Field(ge=0)] = 0
+    """engines for copies within the GPU alone; 0: the engines for peers do it"""
+    per_peer: Count
+    """engines that can share what goes to one peer"""
+    commands: tuple[Operation, ...] = Field(min_length=1)
+    """what a program can ask of an engine; prelaunch needs poll; reduce: see reduce_bandwidth"""
+    queues: Count
+    """queues (rings) of one engine, served round robin"""
+    stream_queues: Count | None = None
+    """queues of one engine that the runtime deals streams, and further parts of one copy, to; null:
+    all"""
+    queue_switch_time: Time
+    """engine busy with the change from one queue to another"""
+    poll_switch_time: Time
+    """the same, to a queue that waited behind a poll"""
+    queue_time_slice: Time | None = None
+    """how long an engine stays with a queue that has further commands; null: for one command"""
+    released_queue_start: ReleasedQueueStart
+    """the queue that an engine begins with when several are released together"""
+    ring_bytes: Bytes
+    """room for packets in one ring; the host waits while it is full"""
+    packet_sizes: dict[Operation, Bytes]
+    """bytes of a packet in its ring, by operation"""
+    bandwidth: Bandwidth
+    """payload one engine moves at most"""
+    local_bandwidth: Bandwidth | None = None
+    """payload of a copy within the GPU at most, by as many data paths, with as many bytes in
+    flight, as that takes; null: bandwidth"""
+    bytes_in_flight: Bytes | None
+    """bytes one engine keeps in flight; null: no limit"""
+    pull_executor: Literal["requester", "source"]
+    """whose engine carries a copy that a GPU asks for from a peer: its own, or the source's, as a
+    write, in one queue for all who ask"""
+    remote_read_latency: Time | None = None
+    """until the source's engine knows that a request is due, where that waited for a poll or for
+    the command before it; pull_executor: source needs it"""
+    remote_read_bytes_in_flight: Bytes | None = None
+    """bytes one engine keeps in flight when it reads from a peer (pull); null: bytes_in_flight"""
+    link_efficiency: dict[Literal["push", "pull"], Fraction]
+    """share of the bytes on a link that is payload, when writing to a peer and when reading from
+    one; left out: 1"""
+    latency: Time
+    """doorbell to first byte plus last byte to completion signal, of one command"""
+    completion_fraction: Fraction
+    """part of the latency that lies after the last byte"""
+    copy_latency: Time
+    """a byte's way through the engine, from read to written: what a copy takes beside size / rate;
+    overlaps with the next command of the queue"""
+    local_latency: Time | None = None
+    """until a copy within the GPU begins, beside what every command takes; null: nothing"""
+    packet_time: Time
+    """engine busy with the decoding of one packet"""
+    max_packet_payload: Bytes
+    """what one packet moves at most; longer copies are several packets"""
+    broadcast_bandwidth: Bandwidth | None = None
+    """bytes one engine writes at most when every byte read goes to several destinations; null:
+    bandwidth"""
+    broadcast_destinations: Count | None = None
+    """destinations that one broadcast can have; broadcast needs it"""
+    reduce_bandwidth: Bandwidth | None = None
+    """bytes one engine adds at most to what lies in a peer's memory; null: engines cannot reduce"""
+    poll_latency: Time
+    """release to first byte of a command that waits behind a poll in its queue"""
+    poll_interval: Time | None = None
+    """how often an engine reads the word that a queue waits for; null: all the time"""
+    poll_stagger: PollStagger = "none"
+    """how the polls of the GPUs of a node are spread over poll_interval"""
 
     @property
     def last(self) -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import (
     Energy,
@@ -23,36 +21,30 @@ class Energies(Spec):
     do not.
     """
 
-    flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop] = Field(
-        description="at the maximum clock; with the operands' way through registers and LDS"
-    )
-    compute_unit: Power = Field(
-        description="a CU that holds waves, at the maximum clock, beside its FLOPs"
-    )
-    vector_byte: EnergyPerByte = Field(
-        description="per byte that waves load or store (first-level cache, registers), at the "
-        "maximum clock; in a GEMM it"
-        " is part of flop"
-    )
-    l2_byte: EnergyPerByte = Field(description="at the maximum clock")
-    cache_byte: EnergyPerByte = Field(
-        0.0, description="of the memory-side cache; left out where there is none"
-    )
+    flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop]
+    """at the maximum clock; with the operands' way through registers and LDS"""
+    compute_unit: Power
+    """a CU that holds waves, at the maximum clock, beside its FLOPs"""
+    vector_byte: EnergyPerByte
+    """per byte that waves load or store (first-level cache, registers), at the maximum clock; in a
+    GEMM it is part of flop"""
+    l2_byte: EnergyPerByte
+    """at the maximum clock"""
+    cache_byte: EnergyPerByte = 0.0
+    """of the memory-side cache; left out where there is none"""
     hbm_byte: EnergyPerByte
-    link_byte: EnergyPerByte = Field(description="per byte and GPU that sends or receives it")
-    host_link_byte: EnergyPerByte = Field(description="the GPU's end of the host link")
-    dma_byte: EnergyPerByte = Field(
-        description="per byte that a DMA engine reads or writes, beside memory"
-    )
-    dma_engine: Power = Field(
-        description="a DMA engine that moves bytes, beside them; waiting ones are idle"
-    )
-    dma_command: Energy = Field(
-        description="fetch, decoding, address translation and signal of one command"
-    )
-    measured: str = Field(
-        "", description="the measured power that these were compared with; left out: none"
-    )
+    link_byte: EnergyPerByte
+    """per byte and GPU that sends or receives it"""
+    host_link_byte: EnergyPerByte
+    """the GPU's end of the host link"""
+    dma_byte: EnergyPerByte
+    """per byte that a DMA engine reads or writes, beside memory"""
+    dma_engine: Power
+    """a DMA engine that moves bytes, beside them; waiting ones are idle"""
+    dma_command: Energy
+    """fetch, decoding, address translation and signal of one command"""
+    measured: str = ""
+    """the measured power that these were compared with; left out: none"""
 
 
 class Clock(Spec):
@@ -61,12 +53,10 @@ class Clock(Spec):
     maximum: Frequency
     minimum: Frequency
     power_limit: Power
-    idle_power: Power = Field(
-        description="at running clocks while nothing runs; it is part of every load"
-    )
-    voltage_exponent: Factor = Field(description="x in power ~ f^(1+x) at a fixed activity")
-    power_window: Time = Field(
-        0.0,
-        description="time constant of the average that the limit holds (machine/governor.py); "
-        "left out, or 0: the limit acts at once",
-    )
+    idle_power: Power
+    """at running clocks while nothing runs; it is part of every load"""
+    voltage_exponent: Factor
+    """x in power ~ f^(1+x) at a fixed activity"""
+    power_window: Time = 0.0
+    """time constant of the average that the limit holds (machine/governor.py); left out, or 0: the
+    limit acts at once"""

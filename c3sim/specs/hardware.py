@@ -24,49 +24,47 @@ class Dies(Spec):
     then engines.
     """
 
-    count: Count = Field(description="accelerator dies per GPU")
-    shader_engines: tuple[Count, ...] = Field(
-        min_length=1, description="compute units in each shader engine of one die"
-    )
+    count: Count
+    """accelerator dies per GPU"""
+    shader_engines: tuple[Count, ...] = Field(min_length=1)
+    """compute units in each shader engine of one die"""
     dispatch: Literal[
         "weighted_rotation", "strict_rotation", "engine_queues", "work_conserving", "rotation"
-    ] = Field(
-        description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
-    )
+    ]
+    """how workgroups are spread over the shader engines of a die (models/dispatch.py)"""
 
 
 class ComputeUnits(Spec):
     """One compute unit (CU): what a workgroup needs room in, and how fast it issues."""
 
-    lds: Bytes = Field(description="local data share, bytes a resident workgroup can claim")
-    waves: Count = Field(description="resident waves")
-    registers: Count = Field(
-        description="vector registers of 32 bit per lane, summed over the SIMDs of a CU"
-    )
-    wave_lanes: Count = Field(description="lanes of a wave")
-    wave_registers: Count = Field(
-        description="vector registers of 32 bit per lane that one wave can have"
-    )
-    flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32"], Positive] = Field(
-        description="matrix FLOP per cycle and CU, by data type"
-    )
-    read_bandwidth: BytesPerCycle = Field(description="memory bytes one CU can read per cycle")
-    l2_bandwidth: BytesPerCycle = Field(
-        description="bytes one CU can read from or write to its L2 per cycle"
-    )
-    copy_bandwidth: BytesPerCycle = Field(
-        description="bytes one CU can read and write in a local copy, per cycle"
-    )
-    remote_bandwidth: BytesPerCycle = Field(
-        description="bytes one CU can copy to or from a peer, per cycle"
-    )
+    lds: Bytes
+    """local data share, bytes a resident workgroup can claim"""
+    waves: Count
+    """resident waves"""
+    registers: Count
+    """vector registers of 32 bit per lane, summed over the SIMDs of a CU"""
+    wave_lanes: Count
+    """lanes of a wave"""
+    wave_registers: Count
+    """vector registers of 32 bit per lane that one wave can have"""
+    flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32"], Positive]
+    """matrix FLOP per cycle and CU, by data type"""
+    read_bandwidth: BytesPerCycle
+    """memory bytes one CU can read per cycle"""
+    l2_bandwidth: BytesPerCycle
+    """bytes one CU can read from or write to its L2 per cycle"""
+    copy_bandwidth: BytesPerCycle
+    """bytes one CU can read and write in a local copy, per cycle"""
+    remote_bandwidth: BytesPerCycle
+    """bytes one CU can copy to or from a peer, per cycle"""
 
 
 class L2(Spec):
     """Second-level cache, one per die."""
 
     capacity: Bytes
-    bandwidth: BytesPerCycle = Field(description="bytes per cycle and die")
+    bandwidth: BytesPerCycle
+    """bytes per cycle and die"""
 
 
 class MemorySideCache(Spec):
@@ -80,42 +78,38 @@ class Hbm(Spec):
     """Memory stacks, as one pool of bandwidth."""
 
     capacity: Bytes
-    bandwidth: Bandwidth = Field(description="data sheet peak")
-    latency: Time = Field(description="load that misses every cache")
-    saturation_exponent: Positive = Field(
-        description="exponent p of the soft minimum of what compute units ask for and what the "
-        "stacks give"
-    )
-    read_efficiency: Fraction = Field(
-        description="share of the peak that a pure read stream reaches"
-    )
-    mixed_efficiency: Fraction = Field(
-        description="share of the peak that an even mix of reads and writes reaches"
-    )
+    bandwidth: Bandwidth
+    """data sheet peak"""
+    latency: Time
+    """load that misses every cache"""
+    saturation_exponent: Positive
+    """exponent p of the soft minimum of what compute units ask for and what the stacks give"""
+    read_efficiency: Fraction
+    """share of the peak that a pure read stream reaches"""
+    mixed_efficiency: Fraction
+    """share of the peak that an even mix of reads and writes reaches"""
 
 
 class Kernels(Spec):
     """What every kernel pays."""
 
-    dispatch_latency: Time = Field(
-        description="release of a queue to the first workgroup's first instruction"
-    )
-    completion_latency: Time = Field(
-        description="last workgroup's end to the signal that dependants see"
-    )
+    dispatch_latency: Time
+    """release of a queue to the first workgroup's first instruction"""
+    completion_latency: Time
+    """last workgroup's end to the signal that dependants see"""
 
 
 class Gpu(Spec):
     """One GPU."""
 
     name: str
-    names: dict[str, str] = Field(description="vendor's words for the neutral keys, for display")
+    names: dict[str, str]
+    """vendor's words for the neutral keys, for display"""
     dies: Dies
     compute_units: ComputeUnits
     l2: L2
-    memory_side_cache: MemorySideCache | None = Field(
-        None, description="left out, or null: L2 is the last cache"
-    )
+    memory_side_cache: MemorySideCache | None = None
+    """left out, or null: L2 is the last cache"""
     hbm: Hbm
     dma_engines: DmaEngines
     clock: Clock
@@ -156,75 +150,57 @@ class Links(Spec):
     """Links between GPUs. Each direction is a capacity of its own."""
 
     topology: Literal["full_mesh", "ring", "switch"]
-    raw_bandwidth: Bandwidth | None = Field(
-        None, description="signalling rate of one link, one direction; for readers, nothing uses it"
-    )
-    bandwidth: Bandwidth = Field(description="usable payload rate of one link, one direction")
+    raw_bandwidth: Bandwidth | None = None
+    """signalling rate of one link, one direction; for readers, nothing uses it"""
+    bandwidth: Bandwidth
+    """usable payload rate of one link, one direction"""
     latency: Time
-    per_peer: Count = Field(
-        description="links to each neighbour (full mesh, ring) or into the switch"
-    )
-    engine_map: tuple[tuple[int, ...], ...] | None = Field(
-        None,
-        description="DMA engine that serves each peer: a row per source, a column per "
-        "destination; left out, or naming engines or GPUs that are not there: dealt "
-        "in turn",
-    )
+    per_peer: Count
+    """links to each neighbour (full mesh, ring) or into the switch"""
+    engine_map: tuple[tuple[int, ...], ...] | None = None
+    """DMA engine that serves each peer: a row per source, a column per destination; left out, or
+    naming engines or GPUs that are not there: dealt in turn"""
 
 
 class Host(Spec):
     """The processor that submits work, and the link to it."""
 
-    launch_time: Time = Field(description="host thread busy per kernel launch")
-    copy_time: Time = Field(description="host thread busy per DMA command submitted one by one")
-    first_copy_time: Time = Field(
-        0.0,
-        description="host thread busy longer in its first call of the runtime for DMA commands, "
-        "one or a batch: nothing of it is in its caches",
-    )
-    pull_time: Time = Field(
-        0.0,
-        description="host thread busy longer in a call of the runtime, for one copy or a batch, "
-        "that reads from a peer",
-    )
-    batch_time: Time = Field(
-        description="host thread busy per batch of DMA commands, beside its commands"
-    )
-    batch_copy_time: Time = Field(description="host thread busy per DMA packet of a batch")
-    packet_time: Time = Field(
-        description="host thread busy per DMA packet that a program writes itself"
-    )
-    doorbell_time: Time = Field(description="host thread busy per doorbell of a DMA queue")
-    signal_time: Time = Field(
-        description="host thread busy to see one completion signal that it polls"
-    )
-    link_bandwidth: Bandwidth = Field(description="usable host link rate, one direction, one GPU")
-    read_latency: Time = Field(
-        description="how long a DMA engine that copies from host memory waits for the first "
-        "byte; it begins a copy from"
-        " there when the reads of the one before have come back"
-    )
-    kernel_read_bandwidth: Bandwidth = Field(
-        description="what the compute units of one GPU read over the host link at most, all "
-        "together"
-    )
-    memory_read_bandwidth: Bandwidth | None = Field(
-        None,
-        description="what all GPUs of a node read from host memory at most, together; null: no "
-        "limit",
-    )
-    memory_write_bandwidth: Bandwidth | None = Field(
-        None, description="the same for writing to it; both take from the same memory"
-    )
-    inline_bytes: Bytes | None = Field(
-        None,
-        description="copies from host memory of no more than this, called for while their queue "
-        "is idle, are written into"
-        " the ring by the host thread; null: none",
-    )
-    inline_bandwidth: Bandwidth | None = Field(
-        None, description="how fast it writes them; null: at once"
-    )
+    launch_time: Time
+    """host thread busy per kernel launch"""
+    copy_time: Time
+    """host thread busy per DMA command submitted one by one"""
+    first_copy_time: Time = 0.0
+    """host thread busy longer in its first call of the runtime for DMA commands, one or a batch:
+    nothing of it is in its caches"""
+    pull_time: Time = 0.0
+    """host thread busy longer in a call of the runtime, for one copy or a batch, that reads from a
+    peer"""
+    batch_time: Time
+    """host thread busy per batch of DMA commands, beside its commands"""
+    batch_copy_time: Time
+    """host thread busy per DMA packet of a batch"""
+    packet_time: Time
+    """host thread busy per DMA packet that a program writes itself"""
+    doorbell_time: Time
+    """host thread busy per doorbell of a DMA queue"""
+    signal_time: Time
+    """host thread busy to see one completion signal that it polls"""
+    link_bandwidth: Bandwidth
+    """usable host link rate, one direction, one GPU"""
+    read_latency: Time
+    """how long a DMA engine that copies from host memory waits for the first byte; it begins a copy
+    from there when the reads of the one before have come back"""
+    kernel_read_bandwidth: Bandwidth
+    """what the compute units of one GPU read over the host link at most, all together"""
+    memory_read_bandwidth: Bandwidth | None = None
+    """what all GPUs of a node read from host memory at most, together; null: no limit"""
+    memory_write_bandwidth: Bandwidth | None = None
+    """the same for writing to it; both take from the same memory"""
+    inline_bytes: Bytes | None = None
+    """copies from host memory of no more than this, called for while their queue is idle, are
+    written into the ring by the host thread; null: none"""
+    inline_bandwidth: Bandwidth | None = None
+    """how fast it writes them; null: at once"""
 
 
 class Node(Spec):
@@ -237,9 +213,8 @@ class Node(Spec):
     links: Links
     host: Host
     collective_libraries: dict[str, CollectiveLibrary] = Field(min_length=1)
-    scale_out: ScaleOut | None = Field(
-        None, description="further nodes like this one, and the network between them"
-    )
+    scale_out: ScaleOut | None = None
+    """further nodes like this one, and the network between them"""
 
     @property
     def nodes(self) -> int:

@@ -1,6 +1,4 @@
-"""What is known of the libraries that launch kernels: part of the schema of hardware files (see
-``specs/hardware.py``).
-"""
+"""What is known of the libraries that launch kernels: part of hardware files."""
 
 from __future__ import annotations
 
@@ -18,117 +16,84 @@ class GemmLibrary(Spec):
     schedule: Literal[
         "one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"
     ]
-    tiles: tuple[tuple[Count, Count], ...] = Field(
-        description="macro-tiles (rows, columns) it can choose from"
-    )
-    operand_feed: Bandwidth = Field(
-        description=(
-            "operand bytes per second and CU, as time that does not hide behind matrix instructions"
-        )
-    )
-    setup: Time = Field(
-        description=(
-            "per call, before the kernel: small kernels that reset counters, fill workspaces"
-        )
-    )
-    prologue: Time = Field(description="per tile: first loads, pointer set-up, at maximum clock")
-    cluster: Count = Field(
-        description=(
-            "workgroups that start together in one shader engine and share operands they have in "
-            "common; 1: none"
-        )
-    )
-    stages: Count = Field(description="slices of its operands that a workgroup keeps in LDS")
-    slice_bytes: Bytes = Field(
-        description="of K per row or column of a tile that a workgroup stages at a time"
-    )
-    split_k: Count = Field(description="largest split of K when tiles are fewer than compute units")
-    split_depth: Count | None = Field(
-        None, description="least K of a part of a split; left out: K is never split"
-    )
-    memory_efficiency: Fraction = Field(
-        description="share of a CU's streaming rate that a tile's loads reach"
-    )
+    tiles: tuple[tuple[Count, Count], ...]
+    """macro-tiles (rows, columns) it can choose from"""
+    operand_feed: Bandwidth
+    """operand bytes per second and CU, as time that does not hide behind matrix instructions"""
+    setup: Time
+    """per call, before the kernel: small kernels that reset counters, fill workspaces"""
+    prologue: Time
+    """per tile: first loads, pointer set-up, at maximum clock"""
+    cluster: Count
+    """workgroups that start together in one shader engine and share operands they have in common;
+    1: none"""
+    stages: Count
+    """slices of its operands that a workgroup keeps in LDS"""
+    slice_bytes: Bytes
+    """of K per row or column of a tile that a workgroup stages at a time"""
+    split_k: Count
+    """largest split of K when tiles are fewer than compute units"""
+    split_depth: Count | None = None
+    """least K of a part of a split; left out: K is never split"""
+    memory_efficiency: Fraction
+    """share of a CU's streaming rate that a tile's loads reach"""
     waves: Count
-    registers: Annotated[int, Field(ge=0)] = Field(
-        description=(
-            "of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators and "
-            "operands)"
-        )
-    )
-    own_tiles: Count = Field(
-        description=(
-            "dynamic_persistent: tiles of each workgroup that are its own, before it takes others "
-            "from the pool"
-        )
-    )
+    registers: Annotated[int, Field(ge=0)]
+    """of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators and
+    operands)"""
+    own_tiles: Count
+    """dynamic_persistent: tiles of each workgroup that are its own, before it takes others from the
+    pool"""
 
 
 class Protocol(Spec):
     """One wire protocol of a collective library."""
 
-    step_latency: Time = Field(description="one hop of one step, at no load")
-    efficiency: Fraction = Field(description="payload share of the bytes on the wire")
-    base_latency: Time = Field(
-        default=0.0, description="more than launch_latency before the first byte, once"
-    )
-    maximum_size: Bytes = Field(description="largest message per rank it is used for")
+    step_latency: Time
+    """one hop of one step, at no load"""
+    efficiency: Fraction
+    """payload share of the bytes on the wire"""
+    base_latency: Time = 0.0
+    """more than launch_latency before the first byte, once"""
+    maximum_size: Bytes
+    """largest message per rank it is used for"""
 
 
 class PeerChannels(Spec):
     """How a library deals channels of direct sends to the peers (models/collective.py: deal)."""
 
-    rule: Literal["power_of_two"] = Field(
-        description=(
-            "power_of_two: a power of two of channels for each peer, doubled while a channel's "
-            "part is larger"
-        )
-    )
-    part: Bytes = Field(description="largest part of a channel as long as there are more channels")
+    rule: Literal["power_of_two"]
+    """power_of_two: a power of two of channels for each peer, doubled while a channel's part is
+    larger"""
+    part: Bytes
+    """largest part of a channel as long as there are more channels"""
 
 
 class Channels(Spec):
     """Workgroups that carry a collective."""
 
     default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Count]
-    maximum: Count = Field(description="more are accepted but idle")
-    bytes_per_cycle: BytesPerCycle = Field(
-        description=(
-            "payload one channel moves per engine cycle; in a call, where loads and stores have "
-            "rates of their own"
-        )
-    )
-    load_bytes_per_cycle: BytesPerCycle | None = Field(
-        default=None,
-        description=(
-            "bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls"
-            " follow one another"
-        ),
-    )
-    store_bytes_per_cycle: BytesPerCycle | None = Field(
-        default=None, description="bytes one channel stores per engine cycle, here or to a peer"
-    )
-    peer_channels: PeerChannels | None = Field(
-        default=None, description="direct sends: how many channels serve a peer; left out: all"
-    )
-    link_saturation_exponent: Positive = Field(
-        description=(
-            "exponent p of the soft minimum of channels and link, of rings and trees whose every "
-            "call sends"
-        )
-    )
-    direct_link_saturation_exponent: Positive = Field(
-        description="the same of direct sends, which do not wait for one another's steps"
-    )
-    link_efficiency: Fraction = Field(
-        description="share of a link's usable rate that many channels reach"
-    )
-    cluster: Count = Field(
-        description=(
-            "channels that start together in one shader engine; numbers it does not divide start "
-            "singly"
-        )
-    )
+    maximum: Count
+    """more are accepted but idle"""
+    bytes_per_cycle: BytesPerCycle
+    """payload one channel moves per engine cycle; in a call, where loads and stores have rates of
+    their own"""
+    load_bytes_per_cycle: BytesPerCycle | None = None
+    """bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls follow
+    one another"""
+    store_bytes_per_cycle: BytesPerCycle | None = None
+    """bytes one channel stores per engine cycle, here or to a peer"""
+    peer_channels: PeerChannels | None = None
+    """direct sends: how many channels serve a peer; left out: all"""
+    link_saturation_exponent: Positive
+    """exponent p of the soft minimum of channels and link, of rings and trees whose every call
+    sends"""
+    direct_link_saturation_exponent: Positive
+    """the same of direct sends, which do not wait for one another's steps"""
+    link_efficiency: Fraction
+    """share of a link's usable rate that many channels reach"""
+    cluster: Count
+    """channels that start together in one shader engine; numbers it does not divide start singly"""
     lds: Bytes
     registers: Count
     waves: Count
@@ -141,13 +106,14 @@ class CollectiveLibrary(Spec):
     algorithms: dict[
         Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
         tuple[Literal["ring", "tree", "direct"], ...],
-    ] = Field(description="what it chooses from, by its own estimate")
+    ]
+    """what it chooses from, by its own estimate"""
     protocols: dict[str, Protocol]
-    enqueue_time: Time = Field(description="host thread busy per collective")
-    launch_latency: Time = Field(
-        description="kernel start to first byte: flags, barrier between ranks"
-    )
-    slice_bytes: Bytes = Field(description="most that one channel stores before it forwards")
-    min_slices: Count = Field(
-        description="slices that a channel's part of a step is cut into at least"
-    )
+    enqueue_time: Time
+    """host thread busy per collective"""
+    launch_latency: Time
+    """kernel start to first byte: flags, barrier between ranks"""
+    slice_bytes: Bytes
+    """most that one channel stores before it forwards"""
+    min_slices: Count
+    """slices that a channel's part of a step is cut into at least"""

@@ -1,8 +1,6 @@
-"""Types of the numbers in spec files: plain SI floats inside, a unit on every dimensional value
-outside.
+"""Types of the numbers in spec files: SI floats inside, text with a unit (``"48 GB/s"``) outside.
 
-A field annotated with :class:`Unit` must be written as text with a compatible unit (``"48 GB/s"``); the loader
-converts it to the SI unit named here. Fields without a :class:`Unit` are counts or fractions and take plain numbers.
+Fields without a :class:`Unit` are counts or fractions and take plain numbers.
 """
 
 from __future__ import annotations
@@ -16,9 +14,7 @@ from pydantic import AfterValidator, Field
 
 @dataclass(frozen=True)
 class Unit:
-    """Marks a field as dimensional; *si* is the unit the value is converted to, *example* goes into
-    error messages.
-    """
+    """Marks a field as dimensional: the SI unit of its value, and an example for messages."""
 
     si: str
     example: str

@@ -1,8 +1,8 @@
 """A measurement record: one JSON line, self-contained (schema 1).
 
-``id`` is a hash of the conditions (node, workload, strategy, software), never of results or role; two lines with one
-id are repeats of one measurement. Times are in microseconds, as in the logs they come from. What the probe harness
-adds (machine, command, revision, date, all samples, observations) is optional and never part of the ``id``.
+``id`` is a hash of the conditions (node, workload, strategy, software), never of results or role;
+two lines with one id are repeats of one measurement. Times are in microseconds, as in the logs.
+What the probe harness adds (machine to observed) is optional and never part of the ``id``.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ class TaskTime(Spec):
 class Measured(Spec):
     wall_us: Microseconds | None = None
     tasks: dict[str, TaskTime] = Field({})
-    isolated: dict[str, Microseconds] = Field(
-        {}, description="each task alone, as the same source measured it"
-    )
+    isolated: dict[str, Microseconds] = Field({})
+    """each task alone, as the same source measured it"""
 
     @property
     def has_times(self) -> bool:
@@ -90,47 +89,41 @@ class Samples(Spec):
     """Every sample of one time, in the order they were taken."""
 
     times_us: tuple[Microseconds, ...] = Field(min_length=1)
-    disturbed: tuple[Annotated[int, Field(ge=0)], ...] = Field(
-        (), description="indices of samples that were throttled or disturbed"
-    )
-    why: str = Field("", description="what disturbed them")
+    disturbed: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """indices of samples that were throttled or disturbed"""
+    why: str = ""
+    """what disturbed them"""
 
 
 class Record(Spec):
     schema_version: Literal[1] = Field(1, alias="schema")
     id: str
-    suite: str = Field(description="the table or campaign it belongs to")
+    suite: str
+    """the table or campaign it belongs to"""
     node: str
     workload: Workload
     strategy: str = "as_written"
     measured: Measured
-    samples: Annotated[int, Field(gt=0)] | None = Field(
-        None, description="how many runs stand behind the figures"
-    )
+    samples: Annotated[int, Field(gt=0)] | None = None
+    """how many runs stand behind the figures"""
     source: str
     software: str
     role: Literal["calibration", "validation"]
     note: str = ""
     machine: Machine | None = None
-    command: str = Field("", description="the exact command line that measured it")
-    revision: str = Field("", description="git revision of the harness")
+    command: str = ""
+    """the exact command line that measured it"""
+    revision: str = ""
+    """git revision of the harness"""
     date: IsoDate | None = None
-    sets: dict[str, Samples] = Field(
-        {}, description="all samples of 'wall', 'tasks.NAME' and 'isolated.NAME'"
-    )
-    observed: dict[str, Any] = Field(
-        {}, description="what the workload cannot say: latencies, where each workgroup ran"
-    )
+    sets: dict[str, Samples] = Field({})
+    """all samples of 'wall', 'tasks.NAME' and 'isolated.NAME'"""
+    observed: dict[str, Any] = Field({})
+    """what the workload cannot say: latencies, where each workgroup ran"""
 
 
 def record_id(node: str, workload: dict[str, object], strategy: str, software: str) -> str:
-    """First 16 hex digits of the SHA-256 of the conditions as canonical JSON (sorted keys, no
-    spaces).
-    """
-    text = json.dumps(
-        [node, workload, strategy, software],
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=True,
-    )
+    """First 16 hex digits of the SHA-256 of the conditions as canonical JSON."""
+    conditions = [node, workload, strategy, software]
+    text = json.dumps(conditions, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

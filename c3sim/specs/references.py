@@ -17,9 +17,7 @@ _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 @dataclass(frozen=True, kw_only=True)
 class After:
-    """What one ``after`` entry waits for: a *task*, a share of its tiles (0 to 1], or one of its
-    chunks (from 0).
-    """
+    """What one entry waits for: a *task*, a share of its tiles (0 to 1], or a chunk (from 0)."""
 
     task: str
     tiles: float | None = None
@@ -50,8 +48,7 @@ def parse_cu_mask(mask: str | int | None, cus: int) -> tuple[int, ...]:
     """Bits of a CU mask, sorted: a count (the first n), ranges such as ``"0-271,280"``, or None
     (all *cus*).
 
-    Raises InputError for an empty mask, bits beyond the last compute unit, and text that is no list
-    of ranges.
+    Raises InputError for an empty mask, bits that are not there, and text that is no ranges.
     """
     allowed = f"bits are 0 to {cus - 1}, as in '0-{cus - 1}'"
     if mask is None:

@@ -1,6 +1,4 @@
-"""Schema 1 of a language model: the shapes that decide its GEMMs, its weights and its key and value
-cache.
-"""
+"""Schema 1 of a language model: the shapes that decide its GEMMs, weights and key-value cache."""
 
 from __future__ import annotations
 
@@ -23,17 +21,22 @@ class Transformer(Spec):
     description: str = ""
     source: str
     layers: Count
-    hidden: Count = Field(description="width of a token between the layers")
-    heads: Count = Field(description="query heads")
-    kv_heads: Count = Field(
-        description="heads of keys and values; fewer than heads: grouped-query attention"
-    )
+    hidden: Count
+    """width of a token between the layers"""
+    heads: Count
+    """query heads"""
+    kv_heads: Count
+    """heads of keys and values; fewer than heads: grouped-query attention"""
     head_dim: Count
-    ffn: Count = Field(description="inner width of the feed-forward network, or of one expert")
-    experts: Count = Field(1, description="feed-forward networks per layer; 1: dense")
-    experts_per_token: Count = Field(1, description="experts that one token takes")
+    ffn: Count
+    """inner width of the feed-forward network, or of one expert"""
+    experts: Count = 1
+    """feed-forward networks per layer; 1: dense"""
+    experts_per_token: Count = 1
+    """experts that one token takes"""
     vocab: Count
-    dtype: Dtype = Field("bf16", description="of weights, activations, keys and values")
+    dtype: Dtype = "bf16"
+    """of weights, activations, keys and values"""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Transformer:
@@ -60,9 +63,7 @@ class Transformer(Spec):
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of all weights: projections, networks, routers, embedding and output head; norms
-        left out.
-        """
+        """Bytes of projections, networks, routers, embedding and output head, without norms."""
         attention = self.hidden * self.head_dim * (2 * self.heads + 2 * self.kv_heads)
         networks = 3 * self.hidden * self.ffn * self.experts
         router = self.hidden * self.experts if self.experts > 1 else 0

@@ -1,9 +1,7 @@
-"""Schema 1 of a workload: buffers, tasks, streams and host. The same model reads YAML files and
-JSON records.
+"""Schema 1 of a workload: buffers, tasks, streams and host.
 
-Sizes are in bytes (floats are accepted from units such as MiB, but must come out whole). A task starts when the
-previous task of its stream has ended and everything in ``after`` has happened; ``after`` entries name a task
-(``gemm``), a share of a GEMM's tiles (``gemm.tiles[25%]``), or a chunk of a collective (``gather.chunk[2]``).
+A task starts when the previous task of its stream has ended and everything in ``after`` has
+happened. What ``after`` can name is in ``specs/references.py``.
 """
 
 from __future__ import annotations
@@ -27,11 +25,9 @@ class Buffer(Spec):
     shape: tuple[Count, ...] | None = None
     dtype: Dtype | None = None
     home: Literal["gpu", "host", "sharded"] = "gpu"
-    state: Literal["cold", "warm", "rotating"] = Field(
-        "cold",
-        description="in the memory-side cache at the start: not (cold), as left by the last turn "
-        "of a loop (warm); rotating = cold",
-    )
+    state: Literal["cold", "warm", "rotating"] = "cold"
+    """in the memory-side cache at the start: not (cold), as left by the last turn of a loop (warm);
+    rotating = cold"""
 
     @model_validator(mode="after")
     def _sized(self) -> Buffer:
@@ -54,13 +50,14 @@ class Buffer(Spec):
 
 
 class _Task(Spec):
-    stream: str | None = Field(None, description="queue it runs in; left out: a queue of its own")
-    after: tuple[str, ...] = Field(
-        (), description="tasks, tile groups or chunks that must have happened"
-    )
+    stream: str | None = None
+    """queue it runs in; left out: a queue of its own"""
+    after: tuple[str, ...] = ()
+    """tasks, tile groups or chunks that must have happened"""
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-    repeat: Count = Field(1, description="run this many times back to back")
+    repeat: Count = 1
+    """run this many times back to back"""
 
 
 class Gemm(_Task):
@@ -74,22 +71,18 @@ class Gemm(_Task):
     k: Count
     batch: Count = 1
     dtype: Dtype = "bf16"
-    library: str | None = Field(
-        None, description="a GEMM library of the GPU; left out: the first one of its file"
-    )
-    macro_tile: tuple[Count, Count] | None = Field(
-        None, description="rows, columns; left out: the library's choice"
-    )
+    library: str | None = None
+    """a GEMM library of the GPU; left out: the first one of its file"""
+    macro_tile: tuple[Count, Count] | None = None
+    """rows, columns; left out: the library's choice"""
     schedule: (
         Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"]
         | None
     ) = None
-    workgroups: Count | None = Field(
-        None, description="grid of a persistent schedule; left out: one per CU"
-    )
-    inputs: Literal["cold", "warm", "rotating"] = Field(
-        "cold", description="state of private operands"
-    )
+    workgroups: Count | None = None
+    """grid of a persistent schedule; left out: one per CU"""
+    inputs: Literal["cold", "warm", "rotating"] = "cold"
+    """state of private operands"""
 
 
 class StreamKernel(_Task):
@@ -101,17 +94,16 @@ class StreamKernel(_Task):
 
     kind: Literal["stream"]
     pattern: Literal["read", "write", "copy", "triad"] = "copy"
-    bytes: Bytes = Field(description="bytes of one array; copy touches two arrays, triad three")
-    passes: Count = Field(
-        1,
-        description="times it goes over its arrays; inputs says where the first pass finds them, "
-        "later ones hit what fits",
-    )
-    workgroups: Count | None = Field(None, description="left out: enough to fill every CU")
+    bytes: Bytes
+    """bytes of one array; copy touches two arrays, triad three"""
+    passes: Count = 1
+    """times it goes over its arrays; inputs says where the first pass finds them, later ones hit
+    what fits"""
+    workgroups: Count | None = None
+    """left out: enough to fill every CU"""
     inputs: Literal["cold", "warm", "rotating"] = "cold"
-    flops_per_byte: float = Field(
-        0, ge=0, description="vector FLOP per byte, for ALU-heavy kernels"
-    )
+    flops_per_byte: float = Field(0, ge=0)
+    """vector FLOP per byte, for ALU-heavy kernels"""
 
 
 class Hold(_Task):
@@ -133,47 +125,28 @@ class Collective(_Task):
     op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
     size: Bytes
     dtype: Dtype = "bf16"
-    backend: str | None = Field(
-        None,
-        description="a collective library of the node, or dma; left out: the first library of "
-        "the node's file",
-    )
-    channels: Count | None = Field(
-        None, description="limit on workgroups; left out: the library's choice"
-    )
-    algorithm: Literal["ring", "tree", "direct", "hierarchical"] | None = Field(
-        None,
-        description="left out: the library's choice; hierarchical: phases inside and between nodes",
-    )
-    pipeline: Count | None = Field(
-        None,
-        description="hierarchical: parts that follow each other through the phases, 1: one phase "
-        "after the other;"
-        " left out: the choice of the library",
-    )
+    backend: str | None = None
+    """a collective library of the node, or dma; left out: the first library of the node's file"""
+    channels: Count | None = None
+    """limit on workgroups; left out: the library's choice"""
+    algorithm: Literal["ring", "tree", "direct", "hierarchical"] | None = None
+    """left out: the library's choice; hierarchical: phases inside and between nodes"""
+    pipeline: Count | None = None
+    """hierarchical: parts that follow each other through the phases, 1: one phase after the other;
+    left out: the choice of the library"""
     protocol: str | None = None
-    direction: Literal["push", "pull"] | None = Field(
-        None,
-        description="backend dma: engines of the sender (push, the default) or of the receiver "
-        "(pull)",
-    )
-    engines: Count | None = Field(
-        None,
-        description="backend dma: engines that share what goes to one peer, or (b2b) all peers; "
-        "left out: 1",
-    )
-    ways: Count | None = Field(
-        None,
-        description="variant b2b: queues of each engine that the peers are dealt to; left out: 1",
-    )
-    variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = Field(
-        None,
-        description="backend dma: a copy per peer, on parallel engines (pcpy, the default); "
-        "broadcasts to two peers each"
-        " (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one "
-        "engine (b2b)",
-    )
-    chunks: Count = Field(1, description="released one by one: names for others' after")
+    direction: Literal["push", "pull"] | None = None
+    """backend dma: engines of the sender (push, the default) or of the receiver (pull)"""
+    engines: Count | None = None
+    """backend dma: engines that share what goes to one peer, or (b2b) all peers; left out: 1"""
+    ways: Count | None = None
+    """variant b2b: queues of each engine that the peers are dealt to; left out: 1"""
+    variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = None
+    """backend dma: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two
+    peers each (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one
+    engine (b2b)"""
+    chunks: Count = 1
+    """released one by one: names for others' after"""
 
 
 class Copy(_Task):
@@ -187,22 +160,18 @@ class Copy(_Task):
     bytes: Bytes
     source: Literal["gpu", "host", "peer"] = "gpu"
     destination: Literal["gpu", "host", "peer"] = "peer"
-    peer: Count = Field(
-        1, description="offset of the peer: GPU (g + peer) mod n; n or more: in another node"
-    )
+    peer: Count = 1
+    """offset of the peer: GPU (g + peer) mod n; n or more: in another node"""
     executor: Literal["dma", "kernel", "nic"] = "dma"
-    direction: Literal["push", "pull"] | None = Field(
-        None,
-        description="whose engine moves it: the source's (push) or the destination's (pull); "
-        "left out: this GPU's",
-    )
-    engines: Count | None = Field(
-        None, description="dma executor only: engines that share it; left out: 1"
-    )
-    workgroups: Count | None = Field(None, description="kernel executor only")
-    gpus: Literal["all", "first"] = Field(
-        "first", description="who executes it: the first GPU, or every one"
-    )
+    direction: Literal["push", "pull"] | None = None
+    """whose engine moves it: the source's (push) or the destination's (pull); left out: this
+    GPU's"""
+    engines: Count | None = None
+    """dma executor only: engines that share it; left out: 1"""
+    workgroups: Count | None = None
+    """kernel executor only"""
+    gpus: Literal["all", "first"] = "first"
+    """who executes it: the first GPU, or every one"""
 
 
 class Commands(_Task):
@@ -212,9 +181,8 @@ class Commands(_Task):
 
     kind: Literal["commands"]
     program: tuple[Command, ...] = Field(min_length=1)
-    gpus: Literal["all", "first"] = Field(
-        "all", description="who runs it: every GPU, or the first one"
-    )
+    gpus: Literal["all", "first"] = "all"
+    """who runs it: every GPU, or the first one"""
 
 
 class HostTask(_Task):
@@ -236,11 +204,9 @@ class Stream(Spec):
     """
 
     priority: int = 0
-    compute_units: str | Count | None = Field(
-        None,
-        description="CU mask: a count (the first n bits) or ranges of bits such as '0-271,280'; "
-        "bit i is on die i mod dies",
-    )
+    compute_units: str | Count | None = None
+    """CU mask: a count (the first n bits) or ranges of bits such as '0-271,280'; bit i is on die i
+    mod dies"""
 
 
 class HostThreads(Spec):
@@ -259,7 +225,8 @@ class HostThreads(Spec):
     launch: Literal["queued", "eager", "looped"] = "queued"
     submission: Literal["one_by_one", "batch", "direct"] = "one_by_one"
     prelaunched: bool = False
-    order: tuple[str, ...] = Field((), description="launch order of tasks; left out: as declared")
+    order: tuple[str, ...] = ()
+    """launch order of tasks; left out: as declared"""
 
 
 class Workload(Spec):

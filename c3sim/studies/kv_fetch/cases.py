@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from c3sim.errors import InputError
-from c3sim.input.conform import Conform
+from c3sim.input.conform import BAD, Conform
 from c3sim.input.constraints import validate
 from c3sim.input.hints import unknown
-from c3sim.input.leaves import BAD
 from c3sim.input.loading import load_hardware, load_model
 from c3sim.input.paths import set_value
 from c3sim.input.shapes import fields_of
