@@ -8,7 +8,7 @@ It computes nothing. Everything but typer is imported inside a command, so that 
     complete    names for shell completion
     kinds       whether a name is a node, workload, study, model or strategy
     emit        JSON to standard output, everything else to standard error
-    progress, sweep_progress, probe_progress    bars on standard error
+    progress    bars on standard error
     pages       the interactive page, of sweep and plot
 """
 

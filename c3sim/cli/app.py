@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from c3sim.cli import (
     calibrate,
@@ -25,15 +26,9 @@ from c3sim.cli import (
     upgrade,
     validate,
 )
-from c3sim.cli.guard import Guarded
+from c3sim.cli.guard import LOOK, Guarded
 
-app = typer.Typer(
-    cls=Guarded,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
+app = typer.Typer(cls=Guarded, **LOOK)
 
 
 def _version(wanted: bool) -> None:
@@ -48,9 +43,7 @@ def _version(wanted: bool) -> None:
 def c3sim(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_version, is_eager=True, help="Print the version and exit."
-        ),
+        Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """What happens to a GEMM and a collective that run at the same time on the GPUs of a node, and
@@ -84,7 +77,9 @@ app.command("optimise", short_help="The best designs, and the front between obje
 )
 app.command("plot", short_help="A result file as a picture.")(plot.plot)
 app.command("validate", short_help="Predictions beside measurements.")(validate.validate)
-calibrate.register(app)
+app.command("calibrate", short_help="A node's free parameters, fitted to isolated runs.")(
+    calibrate.calibrate
+)
 app.command("import")(import_logs.import_logs)
 probe.probe.command("run", short_help="Run a plan, or some of its steps.")(probe_run.run)
 app.add_typer(

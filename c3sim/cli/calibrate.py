@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from c3sim.cli import complete
-from c3sim.cli.emit import emit_json
+from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json
-
-if TYPE_CHECKING:
-    from c3sim.validation.fit.calibrate import Calibration
-
-Node = Annotated[
-    str,
-    typer.Argument(metavar="NODE", help="Name or file of a node.", autocompletion=complete.nodes),
-]
-Data = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data",
-        metavar="FILE|DIR",
-        help="Records to fit to; may be repeated. Left out: the packaged ones.",
-    ),
-]
-Only = Annotated[
-    str, typer.Option("--only", metavar="SUITE", help="Only what is fitted to this suite.")
-]
-Write = Annotated[
-    bool, typer.Option("--write", help="Put values and provenance into the files of the node.")
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    app.command("calibrate", short_help="A node's free parameters, fitted to isolated runs.")(
-        calibrate
-    )
 
 
 def calibrate(
-    node: Node, data: Data = None, only: Only = "", write: Write = False, as_json: Json = False
+    node: Annotated[
+        str, Argument(metavar="NODE", help="Name or file of a node.", autocompletion=complete.nodes)
+    ],
+    data: Annotated[
+        list[str] | None,
+        Option(
+            metavar="FILE|DIR",
+            help="Records to fit to; may be repeated. Left out: the packaged ones.",
+        ),
+    ] = None,
+    only: Annotated[str, Option(metavar="SUITE", help="Only what is fitted to this suite.")] = "",
+    write: Annotated[
+        bool, Option("--write", help="Put values and provenance into the files of the node.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Fit the free parameters of NODE, those that say calibrated or fitted, to calibration records
     of isolated runs.
@@ -57,9 +43,16 @@ def calibrate(
     """
     from datetime import UTC, datetime
 
+    from c3sim.cli.progress import progress
+    from c3sim.validation.compare.record_files import load
+    from c3sim.validation.fit.calibrate import calibrate as fit_groups
     from c3sim.validation.fit.calibration_text import to_dict, to_yaml
 
-    found = _fit(node, data or [], only)
+    records = load(data or [])
+    with progress() as tell:
+        found: Any = fit_groups(
+            node, records, only, lambda _, number, total: tell("groups", number, total)
+        )
     date = datetime.now(UTC).date().isoformat()
     if as_json:
         emit_json(to_dict(found, date))
@@ -69,22 +62,7 @@ def calibrate(
         print_calibration(found)
         typer.echo(to_yaml(found, date), nl=False)
     if write:
-        from c3sim.cli.emit import say
         from c3sim.validation.fit.calibration_write import write_calibration
 
         for file in write_calibration(found, node, date):
             say(f"written: {file}")
-
-
-def _fit(node: str, data: list[str], only: str) -> Calibration:
-    from c3sim.cli.progress import progress
-    from c3sim.validation.compare.record_files import load
-    from c3sim.validation.fit.calibrate import calibrate as fit_groups
-
-    records = load(data)
-    with progress() as tell:
-        done: Any = fit_groups(
-            node, records, only, lambda what, number, total: tell("groups", number, total)
-        )
-    found: Calibration = done
-    return found

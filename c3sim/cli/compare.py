@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json
@@ -15,7 +15,7 @@ def compare(
     workload: WorkloadName,
     strategies: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="A,B,...|all",
             help="Strategies, separated by commas; all: those that can apply.",
             autocompletion=complete.strategies,
@@ -47,6 +47,7 @@ def compare(
             }
         )
     else:
-        from c3sim.output.tables.run import print_compare
+        from c3sim.output.kit.layout import show
+        from c3sim.output.tables.run import compare_table
 
-        print_compare(results)
+        show(compare_table(results))

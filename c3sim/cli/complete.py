@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,24 +10,29 @@ if TYPE_CHECKING:
     from c3sim.input.library import Kind
 
 
-def workloads(incomplete: str) -> list[str]:
-    """Packaged workloads, and YAML files."""
-    return _names(incomplete, "workload")
+def _packaged(*kinds: Kind) -> Callable[[str], list[str]]:
+    """Completes names of packaged files of these *kinds*, and YAML files."""
+
+    def complete(incomplete: str) -> list[str]:
+        from c3sim.errors import C3simError
+        from c3sim.input.library import names
+
+        try:
+            packaged = [name for kind in kinds for name in names(kind)]
+        except C3simError:
+            packaged = []
+        return _beginning(incomplete, packaged) + _files(incomplete)
+
+    return complete
 
 
-def nodes(incomplete: str) -> list[str]:
-    """Packaged nodes, and YAML files."""
-    return _names(incomplete, "node")
-
-
-def studies(incomplete: str) -> list[str]:
-    """Packaged studies, and YAML files."""
-    return _names(incomplete, "study")
+workloads, nodes, studies = _packaged("workload"), _packaged("node"), _packaged("study")
 
 
 def shown(incomplete: str) -> list[str]:
     """Everything that ``show`` takes."""
-    return _names(incomplete, "node", "workload", "study", "model") + strategy(incomplete)
+    named = _packaged("node", "workload", "study", "model")
+    return named(incomplete) + strategy(incomplete)
 
 
 def strategy(incomplete: str) -> list[str]:
@@ -59,17 +64,6 @@ def charts(incomplete: str) -> list[str]:
 def results(incomplete: str) -> list[str]:
     """Result files, and folders."""
     return _files(incomplete, (".parquet", ".json"))
-
-
-def _names(incomplete: str, *kinds: Kind) -> list[str]:
-    from c3sim.errors import C3simError
-    from c3sim.input.library import names
-
-    try:
-        packaged = [name for kind in kinds for name in names(kind)]
-    except C3simError:
-        packaged = []
-    return _beginning(incomplete, packaged) + _files(incomplete)
 
 
 def _strategies() -> tuple[str, ...]:

@@ -31,6 +31,7 @@ def explain(
     if as_json:
         emit_json(explanation)
     else:
-        from c3sim.output.tables.run import print_explain
+        from c3sim.output.kit.layout import show
+        from c3sim.output.tables.run import explain_table
 
-        print_explain(explanation)
+        show(explain_table(explanation))

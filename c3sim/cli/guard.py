@@ -13,6 +13,13 @@ from typer.core import TyperGroup
 from c3sim.errors import C3simError
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+# of a group of commands: plain text, no traceback of typer's
+LOOK: dict[str, Any] = {
+    "no_args_is_help": True,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 110},
+}
 
 
 class Guarded(TyperGroup):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json
@@ -18,31 +19,22 @@ COMPLETE, PARTIAL, NOTHING = 0, 1, 2
 
 
 def import_logs(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Logs; .gz is unpacked.")],
+    files: Annotated[list[Path], Argument(metavar="FILE...", help="Logs; .gz is unpacked.")],
     node: Annotated[
-        str,
-        typer.Option(
-            "--node", metavar="NODE", help="The node they were measured on; never guessed."
-        ),
+        str, Option(metavar="NODE", help="The node they were measured on; never guessed.")
     ],
-    format: Annotated[str, typer.Option("--format", help="auto, or one of those below.")] = "auto",
+    format: Annotated[str, Option(help="auto, or one of those below.")] = "auto",
     role: Annotated[
-        str, typer.Option("--role", help="validation, or calibration (may be fitted to).")
+        str, Option(help="validation, or calibration (may be fitted to).")
     ] = "validation",
-    suite: Annotated[
-        str, typer.Option("--suite", help="Name of the suite. Left out: after format and test.")
-    ] = "",
+    suite: Annotated[str, Option(help="Name of the suite. Left out: after format and test.")] = "",
     assume: Annotated[
         list[str] | None,
-        typer.Option(
-            "--assume",
-            metavar="KEY=VALUE",
-            help="What a log lacks: op, size, dtype, m, n, k, gpus.",
-        ),
+        Option(metavar="KEY=VALUE", help="What a log lacks: op, size, dtype, m, n, k, gpus."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out", "-o", metavar="FILE", help="Write the records (replaces it). Else: printed."
         ),
     ] = None,
@@ -121,14 +113,9 @@ def _write(results: Results, out: Path | None, as_json: bool, code: int) -> None
 
         write_text(out, lines)
     if as_json:
-        emit_json(
-            {
-                "files": [_summary(file, result) for file, result in results],
-                "records": records,
-                "out": str(out) if out else None,
-                "exit_code": code,
-            }
-        )
+        files = [_summary(file, result) for file, result in results]
+        named = str(out) if out else None
+        emit_json({"files": files, "records": records, "out": named, "exit_code": code})
         return
     from c3sim.validation.importers.traces.summary import kernel_lines
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-_KINDS: tuple[Literal["node", "workload", "study", "model"], ...] = (
-    "node",
-    "workload",
-    "study",
-    "model",
-)
+Named = Literal["node", "workload", "study", "model"]
+_KINDS: tuple[Named, ...] = ("node", "workload", "study", "model")
 # a key of a file -> its kind
 _KEYS = {
     "tasks": "workload",
@@ -72,9 +68,6 @@ def _kind_of_file(path: Path) -> str:
     kind = next((kind for key, kind in _KEYS.items() if key in keys), "")
     if not kind:
         wanted = ", ".join(f"{key} ({kind})" for key, kind in _KEYS.items())
-        raise InputError(
-            f"neither node, workload, study nor model; needs one of the fields {wanted}",
-            "",
-            display(path),
-        )
+        message = f"neither node, workload, study nor model; needs one of the fields {wanted}"
+        raise InputError(message, "", display(path))
     return kind

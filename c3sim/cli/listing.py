@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument
 
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json
@@ -15,7 +15,7 @@ Lists = Literal["nodes", "workloads", "studies", "models", "strategies"]
 def list_names(
     what: Annotated[
         Lists | None,
-        typer.Argument(
+        Argument(
             metavar="[nodes|workloads|studies|models|strategies]", help="Left out: all of them."
         ),
     ] = None,
@@ -47,9 +47,7 @@ def _entries(name: str) -> list[dict[str, str]]:
     if kind is None:
         from c3sim.strategies.table import STRATEGIES
 
-        return [
-            {"name": strategy, "description": entry.help} for strategy, entry in STRATEGIES.items()
-        ]
+        return [{"name": key, "description": entry.help} for key, entry in STRATEGIES.items()]
     from c3sim.input.library import find, names
 
     return [
@@ -63,12 +61,14 @@ def _description(kind: Any, name: str) -> str:
     from c3sim.errors import C3simError
     from c3sim.input.loading import load_hardware, load_model, load_study, load_workload
 
+    load: dict[str, Any] = {
+        "node": lambda name: load_hardware(name).node,
+        "workload": load_workload,
+        "study": load_study,
+        "model": load_model,
+    }
     try:
-        if kind == "node":
-            return load_hardware(name).node.description
-        if kind == "model":
-            return load_model(name).description
-        return (load_workload(name) if kind == "workload" else load_study(name)).description
+        return str(load[kind](name).description)
     except C3simError as error:
         return f"does not load: {str(error).splitlines()[0]}"
 

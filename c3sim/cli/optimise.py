@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Jobs, Json, NodeName, Plot, StudyName, load_node, out_folder
+from c3sim.cli.options import Jobs, Json, NodeName, Plot, StudyName, load_node
 
 if TYPE_CHECKING:
     from c3sim.sweeps.search import SearchResult
@@ -19,17 +19,14 @@ def optimise(
     study: StudyName,
     node: NodeName = None,
     trials: Annotated[
-        int | None,
-        typer.Option("--trials", min=1, metavar="N", help="Designs to try. Left out: the study's."),
+        int | None, Option(min=1, metavar="N", help="Designs to try. Left out: the study's.")
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", min=0, help="The same seed, the same designs. Left out: the study's."
-        ),
+        int | None, Option(min=0, help="The same seed, the same designs. Left out: the study's.")
     ] = None,
     out: Annotated[
-        str | None, out_folder("Write results.parquet and front.png to this folder.")
+        str | None,
+        Option(metavar="DIR", help="Write results.parquet and front.png to this folder."),
     ] = None,
     plot: Plot = None,
     jobs: Jobs = None,
@@ -48,7 +45,7 @@ def optimise(
       c3sim optimise my-study.yaml --seed 7 --plot front.png
     """
     from c3sim.cli.kinds import check_study
-    from c3sim.cli.sweep_progress import sweep_progress
+    from c3sim.cli.progress import sweep_progress
     from c3sim.output.kit.files import check_folder
     from c3sim.output.kit.layout import show
     from c3sim.output.kit.look import check_picture
@@ -64,14 +61,8 @@ def optimise(
     if out:
         check_folder(out)
     with sweep_progress("designs") as watcher:
-        result = search(
-            study,
-            node=load_node(node),
-            trials=trials,
-            seed=seed,
-            workers=Workers(jobs=jobs),
-            watcher=watcher,
-        )
+        on, workers = load_node(node), Workers(jobs=jobs)
+        result = search(study, node=on, trials=trials, seed=seed, workers=workers, watcher=watcher)
     if out or plot:
         _write(result, out, plot)
     if as_json:
@@ -92,8 +83,7 @@ def _write(result: SearchResult, out: str | None, plot: str | None) -> None:
         file = folder / "results.parquet"
         write_designs(result, file)
         pictures = [plot] if plot else []
-        if out and several:
-            pictures.append(str(folder / "front.png"))
+        pictures += [str(folder / "front.png")] if out and several else []
         for picture in pictures:
             draw_results(read_results(file), picture, kind="pareto" if several else "lines")
     for name in ([str(file)] if out else []) + pictures:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from c3sim.cli import complete
 from c3sim.errors import InputError
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WorkloadName = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="WORKLOAD",
         help="Name of a workload, or path of its YAML file.",
         autocompletion=complete.workloads,
@@ -23,7 +23,7 @@ WorkloadName = Annotated[
 ]
 StudyName = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="STUDY",
         help="Name of a study, or path of its YAML file.",
         autocompletion=complete.studies,
@@ -31,8 +31,7 @@ StudyName = Annotated[
 ]
 NodeName = Annotated[
     str | None,
-    typer.Option(
-        "--node",
+    Option(
         metavar="NODE",
         help="Name or file of a node. Left out: the workload's own.",
         autocompletion=complete.nodes,
@@ -40,8 +39,7 @@ NodeName = Annotated[
 ]
 StrategyName = Annotated[
     str,
-    typer.Option(
-        "--strategy",
+    Option(
         metavar="STRATEGY",
         help="One of 'c3sim list strategies'; rp:32 gives a number.",
         autocompletion=complete.strategy,
@@ -49,30 +47,18 @@ StrategyName = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set",
         metavar="PATH=VALUE",
         help="Set one value of node or workload, as in links.bandwidth='96 GB/s'; may be repeated.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
-Plot = Annotated[
-    str | None, typer.Option("--plot", metavar="FILE", help="Write a picture: .png, .svg or .pdf.")
-]
-Report = Annotated[
-    str | None, typer.Option("--report", metavar="FILE.html", help="Write a page to look at.")
-]
+Json = Annotated[bool, Option("--json", help="Print one JSON document instead of tables.")]
+Plot = Annotated[str | None, Option(metavar="FILE", help="Write a picture: .png, .svg or .pdf.")]
+Report = Annotated[str | None, Option(metavar="FILE.html", help="Write a page to look at.")]
 Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."
-    ),
+    int | None, Option(min=1, metavar="N", help="Processes. Left out: all cores, where it pays.")
 ]
-
-
-def out_folder(help: str) -> Any:
-    """The option ``--out DIR``."""
-    return typer.Option("--out", metavar="DIR", help=help)
 
 
 def settings(given: Sequence[str] | None) -> dict[str, str]:

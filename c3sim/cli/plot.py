@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from c3sim.cli import complete
 from c3sim.cli.emit import say
@@ -15,7 +15,7 @@ from c3sim.cli.pages import PAGES, write_page
 def plot(
     file: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FILE",
             help="results.parquet of a sweep, sensitivity.parquet, the folder of either, "
             "or JSON of a study.",
@@ -24,33 +24,24 @@ def plot(
     ],
     kind: Annotated[
         str | None,
-        typer.Option(
-            "--kind",
+        Option(
             metavar="KIND",
             help="heatmap, pareto, lines or tornado. Left out: what suits the data.",
             autocompletion=complete.charts,
         ),
     ] = None,
-    x: Annotated[
-        str | None, typer.Option("--x", metavar="COLUMN", help="Along the picture.")
-    ] = None,
-    y: Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Up the picture.")] = None,
+    x: Annotated[str | None, Option(metavar="COLUMN", help="Along the picture.")] = None,
+    y: Annotated[str | None, Option(metavar="COLUMN", help="Up the picture.")] = None,
     value: Annotated[
-        str | None,
-        typer.Option(
-            "--value", metavar="COLUMN", help="Colour of a heat map; output of a tornado."
-        ),
+        str | None, Option(metavar="COLUMN", help="Colour of a heat map; output of a tornado.")
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by", metavar="COLUMN", help="A line or colour each; of a heat map, a panel each."
-        ),
+        Option(metavar="COLUMN", help="A line or colour each; of a heat map, a panel each."),
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(
-            "--where",
+        Option(
             metavar="CONDITION",
             help="Only these points, as in strategy=sp,conccl or links.bandwidth>='60 GB/s'; "
             "may be repeated.",
@@ -58,8 +49,7 @@ def plot(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
+        Option(
             metavar="FILE",
             help="The picture: .png, .svg or .pdf; or .html, a page of all points. "
             "Left out: FILE.png here.",

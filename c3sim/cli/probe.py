@@ -6,33 +6,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.guard import FAILED
+from c3sim.cli.guard import FAILED, LOOK
 from c3sim.cli.options import Json
 
-probe = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
+probe = typer.Typer(**LOOK)
 
-CompilerKind = Annotated[
-    str, typer.Option("--compiler", metavar="hipcc|nvcc", help="Left out: the one that is there.")
-]
-Arch = Annotated[
-    str, typer.Option("--arch", metavar="ARCH", help="As in gfx942 or sm_90. Left out: these two.")
-]
+CompilerKind = Annotated[str, Option(metavar="hipcc|nvcc", help="Left out: the one that is there.")]
+Arch = Annotated[str, Option(metavar="ARCH", help="As in gfx942 or sm_90. Left out: these two.")]
 BuildDir = Annotated[
-    Path | None,
-    typer.Option("--build-dir", metavar="DIR", help="Left out: a folder of the user's cache."),
+    Path | None, Option(metavar="DIR", help="Left out: a folder of the user's cache.")
 ]
 Binary = Annotated[
-    str,
-    typer.Option(
-        "--probe", metavar="FILE", help="A built probe. Left out: it is built first, once."
-    ),
+    str, Option("--probe", metavar="FILE", help="A built probe. Left out: it is built first, once.")
 ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED, INTERRUPTED
@@ -20,48 +21,34 @@ if TYPE_CHECKING:
 
 def run(
     plan: Annotated[
-        str, typer.Argument(metavar="PLAN|FILE.yaml", help="One of 'c3sim probe plans', or a file.")
+        str, Argument(metavar="PLAN|FILE.yaml", help="One of 'c3sim probe plans', or a file.")
     ],
     node: Annotated[
-        str,
-        typer.Option(
-            "--node", metavar="NODE", help="The name that the records give the node; never guessed."
-        ),
+        str, Option(metavar="NODE", help="The name that the records give the node; never guessed.")
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the records go.")
-    ],
+    out: Annotated[Path, Option("--out", "-o", metavar="FOLDER", help="Where the records go.")],
     only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="STEP", help="Only this step; may be repeated."),
+        list[str] | None, Option(metavar="STEP", help="Only this step; may be repeated.")
     ] = None,
     skip: Annotated[
-        list[str] | None,
-        typer.Option("--skip", metavar="STEP", help="Not this step; may be repeated."),
+        list[str] | None, Option(metavar="STEP", help="Not this step; may be repeated.")
     ] = None,
     binary: Binary = "",
     compiler: CompilerKind = "",
     arch: Arch = "",
     build_dir: BuildDir = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=0.001, metavar="S", help="Seconds per step.")
-    ] = 600.0,
+    timeout: Annotated[float, Option(min=0.001, metavar="S", help="Seconds per step.")] = 600.0,
     prefix: Annotated[
         str,
-        typer.Option(
-            "--prefix",
-            help="In front of the suites' names, as in h200_: a node's 'fitted:' names them.",
-        ),
+        Option(help="In front of the suites' names, as in h200_: a node's 'fitted:' names them."),
     ] = "",
-    source: Annotated[str, typer.Option("--source", help="Who and where, for the records.")] = "",
-    revision: Annotated[
-        str, typer.Option("--revision", help="Left out: git's, or the version of c3sim.")
-    ] = "",
+    source: Annotated[str, Option(help="Who and where, for the records.")] = "",
+    revision: Annotated[str, Option(help="Left out: git's, or the version of c3sim.")] = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace records of an earlier run.")
+        bool, Option("--replace", help="Replace records of an earlier run.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the commands; run and write nothing.")
+        bool, Option("--dry-run", help="Print the commands; run and write nothing.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -107,31 +94,23 @@ def run(
 
 def _dry(steps: list[Step], commands: list[list[str]], as_json: bool) -> None:
     if as_json:
-        emit_json(
-            {
-                "steps": [
-                    {"step": s.name, "gpus": s.gpus, "command": c}
-                    for s, c in zip(steps, commands, strict=True)
-                ]
-            }
-        )
+        pairs = zip(steps, commands, strict=True)
+        emit_json({"steps": [{"step": s.name, "gpus": s.gpus, "command": c} for s, c in pairs]})
     else:
         for command in commands:
             typer.echo(shlex.join(command))
 
 
 def _run(name: str, steps: list[Step], setting: Setting, as_json: bool) -> None:
-    from c3sim.cli.probe_progress import watching
+    from c3sim.cli.progress import step_progress
     from c3sim.validation.probing.campaign import run_steps, to_dict
     from c3sim.validation.probing.device import describe
 
     description = describe(setting.probe)
     if description.failure:
-        say(
-            "the number of GPUs is not known, all steps are tried: "
-            f"probe machine: {description.failure}"
-        )
-    with watching(len(steps)) as watcher:
+        reason = f"probe machine: {description.failure}"
+        say(f"the number of GPUs is not known, all steps are tried: {reason}")
+    with step_progress(len(steps)) as watcher:
         outcomes = run_steps(steps, setting, description.gpus, watcher)
     if as_json:
         emit_json(

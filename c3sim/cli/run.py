@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json, NodeName, Plot, Settings, StrategyName, WorkloadName, settings
@@ -19,21 +19,18 @@ def run(
     strategy: StrategyName = "as_written",
     set_: Settings = None,
     trace: Annotated[
-        str | None,
-        typer.Option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev."),
+        str | None, Option(metavar="FILE", help="Write a trace for ui.perfetto.dev.")
     ] = None,
     plot: Plot = None,
     uncertainty: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--uncertainty",
             help="The band that the intervals of the node's parameters leave; many runs.",
         ),
     ] = False,
-    samples: Annotated[int, typer.Option("--samples", min=2, help="Of --uncertainty.")] = 200,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Of --uncertainty: the same seed, the same band.")
-    ] = 1,
+    samples: Annotated[int, Option(min=2, help="Of --uncertainty.")] = 200,
+    seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Run WORKLOAD once: times of every task, alone and together.
@@ -68,9 +65,9 @@ def run(
         emit_json(result.to_dict() | ({"uncertainty": band.to_dict()} if band else {}))
         return
     from c3sim.output.kit.layout import show
-    from c3sim.output.tables.run import print_run
+    from c3sim.output.tables.run import run_table
 
-    print_run(result)
+    show(run_table(result))
     if band:
         from c3sim.output.tables.sensitivity import band_table
         from c3sim.sweeps.outputs import read_output
@@ -85,23 +82,18 @@ def _band(
     from dataclasses import replace
 
     from c3sim.api import prepare
-    from c3sim.cli.sweep_progress import sweep_progress
+    from c3sim.cli.progress import sweep_progress
     from c3sim.input.aliases import canonical
     from c3sim.input.loading import load_hardware, load_workload
     from c3sim.sweeps.uncertainty import uncertainty
 
     loaded = load_hardware(node or load_workload(workload).node)
     plain, on = prepare(workload, loaded, changes)
-    but = {canonical(path) for path in changes}
+    held = replace(loaded, node=on)
+    kept = {canonical(path) for path in changes}
     with sweep_progress("samples") as watcher:
         return uncertainty(
-            plain,
-            replace(loaded, node=on),
-            strategy,
-            samples=samples,
-            seed=seed,
-            but=but,
-            watcher=watcher,
+            plain, held, strategy, samples=samples, seed=seed, but=kept, watcher=watcher
         )
 
 

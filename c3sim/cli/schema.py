@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json
@@ -13,13 +13,13 @@ from c3sim.cli.emit import emit_json
 def schema(
     kind: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="KIND",
             help="node, gpu, workload, study, model or record.",
             autocompletion=complete.kinds,
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="As always: a schema is JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="As always: a schema is JSON.")] = False,
 ) -> None:
     """Print the JSON Schema of a KIND of file, for editors that complete and check.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Jobs, Json, NodeName, Settings, out_folder, settings
+from c3sim.cli.options import Jobs, Json, NodeName, Settings, settings
 
 if TYPE_CHECKING:
     from c3sim.sweeps.sensitivity import Sensitivity
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def sensitivity(
     target: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="STUDY|WORKLOAD",
             help="Name or file of a study (the mean over its scenarios), or of a workload.",
             autocompletion=complete.shown,
@@ -28,8 +28,7 @@ def sensitivity(
     node: NodeName = None,
     strategy: Annotated[
         str | None,
-        typer.Option(
-            "--strategy",
+        Option(
             metavar="STRATEGY",
             help="Left out: the study's first one; the workload as written.",
             autocompletion=complete.strategy,
@@ -37,31 +36,22 @@ def sensitivity(
     ] = None,
     output: Annotated[
         str,
-        typer.Option(
-            "--output",
-            metavar="NAME",
-            help="What is to be explained, as wall_s or tasks.gemm.slowdown.",
-        ),
+        Option(metavar="NAME", help="What is to be explained, as wall_s or tasks.gemm.slowdown."),
     ] = "fraction_of_ideal",
     samples: Annotated[
-        int,
-        typer.Option(
-            "--samples", min=2, help="Of Sobol's scheme, a power of 2; runs: samples x (top + 2)."
-        ),
+        int, Option(min=2, help="Of Sobol's scheme, a power of 2; runs: samples x (top + 2).")
     ] = 64,
     top: Annotated[
-        int,
-        typer.Option(
-            "--top", min=0, help="Parameters that get Sobol indices: those that move it most."
-        ),
+        int, Option(min=0, help="Parameters that get Sobol indices: those that move it most.")
     ] = 8,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="The same seed, the same numbers.")
-    ] = 1,
+    seed: Annotated[int, Option(min=0, help="The same seed, the same numbers.")] = 1,
     set_: Settings = None,
     out: Annotated[
         str | None,
-        out_folder("Write sensitivity.parquet, samples.parquet and tornado.png to this folder."),
+        Option(
+            metavar="DIR",
+            help="Write sensitivity.parquet, samples.parquet and tornado.png to this folder.",
+        ),
     ] = None,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -78,7 +68,7 @@ def sensitivity(
       c3sim sensitivity my-study.yaml --output wall_s --samples 256
       c3sim sensitivity gemm-beside-all-gather --strategy sp --out results
     """
-    from c3sim.cli.sweep_progress import sweep_progress
+    from c3sim.cli.progress import sweep_progress
     from c3sim.input.aliases import canonical
     from c3sim.output.kit.files import check_folder
     from c3sim.output.kit.layout import show
@@ -135,9 +125,8 @@ def _write(result: Sensitivity, target: Target, folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     node = target.node.node.name
-    tornado, samples, picture = (
-        folder / name for name in ("sensitivity.parquet", "samples.parquet", "tornado.png")
-    )
+    names = ("sensitivity.parquet", "samples.parquet", "tornado.png")
+    tornado, samples, picture = (folder / name for name in names)
     write_tornado(result, target.name, node, tornado)
     write_samples(result.band, result.strategy, target.name, node, samples)
     draw_results(read_results(tornado), picture, value=result.output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument
 
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def show(
     name: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="NAME",
             help="A node, workload, study, language model or strategy, or the path of a YAML file.",
             autocompletion=complete.shown,
@@ -40,14 +40,7 @@ def show(
       c3sim show conccl --json
     """
     kind = kind_of(name)
-    makers = {
-        "node": _node,
-        "workload": _workload,
-        "study": _study,
-        "model": _model,
-        "strategy": _strategy,
-    }
-    data, parts = makers[kind](name)
+    data, parts = _PARTS[kind](name)
     if as_json:
         emit_json({"kind": kind, **data})
         return
@@ -62,14 +55,12 @@ def _node(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.input.loading import load_hardware
 
     loaded = load_hardware(name)
-    rows = node_rows(loaded)
-    node = loaded.node
-    data = {
-        "name": node.name,
-        "description": node.description,
-        "values": [row.to_dict() for row in rows],
-    }
-    return data, [node.description, _table(rows, sourced=True)]
+    node, rows = loaded.node, node_rows(loaded)
+    data: dict[str, Any] = {"name": node.name, "description": node.description}
+    return data | {"values": [row.to_dict() for row in rows]}, [
+        node.description,
+        _table(rows, sourced=True),
+    ]
 
 
 def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
@@ -79,16 +70,10 @@ def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
     loaded = open_workload(name)
     plain = loaded.workload
     rows = workload_rows(loaded, load_hardware(plain.node).node)
-    head = {
-        "name": plain.name,
-        "description": plain.description,
-        "source": plain.source,
-        "node": plain.node,
-        "file": loaded.file,
-    }
+    head = {key: getattr(plain, key) for key in ("name", "description", "source", "node")}
     about = f"file: {loaded.file}" + (f"\nsource: {plain.source}" if plain.source else "")
     parts = [plain.description, about, _table(rows, sourced=False)]
-    return {**head, "values": [row.to_dict() for row in rows]}, parts
+    return {**head, "file": loaded.file, "values": [row.to_dict() for row in rows]}, parts
 
 
 def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
@@ -104,32 +89,18 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     for scenario in study.scenarios:
         changes = ", ".join(f"{path}={value}" for path, value in scenario.set.items())
         add_row(table, scenario.name, scenario.label, changes)
-    axes = "\n".join(
-        _axis("axis", study.axes)
-        + [line for entry in study.linked for line in _axis("linked", entry)]
-    )
+    linked = [line for entry in study.linked for line in _axis("linked", entry)]
+    axes = "\n".join(_axis("axis", study.axes) + linked)
     limits = "\n".join(f"constraint {text}" for text in study.constraints)
     costs = "\n".join(f"cost {name} = {text}" for name, text in study.costs.items())
-    what = (
-        f"serving {study.serving.model}"
-        if study.serving
-        else f"workload {study.workload or 'of each scenario'}"
-    )
-    about = f"node {study.node}, {what}"
+    what = f"workload {study.workload or 'of each scenario'}"
+    about = f"node {study.node}, {f'serving {study.serving.model}' if study.serving else what}"
     ways = f"kind {study.kind}, strategies {', '.join(study.strategies)}"
     if study.kind in WITH_POINTS:
         ways += f"\noutputs {', '.join(study.outputs)}"
     source = f"source: {study.source}" if study.source else ""
-    return data, [
-        study.description,
-        source,
-        about,
-        ways,
-        axes,
-        limits,
-        costs,
-        table if study.scenarios else "",
-    ]
+    scenarios = table if study.scenarios else ""
+    return data, [study.description, source, about, ways, axes, limits, costs, scenarios]
 
 
 def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
@@ -138,14 +109,12 @@ def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
     def values(given: Values) -> str:
         if isinstance(given, tuple):
             return ", ".join(map(str, given))
-        steps = (
-            f"in {given.steps} steps"
-            if given.steps
-            else f"by a factor of {given.factor:g}"
-            if given.factor
-            else ""
-        )
-        return f"{given.start} to {given.to} {steps}{', logarithmic' if given.log else ''}".rstrip()
+        text = f"{given.start} to {given.to} "
+        if given.steps:
+            text += f"in {given.steps} steps"
+        elif given.factor:
+            text += f"by a factor of {given.factor:g}"
+        return f"{text}{', logarithmic' if given.log else ''}".rstrip()
 
     return [f"{word} {path}: {values(given)}" for path, given in axes.items()]
 
@@ -177,14 +146,17 @@ def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
 def _table(rows: list[Row], *, sourced: bool) -> Any:
     from c3sim.output.kit.layout import add_row, make_table
 
-    table = make_table(
-        ["path", "value", "interval", "source"] if sourced else ["path", "value", "from"], []
-    )
+    table = make_table(["path", "value", *(("interval", "source") if sourced else ("from",))], [])
     for row in rows:
-        add_row(
-            table,
-            row.path,
-            row.text,
-            *((row.interval_text, row.words) if sourced else (row.source,)),
-        )
+        words = (row.interval_text, row.words) if sourced else (row.source,)
+        add_row(table, row.path, row.text, *words)
     return table
+
+
+_PARTS = {
+    "node": _node,
+    "workload": _workload,
+    "study": _study,
+    "model": _model,
+    "strategy": _strategy,
+}

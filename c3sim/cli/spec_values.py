@@ -4,7 +4,7 @@ Pure.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from c3sim.input.leaves import Calibrated, Leaf, provenance
@@ -46,14 +46,11 @@ class Row:
 def node_rows(loaded: LoadedNode) -> list[Row]:
     """All values of a node, its GPU's included, in the order of the files."""
     workload = Workload.model_validate(_ANY_WORKLOAD)
-    paths = [
-        path
-        for path in paths_of(loaded.node, workload)
-        if path.split(".")[0] not in (*_IN_FILE, "workload")
-    ]
+    node, sources = loaded.node, loaded.provenance
     return [
-        _node_row(path, get_value(loaded.node, workload, path), loaded.provenance.get(path))
-        for path in paths
+        _node_row(path, get_value(node, workload, path), sources.get(path))
+        for path in paths_of(node, workload)
+        if path.split(".")[0] not in (*_IN_FILE, "workload")
     ]
 
 
@@ -61,24 +58,14 @@ def _node_row(path: str, value: Any, leaf: Leaf | None) -> Row:
     if leaf is None:
         # names and null need no source; a number that the file leaves out is the default
         source = "default" if isinstance(value, float) else ""
-        return Row(
-            path=path, value=_plain(value), text=_written(value, ""), source=source, words=source
-        )
-    ends = leaf.interval
-    return Row(
-        path=path,
-        value=_plain(value),
-        text=leaf.text,
-        unit=leaf.unit,
-        source=leaf.source,
-        interval=ends,
-        interval_text=_ends(ends, leaf) if ends else "",
-        fitted=leaf.fitted,
-        calibrated=leaf.calibrated,
-        words=_words(leaf),
-        estimate=leaf.estimate,
-        note=leaf.note,
-    )
+        text = _written(value, "")
+        return Row(path=path, value=_plain(value), text=text, source=source, words=source)
+    same = {
+        field.name: getattr(leaf, field.name) for field in fields(Row) if hasattr(leaf, field.name)
+    }
+    ends = " to ".join(_like(end, leaf) for end in leaf.interval or ())
+    own = {"path": path, "value": _plain(value), "interval_text": ends, "words": _words(leaf)}
+    return Row(**same | own)
 
 
 def workload_rows(loaded: LoadedWorkload, node: Node) -> list[Row]:
@@ -93,12 +80,8 @@ def workload_rows(loaded: LoadedWorkload, node: Node) -> list[Row]:
         for step in rest if first == "workload" else [_IN_FILE[first], *rest]:
             where = join(where, step)
         line = loaded.places.get(where)
-        source = f"line {line}" if line else "default"
-        rows.append(
-            Row(
-                path=path, value=_plain(value), text=_written(value, unit), unit=unit, source=source
-            )
-        )
+        source, text = f"line {line}" if line else "default", _written(value, unit)
+        rows.append(Row(path=path, value=_plain(value), text=text, unit=unit, source=source))
     return rows
 
 
@@ -127,10 +110,6 @@ def _words(leaf: Leaf) -> str:
     kind = "estimate: " if leaf.estimate and not leaf.source.startswith("estimate") else ""
     fitted = f"fitted on {leaf.fitted}" if leaf.fitted else ""
     return kind + "; ".join(part for part in (provenance(leaf), fitted, leaf.note) if part)
-
-
-def _ends(interval: tuple[float, float], leaf: Leaf) -> str:
-    return " to ".join(_like(end, leaf) for end in interval)
 
 
 def _like(end: float, leaf: Leaf) -> str:

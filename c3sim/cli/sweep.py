@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import typer
+from typer import Option
 
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED, INTERRUPTED
-from c3sim.cli.options import Jobs, Json, NodeName, Report, StudyName, load_node, out_folder
+from c3sim.cli.options import Jobs, Json, NodeName, Report, StudyName, load_node
 from c3sim.cli.pages import PAGES, write_page
 
 
@@ -16,25 +17,25 @@ def sweep(
     study: StudyName,
     out: Annotated[
         str | None,
-        out_folder("Folder of the results. Left out: sweep-NAME, NAME being the study's."),
+        Option(
+            metavar="DIR",
+            help="Folder of the results. Left out: sweep-NAME, NAME being the study's.",
+        ),
     ] = None,
     node: NodeName = None,
     jobs: Jobs = None,
     backend: Annotated[
-        Literal["loky", "dask"],
-        typer.Option("--backend", help="Processes of this computer, or Dask's, on a cluster."),
+        Literal["loky", "dask"], Option(help="Processes of this computer, or Dask's, on a cluster.")
     ] = "loky",
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            "--scheduler",
+        Option(
             metavar="ADDRESS",
             help="Dask scheduler, as tcp://host:8786. Left out: workers started here.",
         ),
     ] = None,
     resume: Annotated[
-        bool,
-        typer.Option("--resume/--fresh", help="Go on with what the folder holds, or start over."),
+        bool, Option("--resume/--fresh", help="Go on with what the folder holds, or start over.")
     ] = True,
     report: Report = None,
     as_json: Json = False,
@@ -52,7 +53,7 @@ def sweep(
       c3sim sweep my-study.yaml --backend dask --scheduler tcp://head:8786
     """
     from c3sim.cli.kinds import check_study
-    from c3sim.cli.sweep_progress import sweep_progress
+    from c3sim.cli.progress import sweep_progress
     from c3sim.output.kit.files import check_writable
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.sweep import sweep_summary, sweep_table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json
@@ -12,10 +13,10 @@ from c3sim.cli.options import Json
 
 def upgrade(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Node and GPU files, or folders of them.")
+        list[str], Argument(metavar="FILE...", help="Node and GPU files, or folders of them.")
     ],
     check: Annotated[
-        bool, typer.Option("--check", help="Only tell what would change; exit code 1 if anything.")
+        bool, Option("--check", help="Only tell what would change; exit code 1 if anything.")
     ] = False,
     as_json: Json = False,
 ) -> None:

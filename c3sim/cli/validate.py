@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def validate(
     files: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[FILE|DIR]...",
             help="Record files, or folders of them. Left out: the packaged records.",
         ),
@@ -26,17 +27,13 @@ def validate(
     node: NodeName = None,
     set_: Settings = None,
     bounds: Annotated[
-        str | None,
-        typer.Option("--bounds", metavar="FILE", help="Bounds other than the packaged ones."),
+        str | None, Option(metavar="FILE", help="Bounds other than the packaged ones.")
     ] = None,
     report: Report = None,
     worst: Annotated[
-        int,
-        typer.Option("--worst", min=0, help="Worst cases to explain, of each suite and metric."),
+        int, Option(min=0, help="Worst cases to explain, of each suite and metric.")
     ] = 1,
-    jobs: Annotated[
-        int, typer.Option("--jobs", min=0, help="Processes; 0 for as many as there are cores.")
-    ] = 0,
+    jobs: Annotated[int, Option(min=0, help="Processes; 0 for as many as there are cores.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Predict every measurement record and compare; exit code 1 when a bound is missed.

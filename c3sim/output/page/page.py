@@ -18,6 +18,7 @@ from c3sim.output.page.data import page_data
 from c3sim.output.page.palette import css
 from c3sim.output.page.picked import picked
 from c3sim.output.results.choice import is_tornado
+from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable, read_results
 
 MOST = 300  # points that get a timeline
@@ -31,33 +32,22 @@ Watcher = Callable[[str, int, int], None]  # what is being done, how many are do
 def write_report(
     results: ResultTable | str | os.PathLike[str],
     html: str | os.PathLike[str],
-    resimulate: Resimulate | None = None,
     *,
-    models: Models | None = None,
     command: str = "",
-    most: int = MOST,
     jobs: int | None = None,
     watcher: Watcher | None = None,
 ) -> int:
-    """Write the page of *results* to *html* and return how many points have a timeline.
+    """Write the page of *results*, a table or the file or folder of a sweep, to *html*.
 
-    - *results*: a table, or the file or folder of a sweep
-    - *models*: builds a row's workload and node; left out: from the models in the file
-    - *resimulate*: runs a row again for its timeline; left out: with *models*
-    - *command*: the command that made the results
-    - *most*: points that are run again at most, in *jobs* processes
-
-    Raises InputError: no result file, a place that cannot be written.
+    Returns how many points have a timeline. Raises InputError: no result file, a place that cannot
+    be written.
     """
     check_writable(html, SUFFIXES)
     table = results if isinstance(results, ResultTable) else read_results(results)
     if is_tornado(table):
-        raise InputError(
-            "a sensitivity study has no points to click; draw it as a picture", file=str(html)
-        )
-    text, count = render(
-        table, resimulate, models=models, command=command, most=most, jobs=jobs, watcher=watcher
-    )
+        message = "a sensitivity study has no points to click; draw it as a picture"
+        raise InputError(message, file=str(html))
+    text, count = render(table, command=command, jobs=jobs, watcher=watcher)
     write_text(html, text)
     return count
 
@@ -66,27 +56,41 @@ def render(
     table: ResultTable,
     resimulate: Resimulate | None = None,
     *,
-    models: Models | None = None,
     command: str = "",
     most: int = MOST,
     jobs: int | None = None,
     watcher: Watcher | None = None,
 ) -> tuple[str, int]:
-    """The page as one text, and how many points have a timeline."""
+    """The page as one text, and how many points have a timeline.
+
+    - *resimulate*: runs a row again for its timeline; left out: from the models in the file
+    - *command*: the command that made the results
+    - *most*: points that are run again at most, in *jobs* processes
+    """
     from c3sim import __version__
 
-    models = models or _models(table)
+    models = models_of(table)
     resimulate = resimulate or (Resimulator(models) if models else None)
     data = page_data(table)
     data |= {"version": __version__, "command": command, "members": _members(table)}
     data["bases"] = bases(table, models, data["members"]) if models else {}
-    size = len(_json(data))
-    runs = _runs(table, resimulate, most, SIZE - size, jobs, watcher) if resimulate else {}
-    data["runs"] = runs
+    room = SIZE - len(_json(data))
+    data["runs"] = runs = {}
+    if resimulate:
+        chosen = _chosen(table, most)
+        again = compact_rows([table.row(row) for row in chosen], resimulate, jobs)
+        for row, run in zip(chosen, again, strict=True):
+            _mark(run, table.columns.get("wall_s"), row)
+            room -= len(_json(run))
+            if room < 0:
+                break
+            runs[str(row)] = run
+            if watcher:
+                watcher("timelines for the page", len(runs), len(chosen))
     return _page(data), sum(1 for run in runs.values() if "tracks" in run)
 
 
-def _models(table: ResultTable) -> Models | None:
+def models_of(table: ResultTable) -> Models | None:
     """Builds the models of a row from those that the file holds."""
     from c3sim.sweeps.points import workload_and_node
 
@@ -98,32 +102,18 @@ def _members(table: ResultTable) -> list[str]:
     return list((table.study.get("models") or {}).get("workloads") or ())
 
 
-def _runs(
-    table: ResultTable,
-    resimulate: Resimulate,
-    most: int,
-    room: int,
-    jobs: int | None,
-    watcher: Watcher | None,
-) -> dict[str, dict[str, Any]]:
-    """Row -> its run as the page shows it; as many as fit in *room* bytes."""
+def _chosen(table: ResultTable, most: int) -> list[int]:
+    """The points to run again; a point that is a mean over scenarios cannot be."""
     members = _members(table)
     scenarios = table.columns["scenario"].values if members else ()
-    chosen = [row for row in picked(table, most) if not members or scenarios[row] in members]
-    walls = table.columns["wall_s"].values if "wall_s" in table.columns else [None] * len(table)
-    runs: dict[str, dict[str, Any]] = {}
-    again = compact_rows([table.row(row) for row in chosen], resimulate, jobs)
-    for row, run in zip(chosen, again, strict=True):
-        before = walls[row]
-        if before is not None and "wall" in run and abs(run["wall"] - before) > SAME * before:
-            run["differs"] = before
-        room -= len(_json(run))
-        if room < 0:
-            break
-        runs[str(row)] = run
-        if watcher:
-            watcher("timelines for the page", len(runs), len(chosen))
-    return runs
+    return [row for row in picked(table, most) if not members or scenarios[row] in members]
+
+
+def _mark(run: dict[str, Any], walls: Column | None, row: int) -> None:
+    """Note in *run* the wall time of the results where it differs."""
+    before = walls.values[row] if walls else None
+    if before is not None and "wall" in run and abs(run["wall"] - before) > SAME * before:
+        run["differs"] = before
 
 
 def _page(data: Mapping[str, Any]) -> str:

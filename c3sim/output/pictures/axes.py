@@ -27,20 +27,13 @@ def shown(column: Column, values: Sequence[Any]) -> list[float]:
 def places(column: Column) -> dict[Any, float]:
     """The place of each value on an axis: a number's own value, as shown; words in their order."""
     values = column.distinct()
-    return dict(
-        zip(values, shown(column, values) if column.numeric else range(len(values)), strict=True)
-    )
+    at = shown(column, values) if column.numeric else range(len(values))
+    return dict(zip(values, at, strict=True))
 
 
 def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> None:
     """Label the *side* ("x" or "y") that shows *column*; *direction*: say which way is better."""
-    from matplotlib.ticker import (
-        FixedLocator,
-        FuncFormatter,
-        LogLocator,
-        NullFormatter,
-        NullLocator,
-    )
+    from matplotlib import ticker
 
     axis: Any = axes.xaxis if side == "x" else axes.yaxis
     better = f"\n{column.better} is better" if direction and column.better else ""
@@ -61,13 +54,13 @@ def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> 
     if log:
         (axes.set_xscale if side == "x" else axes.set_yscale)("log")
     if few:
-        axis.set_major_locator(FixedLocator(_apart(values, log)))
-        axis.set_minor_locator(NullLocator())
+        axis.set_major_locator(ticker.FixedLocator(_apart(values, log)))
+        axis.set_minor_locator(ticker.NullLocator())
     elif log:  # over two decades the powers of ten are enough
         subs = (1.0,) if high >= DECADE**2 * low else (1.0, 2.0, 5.0)
-        axis.set_major_locator(LogLocator(subs=subs))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
-    axis.set_minor_formatter(NullFormatter())
+        axis.set_major_locator(ticker.LogLocator(subs=subs))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short(value)))
+    axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _apart(values: Sequence[float], log: bool) -> list[float]:

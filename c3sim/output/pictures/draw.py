@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
@@ -28,35 +29,26 @@ def draw_results(
     path: str | os.PathLike[str] | None = None,
     *,
     kind: str | None = None,
-    x: str | None = None,
-    y: str | None = None,
-    value: str | None = None,
-    by: str | None = None,
+    **columns: str | None,
 ) -> Figure:
     """The picture of *table*, written to *path* (.png, .svg, .pdf) if given.
 
-    What is left out is chosen from the data. Raises InputError: an unknown kind or column, a kind
-    that the data cannot fill, an unknown suffix, a place that cannot be written.
+    *columns*: names of ``x``, ``y``, ``value`` and ``by``; what is left out is chosen from the
+    data. Raises InputError: an unknown kind or column, a kind that the data cannot fill, an unknown
+    suffix, a place that cannot be written.
     """
-    return look.picture(lambda: _draw(table, kind, x, y, value, by), path)
+    return look.picture(lambda: _draw(table, kind, columns), path)
 
 
-def _draw(
-    table: ResultTable,
-    kind: str | None,
-    x: str | None,
-    y: str | None,
-    value: str | None,
-    by: str | None,
-) -> Figure:
+def _draw(table: ResultTable, kind: str | None, columns: Mapping[str, str | None]) -> Figure:
     tornado = is_tornado(table)
     if tornado and kind in (None, "tornado"):
-        if x or y or by:
+        if any(columns.get(option) for option in ("x", "y", "by")):
             raise InputError("a tornado takes --value alone, the output to show", "--kind")
-        figure, remark = draw_tornado(table, value)
+        figure, remark = draw_tornado(table, columns.get("value"))
         title = f"What moves {table.name or 'the result'}"
     else:
-        plan = plan_picture(table, kind, x, y, value, by)
+        plan = plan_picture(table, kind, **columns)
         figure, remark = DRAW[plan.kind](table, plan)
         title = _title(table, plan)
     subtitle = _subtitle(table, points=not tornado)
@@ -73,9 +65,7 @@ def _title(table: ResultTable, plan: Plan) -> str:
 
 def _subtitle(table: ResultTable, *, points: bool) -> str:
     """Where it ran, what did not vary, how many points, how many of them failed."""
-    fixed = [
-        c for c in table.having("axis", "group") if len(c.distinct()) == 1 and c.role == "group"
-    ]
+    fixed = [column for column in table.having("group") if len(column.distinct()) == 1]
     parts = [f"on {table.about['node']}"] if table.about.get("node") else []
     parts += [f"{column.label} {column.text(column.distinct()[0])}" for column in fixed[:WORDS]]
     failed = sum(1 for error in table.errors if error)

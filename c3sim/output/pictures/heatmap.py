@@ -75,9 +75,8 @@ def _write(
     reach = limits["vmax"] - limits["vmin"]
     dark = value is not None and value < limits["vmin"] + 0.5 * reach
     text = FAILED if value is None else short(float(f"{value:.3g}"))
-    axes.text(
-        column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else look.INK
-    )
+    colour = "white" if dark else look.INK
+    axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
 
 
 def _ticks(axes: Axes, column: Column, side: str) -> None:

@@ -40,18 +40,14 @@ def plan_picture(
     vary: lines for one, a heat map for more, a Pareto picture for values drawn at random.
     """
     asked = {"x": x, "y": y, "value": value, "by": by}
-    columns = {
-        option: table.column(name, f"--{option}") if name else None
-        for option, name in asked.items()
-    }
+    columns = {key: table.column(name, f"--{key}") if name else None for key, name in asked.items()}
     if kind is None:
         kind = _kind(table, columns["x"], columns["y"], columns["value"])
     elif kind not in KINDS:
         raise InputError(unknown("kind", kind, KINDS), "--kind")
     if kind == "tornado":
-        raise InputError(
-            "a tornado needs a file of 'c3sim sensitivity'; this one has points", "--kind"
-        )
+        message = "a tornado needs a file of 'c3sim sensitivity'; this one has points"
+        raise InputError(message, "--kind")
     if kind == "heatmap":
         return _heatmap(table, **columns)
     if value:
@@ -80,9 +76,8 @@ def _heatmap(
 ) -> Plan:
     for column, option in ((x, "--x"), (y, "--y")):
         if column and column.role == "output":
-            raise InputError(
-                f"{column.name} is an output; the sides of a heat map are axes", option
-            )
+            message = f"{column.name} is an output; the sides of a heat map are axes"
+            raise InputError(message, option)
     free = varied(table, x, y, by)
     while (x is None or y is None) and free:
         x, y = (free.pop(0), y) if x is None else (x, free.pop(0))
@@ -93,13 +88,8 @@ def _heatmap(
             raise InputError(message, option)
     if x is None or y is None:
         raise InputError("a heat map needs two axes that vary; draw lines", "--kind")
-    return Plan(
-        kind="heatmap",
-        x=x,
-        y=y,
-        value=_output(table, value, "--value"),
-        by=by or _series(table, x, y),
-    )
+    shown = _output(table, value, "--value")
+    return Plan(kind="heatmap", x=x, y=y, value=shown, by=by or _series(table, x, y))
 
 
 def _pareto(table: ResultTable, x: Column | None, y: Column | None, by: Column | None) -> Plan:
@@ -108,11 +98,8 @@ def _pareto(table: ResultTable, x: Column | None, y: Column | None, by: Column |
             _output(table, column, option)
     taken = {column.name for column in (x, y) if column}
     known = [table.columns[name] for name in TRADED if name in table.columns]
-    every = [
-        *objectives(table),
-        *known,
-        *(column for column in table.having("output") if column.better),
-    ]
+    judged = [column for column in table.having("output") if column.better]
+    every = [*objectives(table), *known, *judged]
     free = [column for column in every if column.numeric and column.name not in taken]
     if y is None and free:  # what is to be kept low goes along x
         y = next((column for column in free[:2] if column.better == "higher"), free[0])
@@ -127,12 +114,10 @@ def _lines(table: ResultTable, x: Column | None, y: Column | None, by: Column | 
     free = varied(table, y, by)
     x = x or (free[0] if free else None)
     if x is None:
-        raise InputError(
-            "nothing varies here; lines need an axis with two values or more", "--kind"
-        )
-    return Plan(
-        kind="lines", x=x, y=_output(table, y, "--y"), by=by or _series(table, x, several=True)
-    )
+        message = "nothing varies here; lines need an axis with two values or more"
+        raise InputError(message, "--kind")
+    series = by or _series(table, x, several=True)
+    return Plan(kind="lines", x=x, y=_output(table, y, "--y"), by=series)
 
 
 def _output(table: ResultTable, column: Column | None, option: str) -> Column:

@@ -61,21 +61,13 @@ def _line(axes: Axes, table: ResultTable, plan: Plan, name: Any, label: str, num
     at, held = _points(table, plan, name)
     if not at:
         return 0
-    low, middle, high = (
-        shown(plan.y, [pick(each) for each in held]) for pick in (min, median_low, max)
-    )
+    picks = (min, median_low, max)
+    low, middle, high = (shown(plan.y, [pick(each) for each in held]) for pick in picks)
     style = series_style(number)
     if not plan.x.numeric:
         style |= {"linestyle": "none"}
-    many = len(at) > 40
-    axes.plot(
-        at,
-        middle,
-        label=label,
-        markersize=0 if many else 8.5 - 0.7 * number,
-        linewidth=1.8,
-        **style,
-    )
+    size = 0 if len(at) > 40 else 8.5 - 0.7 * number
+    axes.plot(at, middle, label=label, markersize=size, linewidth=1.8, **style)
     most = max(map(len, held))
     if most > 1:
         axes.fill_between(at, low, high, color=style["color"], alpha=0.15, linewidth=0)

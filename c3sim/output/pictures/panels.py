@@ -34,31 +34,23 @@ def parts(table: ResultTable, split: Sequence[Column]) -> list[tuple[str, Result
         return [("", table)]
     cut = []
     for title, part in _cut(table, split[0]):
-        cut += [
-            (", ".join(filter(None, (title, more))), inner)
-            for more, inner in parts(part, split[1:])
-        ]
+        for more, inner in parts(part, split[1:]):
+            cut.append((", ".join(filter(None, (title, more))), inner))
     return cut
 
 
 def _cut(table: ResultTable, by: Column) -> list[tuple[str, ResultTable]]:
     values = by.distinct()
     if len(values) > MOST:
-        raise InputError(
-            f"{by.name} has {len(values)} values, a picture at most {MOST} panels; "
-            "pick some with --where",
-            "--by",
-        )
+        message = f"{by.name} has {len(values)} values, a picture at most {MOST} panels"
+        raise InputError(f"{message}; pick some with --where", "--by")
     rows: dict[Any, list[int]] = {value: [] for value in values}
     for row, value in enumerate(table.columns[by.name].values):
         if value is not None:
             rows[value].append(row)
     named = by.label if by.numeric else ""
-    return [
-        (f"{named} {by.text(value)}".strip(), table.keep(found))
-        for value, found in rows.items()
-        if found
-    ]
+    filled = ((value, found) for value, found in rows.items() if found)
+    return [(f"{named} {by.text(value)}".strip(), table.keep(found)) for value, found in filled]
 
 
 def grid(

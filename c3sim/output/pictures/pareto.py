@@ -59,12 +59,7 @@ def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
     at = [shown(c, [table.columns[c.name].values[row] for row in best]) for c in (plan.x, plan.y)]
     steps = "steps-pre" if higher["x_higher"] else "steps-post"
     axes.plot(*at, color=look.INK, linewidth=1.2, drawstyle=steps, zorder=1.9, label="Pareto front")
-    ring: dict[str, Any] = {
-        "markerfacecolor": "none",
-        "markeredgecolor": look.INK,
-        "markeredgewidth": 1.1,
-    }
-    axes.plot(*at, "o", markersize=9.5, **ring)
+    axes.plot(*at, "o", markersize=9.5, mfc="none", mec=look.INK, mew=1.1)
     return best
 
 
@@ -75,25 +70,14 @@ def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequ
     figure.draw_without_rendering()
     used: list[tuple[float, float]] = []
     for row in best:
-        where = [
-            shown(column, [table.columns[column.name].values[row]])[0]
-            for column in (plan.x, plan.y)
-        ]
+        sides = (table.columns[column.name] for column in (plan.x, plan.y))
+        where: Any = [shown(column, [column.values[row]])[0] for column in sides]
         x, y = axes.transData.transform(where)
         if any(abs(x - a) < APART[0] and abs(y - b) < APART[1] for a, b in used):
             continue
         used.append((x, y))
         text = ", ".join(f"{column.label} {column.text(column.values[row])}" for column in columns)
         left = x > axes.bbox.x0 + 0.6 * axes.bbox.width
-        style: dict[str, Any] = {
-            "fontsize": 8,
-            "color": "#444444",
-            "ha": "right" if left else "left",
-        }
-        axes.annotate(
-            text,
-            (where[0], where[1]),
-            (-8 if left else 8, -11),
-            textcoords="offset points",
-            **style,
-        )
+        style: dict[str, Any] = {"color": "#444444", "ha": "right" if left else "left"}
+        offset = (-8 if left else 8, -11)
+        axes.annotate(text, where, offset, textcoords="offset points", fontsize=8, **style)

@@ -68,14 +68,9 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     column[-1].set_xlim(0, longest / length or 1.0)
     column[-1].set_xlabel(f"time since all streams were released ({unit})")
     _header(figure, result, height)
-    where: dict[str, Any] = {
-        "loc": "upper left",
-        "bbox_to_anchor": (0.012, 1 - 0.64 / height),
-        "borderaxespad": 0.0,
-    }
-    figure.legend(
-        handles=keys, ncols=columns, frameon=False, fontsize=9.5, columnspacing=1.4, **where
-    )
+    style: dict[str, Any] = {"frameon": False, "fontsize": 9.5, "columnspacing": 1.4}
+    style |= {"loc": "upper left", "bbox_to_anchor": (0.012, 1 - 0.64 / height)}
+    figure.legend(handles=keys, ncols=columns, borderaxespad=0.0, **style)
     return figure
 
 

@@ -96,15 +96,8 @@ def draw_lanes(
         )
         axes.annotate(text, (1, 0), (8, 0), xycoords=label, textcoords="offset points", va="bottom")
         if start > 0:
-            axes.barh(
-                lane + 0.51,
-                start,
-                0.34,
-                facecolor="white",
-                edgecolor=colour,
-                hatch="////",
-                linewidth=0.8,
-            )
+            waiting: dict[str, Any] = {"facecolor": "white", "edgecolor": colour, "hatch": "////"}
+            axes.barh(lane + 0.51, start, 0.34, linewidth=0.8, **waiting)
         axes.barh(lane + 0.51, end - start, 0.34, left=start, color=colour)
         axes.barh(lane + 0.78, alone, 0.11, color=colour, alpha=0.4)
     axes.set_ylim(max(len(tasks), 1), 0)
@@ -145,14 +138,10 @@ def draw_panel(
         top = max(top, limit)
         note += f", {percent(mean / limit if limit else 0.0, 0)} % of {panel.limit}"
         axes.axhline(limit, color=look.INK, linestyle="--", linewidth=1.2)
-        where: dict[str, Any] = {
-            "xycoords": ("axes fraction", "data"),
-            "textcoords": "offset points",
-            "ha": "right",
-        }
-        axes.annotate(
-            f"{panel.limit} {figures(limit)} {panel.unit}", (1, limit), (-3, 3), fontsize=9, **where
-        )
+        where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "ha": "right"}
+        text = f"{panel.limit} {figures(limit)} {panel.unit}"
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+        axes.annotate(text, (1, limit), (-3, 3), **where, **style)
     bottom = min(values) - 0.1 * top if panel.line else 0.0
     axes.set_ylim(max(bottom, 0.0), top + 0.25 * (top - bottom))
     axes.set_title(note, loc="right", fontsize=9.5, pad=5)
@@ -163,21 +152,14 @@ def _component_keys(axes: Axes, components: list[str], names: Mapping[str, str])
     from matplotlib.patches import Patch
 
     patches = [Patch(facecolor=SHADES[key], label=names.get(key, key)) for key in components]
-    where: dict[str, Any] = {
-        "loc": "lower left",
-        "bbox_to_anchor": (0.19, 0.985),
+    where: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.19, 0.985)}
+    gaps: dict[str, Any] = {
         "borderaxespad": 0.0,
+        "handlelength": 1.0,
+        "handletextpad": 0.4,
+        "columnspacing": 0.9,
     }
-    axes.legend(
-        handles=patches,
-        ncols=len(patches),
-        fontsize=8,
-        frameon=False,
-        handlelength=1.0,
-        handletextpad=0.4,
-        columnspacing=0.9,
-        **where,
-    )
+    axes.legend(handles=patches, ncols=len(patches), fontsize=8, frameon=False, **where, **gaps)
 
 
 def _areas(
@@ -195,15 +177,8 @@ def _areas(
     for name in sorted(counter.by_task, key=lambda name: order.get(name, len(order))):
         part = extended(counter.times, counter.by_task[name], scale.end)[1]
         top = [low + value / panel.size for low, value in zip(floor, part, strict=True)]
-        axes.fill_between(
-            instants,
-            floor,
-            top,
-            step="post",
-            color=colours.get(name, look.GREY),
-            linewidth=0,
-            alpha=0.9,
-        )
+        colour = colours.get(name, look.GREY)
+        axes.fill_between(instants, floor, top, step="post", color=colour, linewidth=0, alpha=0.9)
         floor = top
     axes.fill_between(instants, floor, values, step="post", color="#bbbbbb", linewidth=0)
     axes.plot(instants, values, color=look.INK, linewidth=0.7, drawstyle="steps-post")

@@ -32,22 +32,18 @@ def draw_tornado(table: ResultTable, output: str | None = None) -> tuple[Figure,
     if output is not None and output not in outputs:
         raise InputError(unknown("output", output, outputs), "--value")
     name = output or outputs[0]
-    rows = [
-        row for row in map(table.row, range(len(table))) if row["output"] == name and _complete(row)
-    ]
+    every = map(table.row, range(len(table)))
+    rows = [row for row in every if row["output"] == name and _complete(row)]
     if not rows:
-        raise InputError(
-            f"no parameter was varied for {name}; allowed: {', '.join(outputs)}", "--value"
-        )
+        message = f"no parameter was varied for {name}; allowed: {', '.join(outputs)}"
+        raise InputError(message, "--value")
     rows.sort(key=lambda row: abs(row["at_high"] - row["at_low"]), reverse=True)
     scale = _scale(table, name, rows)
     figure, (axes,) = grid(1, 8.6, 0.36 * min(len(rows), BARS) + 0.9)
     _bars(axes, rows[:BARS], table.about.get("axes") or {}, scale)
     more = f"; the {BARS} of {len(rows)} parameters that move it most" if len(rows) > BARS else ""
-    return (
-        figure,
-        f"each bar: one parameter from its low to its high value, all others as they are{more}",
-    )
+    remark = "each bar: one parameter from its low to its high value, all others as they are"
+    return figure, remark + more
 
 
 def _complete(row: Mapping[str, Any]) -> bool:
@@ -59,14 +55,8 @@ def _scale(table: ResultTable, name: str, rows: Sequence[Mapping[str, Any]]) -> 
     given = (table.about.get("outputs") or {}).get(name) or {}
     unit, better = known_unit(name)
     ends = [row[end] for row in rows for end in ("at_low", "at_high", "base")]
-    return Column(
-        name=name,
-        role="output",
-        label=label_of(name, given),
-        unit=str(given.get("unit", unit)),
-        better=better,
-        values=ends,
-    )
+    named = {"name": name, "label": label_of(name, given), "unit": str(given.get("unit", unit))}
+    return Column(**named, role="output", better=better, values=ends)
 
 
 def _bars(
@@ -77,35 +67,21 @@ def _bars(
     reach = max(ends) - min(ends) or abs(base / factor) or 1.0
     for place, row in enumerate(rows):
         unit = (units.get(row["parameter"]) or {}).get("unit", "")
-        sides = (("low", LOW, ""), ("high", HIGH, "////"))
-        for side, colour, hatch in sides:
-            value = row[f"at_{side}"]
-            style: dict[str, Any] = {
-                "color": colour,
-                "hatch": hatch,
-                "edgecolor": "white",
-                "linewidth": 0,
-            }
+        for side, colour, hatch in (("low", LOW, ""), ("high", HIGH, "////")):
+            length = (row[f"at_{side}"] - base) / factor
             label = f"parameter at its {side} value" if place == 0 else None
-            axes.barh(
-                place, (value - base) / factor, 0.66, left=base / factor, label=label, **style
-            )
+            style: dict[str, Any] = {"color": colour, "hatch": hatch, "label": label}
+            style |= {"edgecolor": "white", "linewidth": 0}
+            axes.barh(place, length, 0.66, left=base / factor, **style)
         _ends(axes, place, row, unit, factor)
     axes.axvline(base / factor, color=look.INK, linewidth=1.2)
-    axes.annotate(
-        f"base {scale.text(base)}",
-        (base / factor, 1.0),
-        (0, 4),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="center",
-        fontsize=9,
-    )
+    where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    top = (base / factor, 1.0)
+    axes.annotate(f"base {scale.text(base)}", top, (0, 4), ha="center", fontsize=9, **where)
     axes.set_yticks(range(len(rows)), [row["parameter"] for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(
-        min(*ends, base / factor) - 0.16 * reach, max(*ends, base / factor) + 0.16 * reach
-    )
+    shown = (*ends, base / factor)
+    axes.set_xlim(min(shown) - 0.16 * reach, max(shown) + 0.16 * reach)
     axes.set_xlabel(scale.title + (f", {scale.better} is better" if scale.better else ""))
     axes.xaxis.set_major_formatter(lambda value, _: short(round(value, 9)))
     look.only_x_axis(axes)

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit.layout import add_row, make_table, show, stack
+from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING, figures, percent, time_unit, times
-from c3sim.output.phase_table import phase_tables
 from c3sim.output.tables.energy import energy_table, standing
+from c3sim.output.tables.phases import phase_tables
 from c3sim.result import Result
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
+    from rich.console import Group
 
 VISIBLE = 0.0005  # the least share that is not written as 0.0 %
 
@@ -108,21 +108,6 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
         f"{explanation['workload']} on {explanation['node']}, strategy {explanation['strategy']}"
     )
     return stack(title, table, f"causes below {percent(VISIBLE, 2)} % are not listed")
-
-
-def print_run(result: Result, console: Console | None = None) -> None:
-    """Print `run_table`."""
-    show(run_table(result), console)
-
-
-def print_compare(results: Sequence[Result], console: Console | None = None) -> None:
-    """Print `compare_table`."""
-    show(compare_table(results), console)
-
-
-def print_explain(explanation: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print `explain_table`."""
-    show(explain_table(explanation), console)
 
 
 def _share(fraction: float | None) -> str:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from c3sim.cli.app import app
 from c3sim.input.units import parse_quantity
 from c3sim.output.page.command import arguments_of, bases, setting
-from c3sim.output.page.page import _models
+from c3sim.output.page.page import models_of
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_values_are_written_exactly(value, unit, text):
 
 
 def test_what_a_scenario_sets_is_in_its_command(table):
-    found = bases(table, _models(table))
+    found = bases(table, models_of(table))
     assert found["pair"] == "gemm-beside-all-gather --node teaching-4"
     assert shlex.split(found["small </script> one"])[3:] == [
         "--set",
@@ -50,14 +50,14 @@ def test_a_command_gives_the_numbers_of_its_point(table, row):
         arguments_of(column)[column.distinct().index(point[column.name])]
         for column in table.having("axis")
     )
-    words = shlex.split(" ".join([bases(table, _models(table))[point["scenario"]], *axes]))
+    words = shlex.split(" ".join([bases(table, models_of(table))[point["scenario"]], *axes]))
     result = CliRunner().invoke(app, ["run", *words, "--strategy", point["strategy"], "--json"])
     assert json.loads(result.stdout)["wall_s"] == point["wall_s"]
 
 
 def test_a_workload_that_is_not_packaged_has_a_place_in_the_command(table):
     def models(row):
-        workload, node, strategy = _models(table)(row)
+        workload, node, strategy = models_of(table)(row)
         return workload.model_copy(update={"name": "my own"}), node, strategy
 
     assert bases(table, models)["pair"] == "FILE.yaml --node teaching-4"

@@ -9,7 +9,7 @@ from report_case import FAILED, POINTS
 
 from c3sim.errors import InputError
 from c3sim.output.page import Resimulator, render, write_report
-from c3sim.output.page.page import _models
+from c3sim.output.page.page import models_of
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +81,7 @@ def test_fewer_timelines_when_asked(table):
 
 
 def test_a_run_that_differs_from_the_results_says_so(table):
-    same = Resimulator(_models(table))
+    same = Resimulator(models_of(table))
 
     def other(row):
         result, explanation = same(row)

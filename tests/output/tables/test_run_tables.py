@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from c3sim.output.kit.layout import show
 from c3sim.output.tables import run as tables
 
 
@@ -83,13 +84,13 @@ def test_narrow_terminals_lose_nothing(result, width):
 
 def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, explanation, capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
-    tables.print_run(result)
-    tables.print_compare([result])
-    tables.print_explain(explanation)
+    show(tables.run_table(result))
+    show(tables.compare_table([result]))
+    show(tables.explain_table(explanation))
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) > 80 and "\x1b" not in out
     monkeypatch.setenv("COLUMNS", "60")
-    tables.print_run(result)
+    show(tables.run_table(result))
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
 
 

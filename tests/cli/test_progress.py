@@ -1,0 +1,17 @@
+"""The bar of long work: stages add up, so that it never runs past its total."""
+
+from c3sim.cli.progress import Stages
+
+
+def test_a_further_stage_raises_the_total():
+    """175 runs one at a time, one of them failed, then 640 of Sobol's scheme."""
+    stages = Stages()
+    assert stages.at(0, 175, 0) == ([0, 175, 0], True)
+    assert stages.at(175, 175, 1) == ([175, 175, 1], False)
+    assert stages.at(0, 640, 0) == ([175, 815, 1], True)
+    assert stages.at(520, 640, 2) == ([695, 815, 3], False)
+
+
+def test_points_that_were_there_are_one_stage():
+    stages = Stages()
+    assert stages.at(6, 12, 0) == ([6, 12, 0], True) and stages.at(8, 12, 0) == ([8, 12, 0], False)
