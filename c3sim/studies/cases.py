@@ -53,7 +53,7 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
     """Scenarios crossed with axes, the last axis fastest, less what constraints leave out. *node*
     replaces the study's.
 
-    Raises InputError.
+    Raises InputError, also where no case is left.
     """
     base_node = node or load_hardware(study.node).node
     tests = [parse_expression(text) for text in study.constraints]
@@ -76,6 +76,8 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
             case = _case(study, scenario, base_node, workloads[name], point)
             if all(test.value(partial(_value, case, scenario.name)) for test in tests):
                 cases.append(case)
+    if not cases:
+        raise InputError(f"study {study.name!r}: every case is left out", "constraints")
     return cases
 
 
