@@ -104,10 +104,3 @@ class Kind(Generic[Found]):
 def published_for(study: Study, node: Node) -> Mapping[str, Any]:
     """The published figures of *study*, which hold on its own node only."""
     return study.published if node.name == study.node else {}
-
-
-def remarks(published: Mapping[str, Any]) -> list[str]:
-    """Source and note of *published*, a line each."""
-    return [
-        " ".join(str(published[key]).split()) for key in ("source", "note") if published.get(key)
-    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from c3sim.input.loading import load_study
 from c3sim.specs.study import Study
@@ -14,7 +15,6 @@ from c3sim.studies.c3.summary import (
     Means,
     Scenario,
     auto_summary,
-    by_strategy,
     scenario_of,
     strategy_means,
 )
@@ -23,6 +23,7 @@ from c3sim.studies.kind import About, Options
 from c3sim.studies.plain import IF_KNOWN
 from c3sim.studies.rows import evaluate, output_rows
 from c3sim.studies.settings import with_settings
+from c3sim.studies.show import grouped
 from c3sim.studies.sweep.study import SweepResult
 
 
@@ -44,7 +45,7 @@ def run(study: Study, options: Options) -> C3Result:
     """All cases of *study* under all strategies, and their means. Raises InputError."""
     cases = study_cases(study, options.node)
     rows = evaluate(study, cases, options)
-    of_strategy = by_strategy(rows)
+    of_strategy = grouped(chain(*rows), lambda row: row.strategy)
     means = {name: strategy_means(found) for name, found in of_strategy.items()}
     scenarios = [scenario_of(case, found) for case, found in zip(cases, rows, strict=True)]
     if options.band and study.pool is not None:

@@ -22,6 +22,7 @@ from c3sim.specs.hardware import Node
 from c3sim.studies.cases import collective_of
 from c3sim.studies.dma_variants.row import CaseRuns
 from c3sim.studies.plain import ENTRIES, IF_KNOWN
+from c3sim.studies.show import grouped
 
 Ends = Mapping[str, tuple[float, float]]  # name of an energy -> ends of its interval over its value
 ROUNDS = 50  # of band; it ends after three or four
@@ -211,10 +212,10 @@ def _savings(run: Run, other: Run, ends: Ends) -> Savings:
 def _large(rows: Sequence[EnergyRow], smallest: float) -> list[LargeSavings]:
     """Mean savings from *smallest* bytes on, of each collective and variant."""
     found = []
-    for operation in dict.fromkeys(row.collective for row in rows):
-        large = [row for row in rows if row.collective == operation and row.size_bytes >= smallest]
-        for name in large[0].variants if large else ():
-            runs = [row.variants[name] for row in large]
+    large = [row for row in rows if row.size_bytes >= smallest]
+    for operation, of_operation in grouped(large, lambda row: row.collective).items():
+        for name in of_operation[0].variants:
+            runs = [row.variants[name] for row in of_operation]
             found.append(
                 LargeSavings(
                     collective=operation,
