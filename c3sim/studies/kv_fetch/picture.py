@@ -85,7 +85,7 @@ def _speedups(
     lines: dict[tuple[str, int, str], list[tuple[float, float]]] = {}
     for row in rows:
         line = lines.setdefault((_name(row), row.prompt_tokens, row.load), [])
-        line.append((100 * row.hit_rate, row.speedups.of(measure)[METHOD]))
+        line.append((100 * row.hit_rate, row.speedups[measure][METHOD]))
     longest = max((prompt for _, prompt, _ in lines), default=0)
     for (name, prompt, _), points in lines.items():
         points.sort()

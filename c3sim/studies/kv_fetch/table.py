@@ -65,7 +65,7 @@ def request_table(rows: Sequence[Row], node: str) -> Group:
             percent(row.hit_rate, 0),
             percent(row.fetch_share, 0),
             figures(1e3 * row.methods[BASE].ttft_s.mean),
-            *(f"{row.speedups.latency[name]:.2f}" for name in names),
+            *(f"{row.speedups['latency'][name]:.2f}" for name in names),
         )
     return stack(
         f"one request on {node}: time to first token",
@@ -94,7 +94,7 @@ def queue_table(rows: Sequence[Row], node: str) -> Group:
             str(row.prompt_tokens),
             percent(row.hit_rate, 0),
             figures(row.methods[BASE].requests_per_s),
-            *(f"{row.speedups.throughput[name]:.2f}" for name in names),
+            *(f"{row.speedups['throughput'][name]:.2f}" for name in names),
             *(f"{_ms(each.ttft_s.p50, 2)}, {_ms(each.ttft_s.p90, 2)}" for each in served),
             *(MISSING if each.itl_s is None else _ms(each.itl_s.mean, 3) for each in served),
         )
