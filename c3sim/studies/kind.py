@@ -47,8 +47,6 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class About:
-    """Which study ran on which node."""
-
     name: str
     node: str
     description: str
@@ -56,7 +54,6 @@ class About:
 
     @classmethod
     def of(cls, study: Study, node: Node) -> About:
-        """*study* on *node*."""
         return cls(
             name=study.name, node=node.name, description=study.description, source=study.source
         )
@@ -74,7 +71,6 @@ class StudyResult:
         return f"{self.about.name} on {self.about.node}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
         return dict(to_plain(self))
 
 

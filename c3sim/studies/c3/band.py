@@ -102,7 +102,6 @@ def _means(
     fractions: Mapping[tuple[Pair, str], Sequence[float]],
     strategy: str,
 ) -> list[float]:
-    """The mean of *strategy* over each table that has fractions."""
     means = []
     for table in tables:
         values = [value for pair in table for value in fractions[pair, strategy]]

@@ -99,7 +99,6 @@ def _gemms(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
 
 
 def _largest_of_operations(cases: Sequence[Case]) -> dict[str, Case]:
-    """The case with the largest collective of each operation."""
     largest: dict[str, Case] = {}
     for case in sorted(cases, key=lambda case: collective_of(case)[1].size):
         largest[collective_of(case)[1].op] = case

@@ -43,8 +43,6 @@ class Means:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """A scenario under one strategy."""
-
     wall_s: float
     speedup: float
     fraction_of_ideal: float | None
@@ -80,7 +78,6 @@ class AutoSummary:
 
 
 def classify(gemm_s: float, comm_s: float) -> str:
-    """``G-long``, ``C-long`` or ``GC-equal``."""
     if gemm_s > MARGIN * comm_s:
         return "G-long"
     return "C-long" if comm_s > MARGIN * gemm_s else "GC-equal"
@@ -124,7 +121,6 @@ def _outcome(row: Row) -> Outcome:
 
 
 def strategy_means(rows: Sequence[Row]) -> Means:
-    """The means of the *rows* of one strategy."""
     results = [row.result for row in rows]
     speedup = fmean(result.speedup for result in results)
     ideal = fmean(result.ideal_speedup for result in results)

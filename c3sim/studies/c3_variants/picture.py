@@ -26,7 +26,6 @@ Colour = tuple[float, float, float]
 
 
 def draw(study: C3VariantsResult) -> Figure:
-    """The picture of *study*."""
     from matplotlib.figure import Figure
 
     places = settings(study)

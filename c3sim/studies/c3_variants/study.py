@@ -89,7 +89,6 @@ class Row:
 
     @property
     def walls(self) -> dict[str, float]:
-        """Wall time [s] with each variant."""
         return {name: variant.wall_s for name, variant in self.variants.items()}
 
 

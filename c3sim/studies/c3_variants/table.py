@@ -29,7 +29,6 @@ _WORDS = {
 
 
 def tables(study: C3VariantsResult) -> list[RenderableType]:
-    """All that is printed of *study*, what matters most last."""
     from rich.text import Text
 
     parts: list[RenderableType] = []
@@ -42,7 +41,6 @@ def tables(study: C3VariantsResult) -> list[RenderableType]:
 
 
 def settings(study: C3VariantsResult) -> dict[tuple[str, str], list[Row]]:
-    """The rows of *study* by host and operation."""
     return grouped(study.rows, lambda row: (row.host, row.collective))
 
 
@@ -126,7 +124,6 @@ def pcpy_loss(row: Row, among: Among) -> float:
 
 
 def by_size(rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
-    """Sizes in bytes, ascending, with their rows."""
     return sorted(grouped(rows, lambda row: row.size_bytes).items())
 
 

@@ -71,8 +71,6 @@ class VariantConsumption:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EnergyRow:
-    """One case, on compute units (*rccl*) and by every variant."""
-
     collective: str
     size_bytes: int
     payload_bytes: float
@@ -146,7 +144,6 @@ def band(spent: Account, other: Account, ends: Ends) -> tuple[float, float]:
 def variant_energy(
     runs: Sequence[CaseRuns], ends: Ends, published: Mapping[str, Any] | None
 ) -> Energy:
-    """Energies of *runs*; *ends* of :func:`intervals_of`."""
     rows = [_row(each, ends) for each in runs]
     measured = runs[0].case.node.gpu.energy.measured
     return Energy(

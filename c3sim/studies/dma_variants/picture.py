@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def draw(study: DmaVariantsResult) -> Figure:
-    """The picture of *study*."""
     from matplotlib.figure import Figure
 
     rows_of = grouped(study.rows, lambda row: row.collective)
@@ -65,7 +64,6 @@ def _speedups(axes: Axes, operation: str, rows: Sequence[Row]) -> None:
 
 
 def _phases(axes: Axes, study: DmaVariantsResult) -> None:
-    """Stacked shares of one copy."""
     look.panel(axes, "Phases of one copy to a peer", "%")
     rows, below = study.phases, [0.0] * len(study.phases)
     for name, colour in look.colours(PHASES).items():

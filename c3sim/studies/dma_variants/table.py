@@ -21,7 +21,6 @@ PHASES = ("control", "schedule", "copy", "sync")
 
 
 def tables(study: DmaVariantsResult) -> list[RenderableType]:
-    """All that is printed of *study*, what matters most last."""
     from rich.text import Text
 
     by_operation = grouped(study.rows, lambda row: row.collective)

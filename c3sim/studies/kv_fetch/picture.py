@@ -19,7 +19,6 @@ TITLES = {"latency": "One request: time to first token", "throughput": "A full q
 
 
 def draw(study: KvFetchResult) -> Figure:
-    """The picture of *study*."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 8.4), layout="constrained")

@@ -158,7 +158,6 @@ class _SharedRuns:
         return self._steps[key]
 
     def fetch(self, steps: Steps, method: str, block: int, workgroups: int) -> Fetch:
-        """Fetches of *block* bytes on the node of *steps*."""
         key = (steps, method, block, workgroups)
         if key not in self._fetches:
             self._fetches[key] = Fetch(steps.node, method, block, workgroups)

@@ -16,7 +16,6 @@ BEST = "batched"
 
 
 def tables(study: KvFetchResult) -> list[RenderableType]:
-    """All that is printed of *study*, what matters most last."""
     from rich.text import Text
 
     one = [row for row in study.rows if row.requests == 1]
