@@ -83,8 +83,8 @@ def study(
 
     values = settings(set_)
     loaded = load_study(name)
-    _check_outputs(loaded, plot, out)
     kind = KINDS[loaded.kind]
+    _check_outputs(loaded, plot, out)
     with progress() as report:
         result = run_study(name, node=node, set=values, band=band, n_jobs=jobs, progress=report)
     tables = kind.tables(result) if out or not as_json else []
@@ -141,25 +141,20 @@ def _folder(out: str) -> Path:
 
 
 def _write(result: StudyResult, tables: list[RenderableType], base: Path) -> None:
-    """Tables as plain text and the result as JSON, to *base* with a suffix."""
+    """Tables as text without colours and trailing blanks, and the result as JSON, to *base* with a
+    suffix.
+    """
     import json
-
-    from c3sim.output.kit.files import write_text
-
-    write_text(f"{base}.txt", _as_text(tables))
-    data = json.dumps(result.to_dict(), indent=2, allow_nan=False)
-    write_text(f"{base}.json", data + "\n")
-    say(f"wrote {base}.txt\nwrote {base}.json")
-
-
-def _as_text(tables: list[RenderableType]) -> str:
-    """*tables* without colours and trailing blanks."""
     from io import StringIO
 
     from rich.console import Console
 
+    from c3sim.output.kit.files import write_text
+
     text = StringIO()
-    console = Console(file=text, width=WIDTH, color_system=None)
-    for table in tables:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+    Console(file=text, width=WIDTH, color_system=None).print(*tables, sep="\n")
+    lines = (line.rstrip() for line in text.getvalue().splitlines())
+    write_text(f"{base}.txt", "\n".join(lines) + "\n")
+    data = json.dumps(result.to_dict(), indent=2, allow_nan=False)
+    write_text(f"{base}.json", data + "\n")
+    say(f"wrote {base}.txt\nwrote {base}.json")

@@ -11,11 +11,12 @@ and its frozen result), its table and its picture:
 
 What they share lies beside them:
 
-    run, kinds, kind   from a file to the result of its kind; the table of kinds; what a kind is
+    kinds, kind        the table of kinds, from a file to the result of its kind; what a kind is
     settings           values given for a whole study
     cases              scenarios and axes as workloads on nodes
     rows               every case under every strategy
     parallel           a function over all cases, in several processes where it pays
+    show               what tables and pictures of several kinds share
     plain              results as plain data for JSON
 
 This package must not know of the command line, nor how a run is simulated: it asks for runs and
@@ -23,6 +24,6 @@ draws conclusions. A kind must not know of another one (c3 has the rows of a swe
 """
 
 from c3sim.studies.kind import Options, StudyResult
-from c3sim.studies.run import run_study
+from c3sim.studies.kinds import run_study
 
 __all__ = ["Options", "StudyResult", "run_study"]

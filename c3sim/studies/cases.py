@@ -37,8 +37,6 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GemmShape:
-    """Shape and type of a GEMM, as results show it."""
-
     m: int
     n: int
     k: int
@@ -53,7 +51,7 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
     """Scenarios crossed with axes, the last axis fastest, less what constraints leave out. *node*
     replaces the study's.
 
-    Raises InputError.
+    Raises InputError, also where no case is left.
     """
     base_node = node or load_hardware(study.node).node
     tests = [parse_expression(text) for text in study.constraints]
@@ -76,6 +74,8 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
             case = _case(study, scenario, base_node, workloads[name], point)
             if all(test.value(partial(_value, case, scenario.name)) for test in tests):
                 cases.append(case)
+    if not cases:
+        raise InputError(f"study {study.name!r}: every case is left out", "constraints")
     return cases
 
 
@@ -111,24 +111,21 @@ def located(study: Study, scenario: Scenario) -> Iterator[None]:
 
 
 def case_name(scenario: Scenario, point: Mapping[str, object]) -> str:
-    """The scenario and the values of the axes."""
     return scenario.name + "".join(f", {path}={value}" for path, value in point.items())
 
 
 def gemm_of(case: Case) -> tuple[str, Gemm]:
     """Name and task of the one GEMM of a case. Raises InputError when it has none or several."""
-    tasks = case.workload.tasks.items()
-    return _only(case, "GEMMs", [(name, task) for name, task in tasks if isinstance(task, Gemm)])
+    return _only(case, Gemm, "GEMMs")
 
 
 def collective_of(case: Case) -> tuple[str, Collective]:
     """Name and task of the one collective. Raises InputError when it has none or several."""
-    tasks = case.workload.tasks.items()
-    found = [(name, task) for name, task in tasks if isinstance(task, Collective)]
-    return _only(case, "collectives", found)
+    return _only(case, Collective, "collectives")
 
 
-def _only(case: Case, what: str, tasks: list[tuple[str, Task]]) -> tuple[str, Task]:
+def _only(case: Case, kind: type[Task], what: str) -> tuple[str, Task]:
+    tasks = [(name, task) for name, task in case.workload.tasks.items() if isinstance(task, kind)]
     if len(tasks) != 1:
         message = f"scenario {case.name!r} has {len(tasks)} {what}; a study of its kind needs one"
         raise InputError(message)

@@ -47,8 +47,6 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class About:
-    """Which study ran on which node."""
-
     name: str
     node: str
     description: str
@@ -56,7 +54,6 @@ class About:
 
     @classmethod
     def of(cls, study: Study, node: Node) -> About:
-        """*study* on *node*."""
         return cls(
             name=study.name, node=node.name, description=study.description, source=study.source
         )
@@ -74,7 +71,6 @@ class StudyResult:
         return f"{self.about.name} on {self.about.node}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
         return dict(to_plain(self))
 
 
@@ -104,10 +100,3 @@ class Kind(Generic[Found]):
 def published_for(study: Study, node: Node) -> Mapping[str, Any]:
     """The published figures of *study*, which hold on its own node only."""
     return study.published if node.name == study.node else {}
-
-
-def remarks(published: Mapping[str, Any]) -> list[str]:
-    """Source and note of *published*, a line each."""
-    return [
-        " ".join(str(published[key]).split()) for key in ("source", "note") if published.get(key)
-    ]

@@ -1,12 +1,19 @@
-"""The kinds of studies: ``kind`` of a study file -> how it runs, prints and is drawn."""
+"""The kinds of studies: ``kind`` of a study file -> how it runs, prints and is drawn; a study from
+its file to the result of its kind.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from c3sim.errors import InputError
+from c3sim.input.hints import unknown
+from c3sim.specs.study import Study
+from c3sim.strategies.table import STRATEGIES
 from c3sim.studies import c3, c3_variants, dma_variants, kv_fetch, sweep
-from c3sim.studies.kind import Kind
+from c3sim.studies.kind import Kind, Options, StudyResult
+from c3sim.studies.settings import with_settings
 
 KINDS: Mapping[str, Kind[Any]] = {
     "sweep": sweep.KIND,
@@ -15,3 +22,16 @@ KINDS: Mapping[str, Kind[Any]] = {
     "c3_variants": c3_variants.KIND,
     "kv_fetch": kv_fetch.KIND,
 }
+
+
+def run_study(study: Study, options: Options | None = None) -> StudyResult:
+    """Run *study*; the result is that of its kind. Raises InputError."""
+    options = options or Options()
+    changed = with_settings(study, options.settings)
+    if options.strategies:
+        changed = changed.model_copy(update={"strategies": tuple(options.strategies)})
+    for index, name in enumerate(changed.strategies):
+        if name.partition(":")[0] not in STRATEGIES:
+            raise InputError(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")
+    result: StudyResult = KINDS[study.kind].run(changed, options)
+    return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from c3sim.studies.cases import Case
@@ -14,12 +14,10 @@ WORTH_IT = 100
 CHUNK = 8
 
 Found = TypeVar("Found")
-#: A function of a case and the names of strategies.
-PerCase = Callable[[Case, Sequence[str]], Found]
 
 
 def for_each(
-    function: PerCase[Found],
+    function: Callable[[Case, Sequence[str]], Found],
     cases: Sequence[Case],
     strategies: Sequence[str],
     *,
@@ -27,30 +25,24 @@ def for_each(
     options: Options,
 ) -> list[Found]:
     """What *function* finds for each case, in order; *what* names the work to the caller."""
+    from joblib import Parallel, delayed
+
     jobs = options.n_jobs
     if jobs is None:
         jobs = -1 if len(cases) >= WORTH_IT else 1
+    step = 1 if jobs == 1 else CHUNK
+    chunks = [cases[start : start + step] for start in range(0, len(cases), step)]
+    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
     found: list[Found] = []
-    for part in _parts(function, cases, strategies, jobs):
+    for part in parallel(delayed(_chunk)(function, chunk, strategies) for chunk in chunks):
         found += part
         options.report(what, len(found), len(cases))
     return found
 
 
-def _parts(
-    function: PerCase[Found], cases: Sequence[Case], strategies: Sequence[str], jobs: int
-) -> Iterator[list[Found]]:
-    if jobs == 1:
-        yield from ([function(case, strategies)] for case in cases)
-        return
-    from joblib import Parallel, delayed
-
-    chunks = [cases[start : start + CHUNK] for start in range(0, len(cases), CHUNK)]
-    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-    yield from parallel(delayed(_chunk)(function, chunk, strategies) for chunk in chunks)
-
-
 def _chunk(
-    function: PerCase[Found], cases: Sequence[Case], strategies: Sequence[str]
+    function: Callable[[Case, Sequence[str]], Found],
+    cases: Sequence[Case],
+    strategies: Sequence[str],
 ) -> list[Found]:
     return [function(case, strategies) for case in cases]

@@ -55,7 +55,6 @@ def evaluate(
 
 
 def rows_of(case: Case, strategies: Sequence[str]) -> list[Row]:
-    """One row per strategy."""
     return [_row(case, strategy) for strategy in strategies]
 
 
@@ -71,7 +70,6 @@ def _row(case: Case, strategy: str) -> Row:
 def output_rows(
     study: Study, cases: Sequence[Case], rows: Sequence[Sequence[Row]]
 ) -> list[OutputRow]:
-    """All *rows* of all *cases* with the outputs of *study*."""
     names = _column_names(study, cases)
     return [
         OutputRow(

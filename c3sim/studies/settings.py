@@ -8,17 +8,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from c3sim.specs.study import Study, Values
+from c3sim.specs.study import Study
 
 
 def with_settings(study: Study, settings: Mapping[str, object]) -> Study:
     """*study* with every path of *settings* as an axis: one value, or several of a list in
     brackets, ``[0.5, 0.9]``.
     """
-    axes: dict[str, Values] = dict(study.axes)
-    for path, value in settings.items():
-        axes[path] = _values(value)
-    return study.model_copy(update={"axes": axes})
+    axes = {path: _values(value) for path, value in settings.items()}
+    return study.model_copy(update={"axes": {**study.axes, **axes}})
 
 
 def _values(value: object) -> tuple[Any, ...]:

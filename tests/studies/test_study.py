@@ -90,6 +90,11 @@ def test_other_processes_find_the_same(tmp_path):
             "strategies[0]: unknown strategy 'bse'; did you mean 'base'?",
         ),
         ("task.gemm.m: 1024", "task.gem.m: 1024", "study 'small', scenario 'one'"),
+        (
+            "outputs:",
+            "constraints: [task.gemm.m > 4096]\noutputs:",
+            "constraints: study 'small': every case is left out",
+        ),
     ],
 )
 def test_wrong_studies(tmp_path, old, new, message):

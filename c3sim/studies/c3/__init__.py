@@ -16,5 +16,3 @@ from c3sim.studies.c3.table import tables
 from c3sim.studies.kind import Kind
 
 KIND: Kind[C3Result] = Kind(run=run, tables=tables, draw=draw)
-
-__all__ = ["KIND", "C3Result"]

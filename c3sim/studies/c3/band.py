@@ -20,6 +20,7 @@ from c3sim.studies.c3.summary import classify, isolated_pair
 from c3sim.studies.cases import Case, collective_of, gemm_of
 from c3sim.studies.kind import Options
 from c3sim.studies.rows import Row, evaluate
+from c3sim.studies.show import grouped
 
 TABLES = 300
 SEED = 20241218
@@ -84,14 +85,13 @@ def _fractions(
 def _draw_tables(strata: Mapping[Pair, Stratum], wanted: Mapping[Stratum, int]) -> list[list[Pair]]:
     """Tables with as many pairs of each stratum as *wanted*, or as there are."""
     random = Random(SEED)
-    pairs_of: dict[Stratum, list[Pair]] = {stratum: [] for stratum in wanted}
-    for pair, stratum in strata.items():
-        pairs_of[stratum].append(pair)
+    pairs_of = grouped(strata, lambda pair: strata[pair])
+    strata_of = [(pairs_of.get(stratum, []), count) for stratum, count in sorted(wanted.items())]
     return [
         [
             pair
-            for stratum, count in sorted(wanted.items())
-            for pair in random.sample(pairs_of[stratum], min(count, len(pairs_of[stratum])))
+            for pairs, count in strata_of
+            for pair in random.sample(pairs, min(count, len(pairs)))
         ]
         for _ in range(TABLES)
     ]
@@ -102,7 +102,6 @@ def _means(
     fractions: Mapping[tuple[Pair, str], Sequence[float]],
     strategy: str,
 ) -> list[float]:
-    """The mean of *strategy* over each table that has fractions."""
     means = []
     for table in tables:
         values = [value for pair in table for value in fractions[pair, strategy]]

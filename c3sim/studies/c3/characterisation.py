@@ -73,7 +73,7 @@ def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[Fi
         slower = [_taken(case, count) for case in compute]
         add(f"compute_bound_{count}", name, slower, reduce=fmean)
     name = "memory-bound GEMM, one CU per die taken away: faster by"
-    add("memory_bound_8", name, [1 / (1 + _one_per_die(case)) - 1 for case in memory])
+    add("memory_bound_8", name, [1 / (1 + _taken(case)) - 1 for case in memory])
     largest = _largest_of_operations(cases)
     for op, case in largest.items():
         name = f"{op} on CUs: channels within 5 % of the best"
@@ -99,7 +99,6 @@ def _gemms(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
 
 
 def _largest_of_operations(cases: Sequence[Case]) -> dict[str, Case]:
-    """The case with the largest collective of each operation."""
     largest: dict[str, Case] = {}
     for case in sorted(cases, key=lambda case: collective_of(case)[1].size):
         largest[collective_of(case)[1].op] = case
@@ -110,17 +109,14 @@ def _base(case: Case) -> Workload:
     return baseline(case.workload, case.node)
 
 
-def _taken(case: Case, count: int) -> float:
-    """How much longer the GEMM takes alone with *count* CUs fewer, as a fraction."""
-    name, base = gemm_of(case)[0], _base(case)
-    fewer = reserved(base, case.node, count)
-    return isolated(case.node, fewer, name).end / isolated(case.node, base, name).end - 1
-
-
-def _one_per_die(case: Case) -> float:
-    name, base = gemm_of(case)[0], _base(case)
-    fewer = withheld(base, case.node, streams_of(base, (name,)))
-    return isolated(case.node, fewer, name).end / isolated(case.node, base, name).end - 1
+def _taken(case: Case, count: int | None = None) -> float:
+    """How much longer a GEMM takes alone with *count* CUs fewer, or one per die, as a fraction."""
+    name, base, node = gemm_of(case)[0], _base(case), case.node
+    if count is None:
+        fewer = withheld(base, node, streams_of(base, (name,)))
+    else:
+        fewer = reserved(base, node, count)
+    return isolated(node, fewer, name).end / isolated(node, base, name).end - 1
 
 
 def _saturation(case: Case) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from c3sim.input.loading import load_study
 from c3sim.specs.study import Study
@@ -14,15 +15,15 @@ from c3sim.studies.c3.summary import (
     Means,
     Scenario,
     auto_summary,
-    by_strategy,
     scenario_of,
     strategy_means,
 )
-from c3sim.studies.cases import Case, study_cases
+from c3sim.studies.cases import study_cases
 from c3sim.studies.kind import About, Options
 from c3sim.studies.plain import IF_KNOWN
 from c3sim.studies.rows import evaluate, output_rows
 from c3sim.studies.settings import with_settings
+from c3sim.studies.show import grouped
 from c3sim.studies.sweep.study import SweepResult
 
 
@@ -44,11 +45,13 @@ def run(study: Study, options: Options) -> C3Result:
     """All cases of *study* under all strategies, and their means. Raises InputError."""
     cases = study_cases(study, options.node)
     rows = evaluate(study, cases, options)
-    of_strategy = by_strategy(rows)
-    means = {name: strategy_means(found) for name, found in of_strategy.items()}
-    scenarios = [scenario_of(case, found) for case, found in zip(cases, rows, strict=True)]
+    of_strategy = grouped(chain(*rows), lambda row: row.strategy)
+    means = {name: strategy_means(each) for name, each in of_strategy.items()}
+    scenarios = [scenario_of(case, each) for case, each in zip(cases, rows, strict=True)]
     if options.band and study.pool is not None:
-        for name, band in _bands(study, cases, options).items():
+        pool = with_settings(load_study(study.pool), options.settings)
+        found = bands(study, cases, study_cases(pool, options.node), options)
+        for name, band in found.items():
             means[name] = replace(means[name], band=band)
     figures = study.published.get("characterisation", {})
     return C3Result(
@@ -60,12 +63,3 @@ def run(study: Study, options: Options) -> C3Result:
         auto=auto_summary(of_strategy["auto"]) if "auto" in of_strategy else None,
         characterisation=characterise(cases, figures) if study.characterisation else None,
     )
-
-
-def _bands(
-    study: Study, cases: Sequence[Case], options: Options
-) -> Mapping[str, tuple[float, float]]:
-    """The band of each strategy over tables drawn from the pool that *study* names."""
-    assert study.pool is not None  # the caller asks only then
-    pool = with_settings(load_study(study.pool), options.settings)
-    return bands(study, cases, study_cases(pool, options.node), options)

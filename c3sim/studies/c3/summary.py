@@ -9,6 +9,7 @@ Classes by the isolated times Tg of the GEMM and Tc of the collective (arXiv 241
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -42,8 +43,6 @@ class Means:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """A scenario under one strategy."""
-
     wall_s: float
     speedup: float
     fraction_of_ideal: float | None
@@ -79,7 +78,6 @@ class AutoSummary:
 
 
 def classify(gemm_s: float, comm_s: float) -> str:
-    """``G-long``, ``C-long`` or ``GC-equal``."""
     if gemm_s > MARGIN * comm_s:
         return "G-long"
     return "C-long" if comm_s > MARGIN * gemm_s else "GC-equal"
@@ -123,7 +121,6 @@ def _outcome(row: Row) -> Outcome:
 
 
 def strategy_means(rows: Sequence[Row]) -> Means:
-    """The means of the *rows* of one strategy."""
     results = [row.result for row in rows]
     speedup = fmean(result.speedup for result in results)
     ideal = fmean(result.ideal_speedup for result in results)
@@ -139,25 +136,13 @@ def strategy_means(rows: Sequence[Row]) -> Means:
 def auto_summary(rows: Sequence[Row]) -> AutoSummary:
     """What the heuristics lose, over the *rows* of auto."""
     losses = [row.loss for row in rows]
-    chosen: dict[str, int] = {}
-    for row in rows:
-        chosen[row.chosen] = chosen.get(row.chosen, 0) + 1
     return AutoSummary(
         mean_loss=fmean(losses),
         max_loss=max(losses),
         best_in=sum(loss <= NO_LOSS for loss in losses),
         of=len(rows),
-        chosen=chosen,
+        chosen=Counter(row.chosen for row in rows),
     )
-
-
-def by_strategy(rows_of_cases: Sequence[Sequence[Row]]) -> Mapping[str, list[Row]]:
-    """Rows of all cases, by strategy."""
-    found: dict[str, list[Row]] = {}
-    for rows in rows_of_cases:
-        for row in rows:
-            found.setdefault(row.strategy, []).append(row)
-    return found
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -21,7 +21,6 @@ UNITS = {"1": ("%", 100.0), "x": ("x", 1.0)}  # how figures of that unit are sho
 
 
 def tables(study: C3Result) -> list[RenderableType]:
-    """All that is printed of *study*, what matters most last."""
     from rich.text import Text
 
     parts: list[RenderableType] = [scenario_table(study)]
@@ -61,7 +60,6 @@ def scenario_table(study: C3Result) -> Group:
 
 
 def characterisation_table(figures: Sequence[Figure]) -> Group:
-    """Isolated behaviour, predicted beside published."""
     table = make_table(["alone", "unit"], ["simulated", "range", "published", "difference"])
     for figure in figures:
         unit, scale = UNITS.get(figure.unit, (figure.unit, 1.0))

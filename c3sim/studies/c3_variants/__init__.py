@@ -14,5 +14,3 @@ from c3sim.studies.c3_variants.table import tables
 from c3sim.studies.kind import Kind
 
 KIND: Kind[C3VariantsResult] = Kind(run=run, tables=tables, draw=draw)
-
-__all__ = ["KIND", "C3VariantsResult"]

@@ -9,17 +9,10 @@ from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit import look
-from c3sim.output.kit.text import percent, size, time_unit
+from c3sim.output.kit.text import percent, time_unit
 from c3sim.studies.c3_variants.study import C3VariantsResult, Row
-from c3sim.studies.c3_variants.table import (
-    Among,
-    by_size,
-    over_ideal,
-    pcpy_loss,
-    rows_at,
-    settings,
-    winner,
-)
+from c3sim.studies.c3_variants.table import Among, by_size, over_ideal, pcpy_loss, settings, winner
+from c3sim.studies.show import label_sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +26,6 @@ Colour = tuple[float, float, float]
 
 
 def draw(study: C3VariantsResult) -> Figure:
-    """The picture of *study*."""
     from matplotlib.figure import Figure
 
     places = settings(study)
@@ -43,7 +35,7 @@ def draw(study: C3VariantsResult) -> Figure:
     panels = figure.subplots(len(places), 3, squeeze=False, width_ratios=(1.0, 1.0, 0.7))
     colours = look.colours(_program(name) for row in study.rows for name in row.variants)
     for (best, later, walls), (host, operation) in zip(panels, places, strict=True):
-        rows = rows_at(study, host, operation)
+        rows = places[host, operation]
         _winners(best, rows, colours, "good")
         _winners(later, rows, colours, "good_not_prelaunched")
         _titles(best, later, operation if len(hosts) == 1 else f"{operation}, {host}")
@@ -87,7 +79,7 @@ def _winners(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str], among:
     axes.set_yticks(range(len(labels)), gemms, fontsize=8)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    _label_sizes(axes, sizes)
+    label_sizes(axes, sizes)
     winners = {winner(row, among) for row in rows}
     handles = [
         Patch(color=_shade(name, colours), label=name + " is as good" * (name == "pcpy"))
@@ -108,7 +100,7 @@ def _winners(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str], among:
 def _walls(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str]) -> None:
     """A line per strategy and variant: wall time over the ideal one, mean over the GEMMs."""
     look.panel(axes, "wall time over ideal, mean of GEMMs", "x")
-    of_sizes = list(by_size(rows))
+    of_sizes = by_size(rows)
 
     def line(name: str, style: str, **how: Any) -> None:
         means = [geometric_mean(over_ideal(row, name) for row in found) for _, found in of_sizes]
@@ -126,7 +118,7 @@ def _walls(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str]) -> None:
     axes.yaxis.set_major_formatter("{x:g}")
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, LOWEST), min(high, HIGHEST))
-    _label_sizes(axes, [size_bytes for size_bytes, _ in of_sizes])
+    label_sizes(axes, [size_bytes for size_bytes, _ in of_sizes])
 
 
 def _shade(name: str, colours: Mapping[str, str]) -> Colour:
@@ -144,7 +136,3 @@ def _program(name: str) -> str:
 def _time(seconds: float) -> str:
     unit, length = time_unit(seconds)
     return f"{seconds / length:.3g} {unit}"
-
-
-def _label_sizes(axes: Axes, sizes: Sequence[int]) -> None:
-    axes.set_xticks(range(len(sizes)), [size(each) for each in sizes], fontsize=8, rotation=45)

@@ -30,7 +30,8 @@ from c3sim.strategies.rewrites import baseline, on_dma
 from c3sim.studies.cases import Case, GemmShape, collective_of, gemm_of, study_cases
 from c3sim.studies.kind import About, Options, StudyResult
 from c3sim.studies.parallel import for_each
-from c3sim.studies.plain import ENTRIES
+from c3sim.studies.plain import IF_KNOWN
+from c3sim.studies.show import grouped
 
 CHOOSERS = ("conccl_latte", "alone", "one_thread", "pcpy_pl", "pcpy")
 #: Wall times closer than this, relative, are as good as each other. A copy that is under way when
@@ -40,30 +41,26 @@ SAME = 2e-3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """The GEMM and the collective together."""
+    """The GEMM and the collective together; of a variant, also the collective alone."""
 
     wall_s: float
     gemm_slowdown: float
     collective_s: float
     fraction_of_ideal: float | None
+    alone_s: float | None = field(default=None, metadata=IF_KNOWN)
 
     @classmethod
-    def of(cls, case: Case, run: Run, alone: Sequence[float]) -> Outcome:
+    def of(
+        cls, case: Case, run: Run, alone: Sequence[float], alone_s: float | None = None
+    ) -> Outcome:
         """The *run* of *case*; *alone*: times [s] of the GEMM and of the collective."""
         return cls(
             wall_s=run.end,
             gemm_slowdown=run.task(gemm_of(case)[0]).end / alone[0],
             collective_s=run.task(collective_of(case)[0]).end,
             fraction_of_ideal=overlap(alone, run.end).fraction,
+            alone_s=alone_s,
         )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class VariantOutcome:
-    """By a variant, with its time alone."""
-
-    together: Outcome = field(metadata=ENTRIES)
-    alone_s: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +79,7 @@ class Row:
     comm_isolated_s: float
     ideal_speedup: float
     strategies: Mapping[str, Outcome]
-    variants: Mapping[str, VariantOutcome]
+    variants: Mapping[str, Outcome]
     best: str
     soonest: str
     good: Sequence[str]
@@ -92,8 +89,7 @@ class Row:
 
     @property
     def walls(self) -> dict[str, float]:
-        """Wall time [s] with each variant."""
-        return {name: variant.together.wall_s for name, variant in self.variants.items()}
+        return {name: variant.wall_s for name, variant in self.variants.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,8 +132,7 @@ def run(study: Study, options: Options) -> C3VariantsResult:
 def summed_regrets(rows: Sequence[Row]) -> list[Regrets]:
     """The regrets of each chooser that every case of a host has."""
     found = []
-    for host in dict.fromkeys(row.host for row in rows):
-        of_host = [row for row in rows if row.host == host]
+    for host, of_host in grouped(rows, lambda row: row.host).items():
         for chooser in CHOOSERS:
             if all(chooser in row.regret for row in of_host):
                 found.append(_regrets(host, chooser, of_host))
@@ -181,7 +176,7 @@ def row_of(case: Case, strategies: Sequence[str]) -> Row:
     }
     times = {variant: isolated(node, each, name).end for variant, each in workloads.items()}
     together = {
-        variant: Outcome.of(case, run_once(node, each), alone)
+        variant: Outcome.of(case, run_once(node, each), alone, times[variant])
         for variant, each in workloads.items()
     }
     walls = {variant: outcome.wall_s for variant, outcome in together.items()}
@@ -206,10 +201,7 @@ def row_of(case: Case, strategies: Sequence[str]) -> Row:
             strategy: Outcome.of(case, best_candidate(strategy, case.workload, node).run, alone)
             for strategy in strategies
         },
-        variants={
-            variant: VariantOutcome(together=outcome, alone_s=times[variant])
-            for variant, outcome in together.items()
-        },
+        variants=together,
         best=best,
         soonest=min(together, key=lambda variant: together[variant].collective_s),
         good=_good(walls),

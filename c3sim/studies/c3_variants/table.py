@@ -4,14 +4,14 @@ ways to choose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING, Literal
 
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING, figures, percent, size, time_unit
 from c3sim.studies.c3_variants.study import C3VariantsResult, Row
-from c3sim.studies.kind import remarks
+from c3sim.studies.show import grouped, remarks
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -29,12 +29,10 @@ _WORDS = {
 
 
 def tables(study: C3VariantsResult) -> list[RenderableType]:
-    """All that is printed of *study*, what matters most last."""
     from rich.text import Text
 
     parts: list[RenderableType] = []
-    for host, operation in settings(study):
-        rows = rows_at(study, host, operation)
+    for (host, operation), rows in settings(study).items():
         where = f"{operation} on {study.about.node}, {host}"
         parts.append(wall_table(where, rows))
         parts += [winner_table(where, rows, "good_not_prelaunched"), winner_table(where, rows)]
@@ -42,14 +40,8 @@ def tables(study: C3VariantsResult) -> list[RenderableType]:
     return [*parts, chooser_table(study), *([Text("\n".join(lines))] if lines else [])]
 
 
-def settings(study: C3VariantsResult) -> list[tuple[str, str]]:
-    """Every host and operation of *study*, in order."""
-    return list(dict.fromkeys((row.host, row.collective) for row in study.rows))
-
-
-def rows_at(study: C3VariantsResult, host: str, operation: str) -> list[Row]:
-    """The rows of one host and operation."""
-    return [row for row in study.rows if (row.host, row.collective) == (host, operation)]
+def settings(study: C3VariantsResult) -> dict[tuple[str, str], list[Row]]:
+    return grouped(study.rows, lambda row: (row.host, row.collective))
 
 
 def winner_table(where: str, rows: Sequence[Row], among: Among = "good") -> Group:
@@ -115,7 +107,7 @@ def chooser_table(study: C3VariantsResult) -> Group:
 
 def over_ideal(row: Row, name: str) -> float:
     """Wall time over the longest isolated time, of strategy or variant *name*."""
-    outcome = row.strategies.get(name) or row.variants[name].together
+    outcome = row.strategies.get(name) or row.variants[name]
     return outcome.wall_s / max(row.gemm_isolated_s, row.comm_isolated_s)
 
 
@@ -131,10 +123,8 @@ def pcpy_loss(row: Row, among: Among) -> float:
     return walls["pcpy"] / min(rivals) - 1
 
 
-def by_size(rows: Sequence[Row]) -> Iterator[tuple[int, list[Row]]]:
-    """Sizes in bytes, ascending, with their rows."""
-    for size_bytes in sorted({row.size_bytes for row in rows}):
-        yield size_bytes, [row for row in rows if row.size_bytes == size_bytes]
+def by_size(rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
+    return sorted(grouped(rows, lambda row: row.size_bytes).items())
 
 
 def _winner(row: Row, among: Among) -> str:

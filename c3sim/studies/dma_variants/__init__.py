@@ -15,5 +15,3 @@ from c3sim.studies.dma_variants.table import tables
 from c3sim.studies.kind import Kind
 
 KIND: Kind[DmaVariantsResult] = Kind(run=run, tables=tables, draw=draw)
-
-__all__ = ["KIND", "DmaVariantsResult"]

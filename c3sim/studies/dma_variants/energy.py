@@ -17,14 +17,12 @@ from typing import Any
 from c3sim.evaluation.payload import payload_bytes
 from c3sim.input.leaves import Leaf
 from c3sim.machine.energy import IDLE, Account, by_component
-from c3sim.simulation.runs import alone, run_once
+from c3sim.simulation.simulate import Run
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
-from c3sim.strategies.rewrites import on_compute_units, with_tasks
-from c3sim.studies.cases import Case, collective_of
-from c3sim.studies.dma_variants.row import Row, variant_of
-from c3sim.studies.kind import Options
+from c3sim.studies.cases import collective_of
+from c3sim.studies.dma_variants.row import CaseRuns
 from c3sim.studies.plain import ENTRIES, IF_KNOWN
+from c3sim.studies.show import grouped
 
 Ends = Mapping[str, tuple[float, float]]  # name of an energy -> ends of its interval over its value
 ROUNDS = 50  # of band; it ends after three or four
@@ -73,8 +71,6 @@ class VariantConsumption:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EnergyRow:
-    """One case, on compute units (*rccl*) and by every variant."""
-
     collective: str
     size_bytes: int
     payload_bytes: float
@@ -104,21 +100,9 @@ class Energy:
     published: Mapping[str, Any] | None = field(default=None, metadata=IF_KNOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """One run: energy [J] of all GPUs by name of the energy, and its time [s]."""
-
-    account: Account
-    time: float
-
-    def total(self, factors: Mapping[str, float] | None = None) -> float:
-        """Energy [J], every energy times its factor."""
-        return sum(joules * (factors or {}).get(name, 1.0) for name, joules in self.account.items())
-
-    @property
-    def moving(self) -> float:
-        """Energy [J] without idle power."""
-        return self.total() - self.account[IDLE]
+def total(account: Account, factors: Mapping[str, float] | None = None) -> float:
+    """Energy [J] of an *account*, every energy times its factor."""
+    return sum(joules * (factors or {}).get(name, 1.0) for name, joules in account.items())
 
 
 def intervals_of(provenance: Mapping[str, Leaf]) -> dict[str, tuple[float, float]]:
@@ -133,7 +117,7 @@ def intervals_of(provenance: Mapping[str, Leaf]) -> dict[str, tuple[float, float
     return found
 
 
-def band(spent: Spent, other: Spent, ends: Ends) -> tuple[float, float]:
+def band(spent: Account, other: Account, ends: Ends) -> tuple[float, float]:
     """Smallest and largest ratio of energies [1] of *spent* to *other* with every energy in its
     interval.
 
@@ -142,13 +126,13 @@ def band(spent: Spent, other: Spent, ends: Ends) -> tuple[float, float]:
     """
 
     def extreme(sign: float) -> float:
-        ratio = spent.total() / other.total()
+        ratio = total(spent) / total(other)
         for _ in range(ROUNDS):
             factors = {}
             for name, (low, high) in ends.items():
-                gain = spent.account.get(name, 0.0) - ratio * other.account.get(name, 0.0)
+                gain = spent.get(name, 0.0) - ratio * other.get(name, 0.0)
                 factors[name] = high if sign * gain > 0 else low
-            found = spent.total(factors) / other.total(factors)
+            found = total(spent, factors) / total(other, factors)
             if abs(found - ratio) <= 1e-12 * ratio:
                 break
             ratio = found
@@ -158,20 +142,10 @@ def band(spent: Spent, other: Spent, ends: Ends) -> tuple[float, float]:
 
 
 def variant_energy(
-    cases: Sequence[Case],
-    timed: Sequence[Row],
-    ends: Ends,
-    published: Mapping[str, Any],
-    options: Options,
+    runs: Sequence[CaseRuns], ends: Ends, published: Mapping[str, Any] | None
 ) -> Energy:
-    """Energies of *cases* by the variants of their rows in *timed*; *ends* of
-    :func:`intervals_of`.
-    """
-    rows: list[EnergyRow] = []
-    for case, row in zip(cases, timed, strict=True):
-        rows.append(_row(case, tuple(row.variants), ends))
-        options.report("energies", len(rows), len(cases))
-    measured = cases[0].node.gpu.energy.measured if cases else ""
+    rows = [_row(each, ends) for each in runs]
+    measured = runs[0].case.node.gpu.energy.measured
     return Energy(
         validated=bool(measured),
         measured=measured,
@@ -181,49 +155,46 @@ def variant_energy(
     )
 
 
-def _row(case: Case, names: Sequence[str], ends: Ends) -> EnergyRow:
-    name, task = collective_of(case)
-    base = with_tasks(case.workload, {name: {"backend": "dma"}})
-    moved = payload_bytes(case.node, task)
+def _row(runs: CaseRuns, ends: Ends) -> EnergyRow:
+    node, task = runs.case.node, collective_of(runs.case)[1]
+    moved = payload_bytes(node, task)
     assert moved is not None  # a collective moves bytes
-    rccl = _spent(case.node, on_compute_units(base, case.node), name)
-    runs = {variant: _spent(case.node, variant_of(base, name, variant), name) for variant in names}
-    pcpy = runs["pcpy"]
+    pcpy = runs.variants["pcpy"]
     return EnergyRow(
         collective=task.op,
         size_bytes=int(task.size),
         payload_bytes=moved,
-        rccl=_consumption(case.node, rccl, moved),
+        rccl=_consumption(node, runs.rccl, moved),
         variants={
             variant: VariantConsumption(
-                whole=_consumption(case.node, run, moved),
-                over_rccl=_savings(run, rccl, ends),
+                whole=_consumption(node, run, moved),
+                over_rccl=_savings(run, runs.rccl, ends),
                 over_pcpy=_savings(run, pcpy, ends),
-                moving=(pcpy.moving - run.moving) / pcpy.total(),
+                moving=(_moving(pcpy) - _moving(run)) / total(pcpy.account),
             )
-            for variant, run in runs.items()
+            for variant, run in runs.variants.items()
         },
     )
 
 
-def _spent(node: Node, workload: Workload, name: str) -> Spent:
-    run = run_once(node, alone(workload, name))
-    return Spent(run.account, run.end)
+def _moving(run: Run) -> float:
+    """Energy [J] without idle power."""
+    return total(run.account) - run.account[IDLE]
 
 
-def _consumption(node: Node, run: Spent, moved: float) -> Consumption:
-    energy = run.total()
+def _consumption(node: Node, run: Run, moved: float) -> Consumption:
+    energy = total(run.account)
     return Consumption(
         energy_j=energy,
-        power_w_per_gpu=energy / run.time / node.ranks,
+        power_w_per_gpu=energy / run.end / node.ranks,
         energy_per_byte=energy / moved,
         energy=by_component(node, run.account),
     )
 
 
-def _savings(run: Spent, other: Spent, ends: Ends) -> Savings:
-    low, high = band(run, other, ends)
-    ratio = run.total() / other.total()
+def _savings(run: Run, other: Run, ends: Ends) -> Savings:
+    low, high = band(run.account, other.account, ends)
+    ratio = total(run.account) / total(other.account)
 
     def saving(scale: float) -> Saving:
         return Saving(
@@ -232,16 +203,16 @@ def _savings(run: Spent, other: Spent, ends: Ends) -> Savings:
             high=1 - scale * low if ends else None,
         )
 
-    return Savings(power=saving(other.time / run.time), energy=saving(1.0))
+    return Savings(power=saving(other.end / run.end), energy=saving(1.0))
 
 
 def _large(rows: Sequence[EnergyRow], smallest: float) -> list[LargeSavings]:
     """Mean savings from *smallest* bytes on, of each collective and variant."""
     found = []
-    for operation in dict.fromkeys(row.collective for row in rows):
-        large = [row for row in rows if row.collective == operation and row.size_bytes >= smallest]
-        for name in large[0].variants if large else ():
-            runs = [row.variants[name] for row in large]
+    large = [row for row in rows if row.size_bytes >= smallest]
+    for operation, of_operation in grouped(large, lambda row: row.collective).items():
+        for name in of_operation[0].variants:
+            runs = [row.variants[name] for row in of_operation]
             found.append(
                 LargeSavings(
                     collective=operation,
@@ -255,10 +226,8 @@ def _large(rows: Sequence[EnergyRow], smallest: float) -> list[LargeSavings]:
 
 
 def _mean_savings(savings: Sequence[Savings]) -> Savings:
-    return Savings(
-        power=_mean([each.power for each in savings]),
-        energy=_mean([each.energy for each in savings]),
-    )
+    powers, energies = [each.power for each in savings], [each.energy for each in savings]
+    return Savings(power=_mean(powers), energy=_mean(energies))
 
 
 def _mean(savings: Sequence[Saving]) -> Saving:

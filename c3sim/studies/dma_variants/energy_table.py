@@ -10,6 +10,7 @@ from c3sim.output.kit.text import figures, percent, size
 from c3sim.output.tables.energy import standing
 from c3sim.studies.dma_variants.energy import Energy, EnergyRow, Saving
 from c3sim.studies.dma_variants.row import PRELAUNCHED
+from c3sim.studies.show import grouped
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -19,9 +20,7 @@ def energy_parts(energy: Energy, node: str) -> list[RenderableType]:
     """A table per collective, then what the means at large sizes come to."""
     from rich.text import Text
 
-    by_operation: dict[str, list[EnergyRow]] = {}
-    for row in energy.rows:
-        by_operation.setdefault(row.collective, []).append(row)
+    by_operation = grouped(energy.rows, lambda row: row.collective)
     tables = [_table(f"{name} on {node}", rows) for name, rows in by_operation.items()]
     return [*tables, Text("\n".join([*_savings(energy), standing(energy.measured)]))]
 

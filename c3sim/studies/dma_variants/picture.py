@@ -4,14 +4,15 @@ power saved over compute units.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit import look
-from c3sim.output.kit.text import size
+from c3sim.studies.dma_variants.energy import EnergyRow
 from c3sim.studies.dma_variants.row import PRELAUNCHED, Row
 from c3sim.studies.dma_variants.study import DmaVariantsResult
-from c3sim.studies.dma_variants.table import PHASES, operations
+from c3sim.studies.dma_variants.table import PHASES
+from c3sim.studies.show import grouped, label_sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,13 +20,10 @@ if TYPE_CHECKING:
 
 
 def draw(study: DmaVariantsResult) -> Figure:
-    """The picture of *study*."""
     from matplotlib.figure import Figure
 
-    rows_of = {
-        operation: [row for row in study.rows if row.collective == operation]
-        for operation in operations(study)
-    }
+    rows_of = grouped(study.rows, lambda row: row.collective)
+    energies = grouped(study.energy.rows, lambda row: row.collective)
     count = 2 * len(rows_of) + 1
     figure = Figure(figsize=(13.0, 1.0 + 3.6 * count), layout="constrained")
     panels = list(figure.subplots(count, 1, squeeze=False)[:, 0])
@@ -33,9 +31,9 @@ def draw(study: DmaVariantsResult) -> Figure:
     for axes, (operation, rows) in zip(panels, rows_of.items(), strict=False):
         _speedups(axes, operation, rows)
     _phases(phases, study)
-    for axes, (operation, rows) in zip(panels[len(rows_of) :], rows_of.items(), strict=True):
-        _savings(axes, study, operation)
-        _label_sizes(axes, [row.size_bytes for row in rows])
+    for axes, (operation, found) in zip(panels[len(rows_of) :], energies.items(), strict=True):
+        _savings(axes, operation, found, study.energy.published)
+        label_sizes(axes, [row.size_bytes for row in found])
     figure.suptitle(study.title, x=0.01, ha="left", fontsize=14, fontweight="bold")
     source = study.published.get("source")
     if source:
@@ -61,19 +59,18 @@ def _speedups(axes: Axes, operation: str, rows: Sequence[Row]) -> None:
     axes.plot(places, against, ":", color=look.INK, label="rccl")
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter("{x:g}")
-    _label_sizes(axes, [row.size_bytes for row in rows])
+    label_sizes(axes, [row.size_bytes for row in rows])
     axes.legend(frameon=False, fontsize=9.5, ncols=4)
 
 
 def _phases(axes: Axes, study: DmaVariantsResult) -> None:
-    """Stacked shares of one copy."""
     look.panel(axes, "Phases of one copy to a peer", "%")
     rows, below = study.phases, [0.0] * len(study.phases)
     for name, colour in look.colours(PHASES).items():
         shares = [100 * row.shares[name] for row in rows]
         axes.bar(range(len(rows)), shares, 0.7, bottom=below, color=colour, label=name)
         below = [low + share for low, share in zip(below, shares, strict=True)]
-    _label_sizes(axes, [row.size_bytes for row in rows])
+    label_sizes(axes, [row.size_bytes for row in rows])
     axes.legend(
         frameon=False,
         fontsize=9.5,
@@ -84,11 +81,12 @@ def _phases(axes: Axes, study: DmaVariantsResult) -> None:
     )
 
 
-def _savings(axes: Axes, study: DmaVariantsResult, operation: str) -> None:
+def _savings(
+    axes: Axes, operation: str, rows: Sequence[EnergyRow], published: Mapping[str, Any] | None
+) -> None:
     """Power saved over compute units: a line per variant, the band of pcpy shaded, the published
     saving dashed. Prelaunch changes power little and is left out.
     """
-    rows = [row for row in study.energy.rows if row.collective == operation]
     look.panel(axes, f"{operation}: power saved over compute units, mean over the collective", "%")
     names = [name for name in rows[0].variants if not name.endswith(PRELAUNCHED)]
     places = range(len(rows))
@@ -102,14 +100,9 @@ def _savings(axes: Axes, study: DmaVariantsResult, operation: str) -> None:
             axes.fill_between(
                 places, lows, highs, color=colour, alpha=0.15, linewidth=0, label=label
             )
-    published = study.energy.published
     if published:
         since = [i for i in places if rows[i].size_bytes >= published["large_bytes"]]
         saving = 100 * published["saving_over_rccl"]
         label = f"published, pcpy: {saving:.0f} %"
         axes.plot(since, [saving] * len(since), "--", color=look.INK, label=label)
     axes.legend(frameon=False, fontsize=9.5, ncols=3, loc="upper left")
-
-
-def _label_sizes(axes: Axes, sizes: Sequence[int]) -> None:
-    axes.set_xticks(range(len(sizes)), [size(each) for each in sizes], fontsize=8, rotation=45)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from c3sim.specs.workload import Workload
-from c3sim.strategies.rewrites import with_tasks
+from c3sim.simulation.runs import alone, run_once
+from c3sim.simulation.simulate import Run
+from c3sim.strategies.dma_variants import variants, with_variants
+from c3sim.strategies.rewrites import on_compute_units, with_tasks
+from c3sim.studies.cases import Case, collective_of
 
 PRELAUNCHED = "_pl"
 
@@ -33,9 +36,23 @@ class Row:
     published: Mapping[str, float]
 
 
-def variant_of(workload: Workload, task: str, variant: str) -> Workload:
-    """*workload* with its collective *task*, on DMA engines already, by *variant*."""
-    prelaunched = variant.endswith(PRELAUNCHED)
-    host = workload.host.model_copy(update={"prelaunched": prelaunched})
-    changed = with_tasks(workload, {task: {"variant": variant.removesuffix(PRELAUNCHED)}})
-    return changed.model_copy(update={"host": host})
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaseRuns:
+    """The collective of *case* alone: on compute units (*rccl*) and by each variant."""
+
+    case: Case
+    rccl: Run
+    variants: Mapping[str, Run]
+
+
+def runs_of(case: Case) -> CaseRuns:
+    """Each program of the engines, on as many of them as the workload says."""
+    name, task = collective_of(case)
+    base = alone(with_tasks(case.workload, {name: {"backend": "dma"}}), name)
+    runs = {}
+    for variant in variants(case.node, task.op):
+        if variant.engines is None:
+            chosen = with_variants(base, {name: replace(variant, engines=task.engines)})
+            runs[variant.name] = run_once(case.node, chosen)
+    rccl = run_once(case.node, on_compute_units(base, case.node))
+    return CaseRuns(case=case, rccl=rccl, variants=runs)

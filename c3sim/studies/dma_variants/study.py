@@ -13,21 +13,17 @@ from statistics import median, quantiles
 from typing import Any
 
 from c3sim.input.loading import load_hardware
-from c3sim.simulation.runs import isolated, run_once
+from c3sim.simulation.runs import run_once
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.specs.workload import Commands, HostThreads, Workload
-from c3sim.strategies.dma_variants import variants
-from c3sim.strategies.rewrites import on_compute_units, with_tasks
-from c3sim.studies.cases import Case, collective_of, study_cases
+from c3sim.studies.cases import collective_of, study_cases
 from c3sim.studies.dma_variants.claims import Claim, claims
 from c3sim.studies.dma_variants.energy import Energy, intervals_of, variant_energy
-from c3sim.studies.dma_variants.row import Row, Time, variant_of
+from c3sim.studies.dma_variants.row import CaseRuns, Row, Time, runs_of
 from c3sim.studies.kind import About, Options, StudyResult, published_for
 from c3sim.studies.plain import ENTRIES, IF_KNOWN
-
-VARIANTS = ("pcpy", "bcst", "swap", "b2b")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,19 +69,19 @@ def run(study: Study, options: Options) -> DmaVariantsResult:
     cases = study_cases(study, options.node)
     node = cases[0].node
     published = published_for(study, node)
-    rows = []
+    runs = []
     for case in cases:
-        rows.append(_row(case, published.get("speedup", {})))
-        options.report("variants", len(rows), len(cases))
+        runs.append(runs_of(case))
+        options.report("variants", len(runs), len(cases))
+    rows = [_row(each, published.get("speedup", {})) for each in runs]
     known = load_hardware(study.node).provenance if options.node is None else options.provenance
-    power = published.get("power", {})
     return DmaVariantsResult(
         about=About.of(study, node),
         rows=rows,
         phases=[_phases(node, size) for size in sorted({row.size_bytes for row in rows})],
         claims=claims(rows, published.get("claims", {})),
         errors=_errors(rows, published.get("calibration_bytes", ())),
-        energy=variant_energy(cases, rows, intervals_of(known), power, options),
+        energy=variant_energy(runs, intervals_of(known), published.get("power")),
         published=published,
     )
 
@@ -104,25 +100,17 @@ def _errors(rows: Sequence[Row], calibration_bytes: Sequence[int]) -> Errors | N
     return Errors(of=len(errors), median=median(errors), p90=p90, max=max(errors))
 
 
-def _row(case: Case, speedups: Mapping[str, Any]) -> Row:
+def _row(runs: CaseRuns, speedups: Mapping[str, Any]) -> Row:
     """*speedups*: the published ones, by operation and size, in ``columns`` by operation."""
-    name, task = collective_of(case)
-    base = with_tasks(case.workload, {name: {"backend": "dma"}})
-    possible = {variant.name for variant in variants(case.node, task.op)}
-    times = {
-        variant: 1e6 * isolated(case.node, variant_of(base, name, variant), name).end
-        for program in VARIANTS
-        for variant in (program, f"{program}_pl")
-        if variant in possible
-    }
-    on_units = on_compute_units(base, case.node)
+    name, task = collective_of(runs.case)
+    times = {variant: 1e6 * run.task(name).end for variant, run in runs.variants.items()}
     columns = speedups.get("columns", {}).get(task.op, ())
     theirs = speedups.get(task.op, {}).get(str(int(task.size)), ())
     return Row(
         collective=task.op,
         size_bytes=int(task.size),
         variants={variant: Time(time_us=time) for variant, time in times.items()},
-        rccl=Time(time_us=1e6 * isolated(case.node, on_units, name).end),
+        rccl=Time(time_us=1e6 * runs.rccl.task(name).end),
         best=min(times, key=lambda variant: times[variant]),
         speedups={variant: times["pcpy"] / time for variant, time in times.items()},
         published=dict(zip(columns, theirs, strict=True)) if theirs else {},

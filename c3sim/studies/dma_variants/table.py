@@ -4,13 +4,15 @@ published ones, claims, energies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING, figures, percent, size
 from c3sim.studies.dma_variants.energy_table import energy_parts
+from c3sim.studies.dma_variants.row import Row
 from c3sim.studies.dma_variants.study import DmaVariantsResult
-from c3sim.studies.kind import remarks
+from c3sim.studies.show import grouped, remarks
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -19,26 +21,23 @@ PHASES = ("control", "schedule", "copy", "sync")
 
 
 def tables(study: DmaVariantsResult) -> list[RenderableType]:
-    """All that is printed of *study*, what matters most last."""
     from rich.text import Text
 
+    by_operation = grouped(study.rows, lambda row: row.collective)
     return [
         phase_table(study),
-        *(speedup_table(study, operation) for operation in operations(study)),
+        *(
+            speedup_table(f"{name} on {study.about.node}", rows)
+            for name, rows in by_operation.items()
+        ),
         *([claim_table(study)] if study.claims else []),
         *energy_parts(study.energy, study.about.node),
         Text("\n".join([*_errors(study), *remarks(study.published)]) or MISSING),
     ]
 
 
-def operations(study: DmaVariantsResult) -> list[str]:
-    """The collectives of *study*, in order."""
-    return list(dict.fromkeys(row.collective for row in study.rows))
-
-
-def speedup_table(study: DmaVariantsResult, operation: str) -> Group:
+def speedup_table(where: str, rows: Sequence[Row]) -> Group:
     """A row per size: the time of pcpy, speedups over it, simulated and published, the best one."""
-    rows = [row for row in study.rows if row.collective == operation]
     names = [name for name in rows[0].variants if name != "pcpy"]
     headers = ["pcpy\n(us)", *(f"{name}\n(x)" for name in names), "rccl\n(x)"]
     table = make_table(["size", "best"], headers)
@@ -47,7 +46,7 @@ def speedup_table(study: DmaVariantsResult, operation: str) -> Group:
         speedups = (_beside(row.speedups[name], row.published.get(name)) for name in names)
         against = f"{pcpy / row.rccl.time_us:.2f}"
         add_row(table, size(row.size_bytes), row.best, figures(pcpy, 4), *speedups, against)
-    title = f"{operation} on {study.about.node}: speedup over pcpy (x)"
+    title = f"{where}: speedup over pcpy (x)"
     return stack(title, table, "simulated / published; rccl: on compute units")
 
 

@@ -15,5 +15,3 @@ from c3sim.studies.kv_fetch.study import KvFetchResult, run
 from c3sim.studies.kv_fetch.table import tables
 
 KIND: Kind[KvFetchResult] = Kind(run=run, tables=tables, draw=draw)
-
-__all__ = ["KIND", "KvFetchResult"]

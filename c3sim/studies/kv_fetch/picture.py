@@ -19,7 +19,6 @@ TITLES = {"latency": "One request: time to first token", "throughput": "A full q
 
 
 def draw(study: KvFetchResult) -> Figure:
-    """The picture of *study*."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 8.4), layout="constrained")
@@ -85,7 +84,7 @@ def _speedups(
     lines: dict[tuple[str, int, str], list[tuple[float, float]]] = {}
     for row in rows:
         line = lines.setdefault((_name(row), row.prompt_tokens, row.load), [])
-        line.append((100 * row.hit_rate, row.speedups.of(measure)[METHOD]))
+        line.append((100 * row.hit_rate, row.speedups[measure][METHOD]))
     longest = max((prompt for _, prompt, _ in lines), default=0)
     for (name, prompt, _), points in lines.items():
         points.sort()

@@ -23,6 +23,9 @@ from c3sim.studies.kv_fetch.cases import ServingCase, serving_cases
 from c3sim.studies.plain import KEY
 
 BASE = "per_block"
+#: What a row shows of the serving of its case.
+SHOWN = {"model", "tensor_parallel", "layout", "load", "prompt_tokens", "output_tokens"}
+SHOWN |= {"hit_rate", "requests", "arrivals_per_second"}
 BATCHED = ("batched", "batched_pl")
 #: How published costs of copies name a method.
 METHOD_OF = {"loop": "per_block", "batch": "batched"}
@@ -52,21 +55,9 @@ class Served:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Speedups:
-    """Over ``per_block``, by method."""
-
-    latency: Mapping[str, float]
-    throughput: Mapping[str, float]
-
-    def of(self, measure: str) -> Mapping[str, float]:
-        """Those of ``latency`` or of ``throughput``."""
-        return self.latency if measure == "latency" else self.throughput
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
     """One case. *fetch_share*: of the fetch in the time to first token by ``per_block``, known for
-    one request.
+    one request. *speedups*: of ``latency`` and ``throughput`` over ``per_block``, by method.
     """
 
     scenario: str
@@ -85,7 +76,7 @@ class Row:
     fetched_bytes: int
     methods: Mapping[str, Served]
     fetch_share: float | None
-    speedups: Speedups
+    speedups: Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,7 +158,6 @@ class _SharedRuns:
         return self._steps[key]
 
     def fetch(self, steps: Steps, method: str, block: int, workgroups: int) -> Fetch:
-        """Fetches of *block* bytes on the node of *steps*."""
         key = (steps, method, block, workgroups)
         if key not in self._fetches:
             self._fetches[key] = Fetch(steps.node, method, block, workgroups)
@@ -187,41 +177,27 @@ def _row(case: ServingCase, runs: _SharedRuns) -> Row:
     return Row(
         scenario=case.name,
         label=case.label or case.model.name + (f" on {share}" if share > 1 else ""),
-        model=serving.model,
-        tensor_parallel=share,
-        layout=serving.layout,
-        load=serving.load,
-        prompt_tokens=serving.prompt_tokens,
-        output_tokens=serving.output_tokens,
-        hit_rate=serving.hit_rate,
-        requests=serving.requests,
-        arrivals_per_second=serving.arrivals_per_second,
+        **serving.model_dump(include=SHOWN),
         block_bytes=block,
         copies=copies,
         fetched_bytes=block * copies,
         methods=methods,
         fetch_share=base.fetch_s / base.ttft_s.mean if serving.requests == 1 else None,
-        speedups=Speedups(
-            latency={name: base.ttft_s.mean / found.ttft_s.mean for name, found in methods.items()},
-            throughput={
-                name: found.requests_per_s / base.requests_per_s for name, found in methods.items()
+        speedups={
+            "latency": {name: base.ttft_s.mean / run.ttft_s.mean for name, run in methods.items()},
+            "throughput": {
+                name: run.requests_per_s / base.requests_per_s for name, run in methods.items()
             },
-        ),
+        },
     )
 
 
 def _served(case: ServingCase, steps: Steps, fetch: Fetch, copies: int) -> Served:
     alone = fetch.alone(copies)
     measured = measures(serve(case.serving, steps, fetch))
-    between = measured["itl_s"]
-    return Served(
-        fetch_s=alone,
-        ttft_s=Spread(**measured["ttft_s"]),
-        itl_s=None if between is None else Spread(**between),
-        requests_per_s=measured["requests_per_s"],
-        output_tokens_per_s=measured["output_tokens_per_s"],
-        wall_s=measured["wall_s"],
-    )
+    for name in ("ttft_s", "itl_s"):
+        measured[name] = measured[name] and Spread(**measured[name])
+    return Served(fetch_s=alone, **measured)
 
 
 def _copy_cost(
@@ -260,4 +236,4 @@ def _claim(rows: Sequence[Row], published: Mapping[str, Any]) -> Claim:
 
 
 def _best(row: Row, measure: str) -> float:
-    return max(row.speedups.of(measure)[name] for name in BATCHED)
+    return max(row.speedups[measure][name] for name in BATCHED)

@@ -16,7 +16,6 @@ BEST = "batched"
 
 
 def tables(study: KvFetchResult) -> list[RenderableType]:
-    """All that is printed of *study*, what matters most last."""
     from rich.text import Text
 
     one = [row for row in study.rows if row.requests == 1]
@@ -65,7 +64,7 @@ def request_table(rows: Sequence[Row], node: str) -> Group:
             percent(row.hit_rate, 0),
             percent(row.fetch_share, 0),
             figures(1e3 * row.methods[BASE].ttft_s.mean),
-            *(f"{row.speedups.latency[name]:.2f}" for name in names),
+            *(f"{row.speedups['latency'][name]:.2f}" for name in names),
         )
     return stack(
         f"one request on {node}: time to first token",
@@ -94,7 +93,7 @@ def queue_table(rows: Sequence[Row], node: str) -> Group:
             str(row.prompt_tokens),
             percent(row.hit_rate, 0),
             figures(row.methods[BASE].requests_per_s),
-            *(f"{row.speedups.throughput[name]:.2f}" for name in names),
+            *(f"{row.speedups['throughput'][name]:.2f}" for name in names),
             *(f"{_ms(each.ttft_s.p50, 2)}, {_ms(each.ttft_s.p90, 2)}" for each in served),
             *(MISSING if each.itl_s is None else _ms(each.itl_s.mean, 3) for each in served),
         )

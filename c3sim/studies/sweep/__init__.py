@@ -9,5 +9,3 @@ from c3sim.studies.sweep.study import SweepResult, run
 from c3sim.studies.sweep.table import tables
 
 KIND: Kind[SweepResult] = Kind(run=run, tables=tables)
-
-__all__ = ["KIND", "SweepResult"]

@@ -14,7 +14,7 @@ import c3sim
 from c3sim.input.loading import load_hardware
 from c3sim.specs.hardware import Node
 from c3sim.studies.dma_variants import KIND
-from c3sim.studies.dma_variants.energy import Spent, band, intervals_of
+from c3sim.studies.dma_variants.energy import band, intervals_of, total
 from c3sim.studies.dma_variants.energy_table import energy_parts
 from c3sim.studies.dma_variants.study import DmaVariantsResult
 
@@ -57,13 +57,9 @@ def test_a_band_by_hand() -> None:
     """10 J idle each, and 10 J of units in the other alone: ratio 10 / 20. With idle between 1 and
     2 times, units between 0 and 1 times: smallest 10 / (10 + 10) = 1/2, largest 1 (no units).
     """
-    one, other = (
-        Spent({"idle_power": 10.0}, 1.0),
-        Spent({"idle_power": 10.0, "compute_unit": 10.0}, 1.0),
-    )
-    assert band(
-        one, other, {"idle_power": (1.0, 2.0), "compute_unit": (0.0, 1.0)}
-    ) == pytest.approx((0.5, 1.0))
+    one, other = {"idle_power": 10.0}, {"idle_power": 10.0, "compute_unit": 10.0}
+    ends = {"idle_power": (1.0, 2.0), "compute_unit": (0.0, 1.0)}
+    assert band(one, other, ends) == pytest.approx((0.5, 1.0))
     assert band(one, other, {}) == pytest.approx((0.5, 0.5))
 
 
@@ -72,10 +68,10 @@ def test_a_band_is_the_range_over_all_ends() -> None:
     draw = random.Random(5)
     names = "abcde"
     for _ in range(100):
-        runs = [Spent({name: draw.uniform(0, 10) for name in names}, 1.0) for _ in range(2)]
+        runs = [{name: draw.uniform(0, 10) for name in names} for _ in range(2)]
         ends = {name: (draw.uniform(0.1, 1), draw.uniform(1, 4)) for name in names}
         corners = [dict(zip(names, corner, strict=True)) for corner in product(*ends.values())]
-        ratios = [runs[0].total(corner) / runs[1].total(corner) for corner in corners]
+        ratios = [total(runs[0], corner) / total(runs[1], corner) for corner in corners]
         assert band(*runs, ends) == pytest.approx((min(ratios), max(ratios)))
 
 
