@@ -31,7 +31,8 @@ class Dies(Spec):
     dispatch: Literal[
         "weighted_rotation", "strict_rotation", "engine_queues", "work_conserving", "rotation"
     ] = Field(
-        description="how workgroups are spread over the shader engines of a die (models/dispatch.py)"
+        description="how workgroups are spread over the shader engines of a die"
+        " (models/dispatch.py)"
     )
 
 

@@ -1,8 +1,8 @@
-"""Types of the numbers in spec files: plain SI floats inside, a unit on every dimensional value
-outside.
+"""Types of the numbers in spec files: SI floats inside, text with a unit in the file.
 
-A field annotated with :class:`Unit` must be written as text with a compatible unit (``"48 GB/s"``); the loader
-converts it to the SI unit named here. Fields without a :class:`Unit` are counts or fractions and take plain numbers.
+A field annotated with :class:`Unit` must be written as text with a compatible unit (``"48 GB/s"``);
+the loader converts it to the SI unit named here. Fields without a :class:`Unit` are counts or
+fractions and take plain numbers.
 """
 
 from __future__ import annotations

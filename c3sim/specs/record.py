@@ -1,8 +1,9 @@
 """A measurement record: one JSON line, self-contained (schema 1).
 
-``id`` is a hash of the conditions (node, workload, strategy, software), never of results or role; two lines with one
-id are repeats of one measurement. Times are in microseconds, as in the logs they come from. What the probe harness
-adds (machine, command, revision, date, all samples, observations) is optional and never part of the ``id``.
+``id`` is a hash of the conditions (node, workload, strategy, software), never of results or role;
+two lines with one id are repeats of one measurement. Times are in microseconds, as in the logs they
+come from. What the probe harness adds (machine, command, revision, date, all samples, observations)
+is optional and never part of the ``id``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Schema 1 of a workload: buffers, tasks, streams and host. The same model reads YAML files and
 JSON records.
 
-Sizes are in bytes (floats are accepted from units such as MiB, but must come out whole). A task starts when the
-previous task of its stream has ended and everything in ``after`` has happened; ``after`` entries name a task
-(``gemm``), a share of a GEMM's tiles (``gemm.tiles[25%]``), or a chunk of a collective (``gather.chunk[2]``).
+Sizes are whole numbers of bytes, written with a unit such as MiB. A task starts when the previous
+task of its stream has ended and everything in ``after`` has happened. An entry of ``after`` names a
+task (``gemm``), a share of a GEMM's tiles (``gemm.tiles[25%]``), or a chunk of a collective
+(``gather.chunk[2]``).
 """
 
 from __future__ import annotations
