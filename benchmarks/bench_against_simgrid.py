@@ -3,10 +3,15 @@ same flow sets.
 
     python benchmarks/bench_against_simgrid.py [--quick] [--json]
 
-All are told the same flows (flow_sets.py) and have to agree on every end to 1e-9 and on their order. What is timed begins
-when all flows have been started: CPU time of the process, the best of several runs in turns. In ``told`` runs a Python
-function hears of each end when it happens, as a simulation needs it; for SimGrid that is the faster of its two ways
-(simgrid_ends.py). In ``drained`` runs nobody hears of anything until all is over. How to install SimGrid: README.md here.
+All get the same flows (flow_sets.py). They must agree on the order of the ends, and on each end
+to 1e-9. Timing begins when all flows have started: CPU time of the process, the best of several
+runs, simulators in turns.
+
+``told``     a Python function is called at each end, as a simulation needs it; for SimGrid by the
+             faster of its two ways (simgrid_ends.py)
+``drained``  the ends are read after the last one
+
+README.md says how to install SimGrid.
 """
 
 from __future__ import annotations

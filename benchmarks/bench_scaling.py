@@ -3,10 +3,12 @@ flows at once.
 
     python benchmarks/bench_scaling.py [--quick] [--json] [--plot FILE]
 
-Exponents are slopes of a straight line through the logarithms: 0 = the cost stays, 1 = it is proportional. ``links``:
-eight flows share each link, and an end concerns those eight alone. ``one set``: all flows share the memories of 8 GPUs,
-so that each end may change every rate and all of them are solved anew: proportional is the best there is.
-CPU time of this process, best of several.
+Exponents are slopes of a straight line through the logarithms: 0 = constant cost, 1 = proportional
+cost. Times are CPU time of this process, the best of several runs.
+
+``links``    eight flows share each link, and an end changes the rates of those eight alone
+``one set``  all flows share the memories of 8 GPUs: each end may change every rate, and all are
+             solved again, so proportional cost is the best possible
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@ bounds asked of them.
 
     python benchmarks/bench_scenarios.py [--json] [--quick]
 
-Times belong to the computer they were taken on. A scenario is one GEMM beside one all-gather on eight GPUs, folded; its
-result is computed anew each time (runs are otherwise remembered). The study runs in a process of its own, start-up
-included, without its band.
+A scenario is one GEMM beside one all-gather on eight GPUs, folded. Its result is computed again
+each time (a process otherwise remembers runs). The study runs in a process of its own without its
+band; its time includes start-up. Times hold for the computer on which they were taken.
 """
 
 from __future__ import annotations

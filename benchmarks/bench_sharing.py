@@ -4,9 +4,9 @@ run.
     python benchmarks/bench_sharing.py [--json]
     pytest benchmarks/bench_sharing.py            (with pytest-benchmark)
 
-One solve of n concurrent flows counts as n flows. Systems are random with a fixed seed: 64 links, each flow draws on
-two or three of them, every other one has a cap that binds or not. Absolute speeds belong to the computer they were
-taken on; the ratio to the oracle carries over.
+One solve of n concurrent flows counts as n flows. Systems are random with a fixed seed: 64 links,
+each flow draws on two or three of them, every other flow has a cap that may bind. Speeds hold for
+the computer on which they were taken; the ratio to the oracle carries over.
 """
 
 from __future__ import annotations
@@ -76,12 +76,14 @@ def main() -> None:
         print(json.dumps({"benchmark": "sharing", "seed": SEED, "rows": rows}, indent=2))
         return
     print(
-        f"{'flows':>6} {'links':>6} {'solve [us]':>11} {'solver [flows/s]':>17} {'oracle [flows/s]':>17} {'ratio':>7}"
+        f"{'flows':>6} {'links':>6} {'solve [us]':>11} {'solver [flows/s]':>17}"
+        f" {'oracle [flows/s]':>17} {'ratio':>7}"
     )
     for row in rows:
         print(
-            f"{row['flows']:>6} {row['links']:>6} {row['solve_us']:>11.1f} {row['flows_per_s']:>17,.0f}"
-            f" {row['oracle_flows_per_s']:>17,.0f} {row['times_faster_than_oracle']:>6.1f}x"
+            f"{row['flows']:>6} {row['links']:>6} {row['solve_us']:>11.1f}"
+            f" {row['flows_per_s']:>17,.0f} {row['oracle_flows_per_s']:>17,.0f}"
+            f" {row['times_faster_than_oracle']:>6.1f}x"
         )
 
 

@@ -3,10 +3,11 @@ beside the bound.
 
     python benchmarks/bench_sweep.py [--json] [--quick] [--jobs N] [--all-splits]
 
-The thirty scenarios of ``conccl``, crossed with a range of the DMA engines' bandwidth, under base, sp, rp:32, sp_rp:32,
-conccl and conccl_rp: 30 x 56 x 6 = 10,080 points. ``--all-splits`` has rp and sp_rp find the best of five splits, as the
-study itself does: three times the simulations. Times belong to the computer; start of the processes, files and
-consolidation are included. ``--quick``: 360 points.
+The thirty scenarios of ``conccl``, crossed with a range of the DMA engines' bandwidth, under base,
+sp, rp:32, sp_rp:32, conccl and conccl_rp: 30 x 56 x 6 = 10,080 points. With ``--all-splits`` rp and
+sp_rp search the best of five splits, as the study does: three times the simulations. ``--quick``:
+360 points. Times include the start of the processes, files and consolidation; they hold for the
+computer on which they were taken.
 """
 
 from __future__ import annotations

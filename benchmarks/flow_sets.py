@@ -1,12 +1,13 @@
-"""Flow sets for the benchmarks of the fluid layer, as plain data that any simulator can be told.
+"""Flow sets for the benchmarks of the fluid layer, as plain data that any simulator can read.
 
-``mesh``     links between the GPUs of a node of 8, and the memory that each flow leaves and enters: one connected set,
-             in which each end may change every rate (the worst case)
-``links``    the links alone: 56 sets that have nothing to do with each other
-``random``   each flow on 2 or 3 of 64 links, with a weight of its own, starting when its latency is over
+``mesh``     links between the GPUs of a node of 8, and the memory that each flow leaves and enters:
+             one connected set, in which each end may change every rate (the worst case)
+``links``    the links alone: 56 independent sets
+``random``   each flow on 2 or 3 of 64 links, with its own weight, starting after its latency
 
-Sizes are random (fixed seed), so no two flows end together. Weights are 1 / latency, as SimGrid has it. With
-*rounds* each flow that ends is followed by another on the same way, so that as many go on at once.
+Sizes are random (fixed seed), so no two flows end together. Weights are 1 / latency, as in SimGrid.
+With *rounds* each flow that ends is followed by another one on the same path, so the number of
+concurrent flows is constant.
 """
 
 from __future__ import annotations

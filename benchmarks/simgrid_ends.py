@@ -3,11 +3,12 @@ as JSON.
 
     python benchmarks/simgrid_ends.py KIND FLOWS ROUNDS HOW
 
-HOW a program learns of ends: ``set`` (one actor waits for any of an ActivitySet), ``actors`` (one per flow), or
-``after`` (it does not: all ends are read when everything is over).
+HOW a program learns of ends: ``set`` (one actor waits for any of an ActivitySet), ``actors`` (one
+actor per flow), or ``after`` (all ends are read after the last one).
 
-What makes it plain max-min: network model ``raw`` (no factors, no TCP window, no cross traffic) and precisions far below
-the numbers. A flow with a latency starts when that is over, with the weight 1 / latency.
+Sharing is plain max-min because the network model is ``raw`` (no factors, no TCP window, no cross
+traffic) and precisions are far below the numbers. A flow with a latency starts after it, with the
+weight 1 / latency.
 """
 
 from __future__ import annotations

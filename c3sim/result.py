@@ -89,17 +89,17 @@ class TaskResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """One workload on one node under one strategy.
+    """One workload on one node under one strategy::
 
-    serial_s            sum of the isolated times
-    ideal_speedup       serial_s / longest isolated time
-    speedup             serial_s / wall_s
-    fraction_of_ideal   (speedup - 1) / (ideal_speedup - 1), with the isolated times of the
-                        baseline, collectives on compute units, for every strategy
-    own_fraction        the same with the strategy's own isolated times of collectives
-    energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
-                        node file, for display named in *component_names*
-    average_power_w     over the wall time, of all GPUs
+        serial_s            sum of the isolated times
+        ideal_speedup       serial_s / longest isolated time
+        speedup             serial_s / wall_s
+        fraction_of_ideal   (speedup - 1) / (ideal_speedup - 1), with the isolated times of the
+                            baseline, collectives on compute units, for every strategy
+        own_fraction        the same with the strategy's own isolated times of collectives
+        energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
+                            node file, for display named in *component_names*
+        average_power_w     over the wall time, of all GPUs
 
     Fractions are None where nothing can overlap (one task, or ideal_speedup = 1). Energies are not
     validated where no power was measured (*energy_measured* is empty; docs/energy.md).

@@ -11,11 +11,12 @@ import c3sim
 TEXT = """\
 schema: 1
 name: backward
-description: Two GEMMs of a backward pass; the gradient of the first is reduced while the second runs
+description: Two GEMMs of a backward pass; one gradient is reduced while the other is computed
 tasks:
   weights: {kind: gemm, stream: compute, m: 8192, n: 8192, k: 4096, dtype: bf16}
   inputs: {kind: gemm, stream: compute, m: 4096, n: 8192, k: 8192, dtype: bf16}
-  reduce: {kind: collective, stream: communication, op: reduce_scatter, size: 128 MiB, after: [weights]}
+  reduce: {kind: collective, stream: communication, op: reduce_scatter, size: 128 MiB,
+           after: [weights]}
 streams:
   communication: {priority: 1}
 """

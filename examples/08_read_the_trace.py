@@ -29,5 +29,6 @@ print("means over the run:")
 for counter in timeline.counters:
     if counter.name in ("gpu0.compute_units", "gpu0.hbm", "gpu0.link[1].out", "gpu0.clock"):
         print(
-            f"  {counter.name:18} {mean(counter) / counter.maximum:4.0%} of {counter.maximum:.3g} {counter.unit}"
+            f"  {counter.name:18} {mean(counter) / counter.maximum:4.0%}"
+            f" of {counter.maximum:.3g} {counter.unit}"
         )

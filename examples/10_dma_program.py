@@ -47,7 +47,8 @@ timed = Program().timestamp("begin").copy("64 KiB").timestamp("end").atomic("don
 result = c3sim.run(timed.workload(gpus="first", submission="direct"))
 stamps = result.tasks["program"].detail["timestamps_s"]
 print(
-    f"  fetched after {stamps['begin'] * 1e6:.2f} us, copied in {(stamps['end'] - stamps['begin']) * 1e6:.2f} us"
+    f"  fetched after {stamps['begin'] * 1e6:.2f} us,"
+    f" copied in {(stamps['end'] - stamps['begin']) * 1e6:.2f} us"
 )
 print(f"  its end seen after {result.wall_s * 1e6:.2f} us")
 

@@ -41,7 +41,9 @@ TRUST = (
     " sum of isolated times is 5 % off; copy engines 9.8 %; MI300X 6.9 % (28 %), and 9.6 % in GEMM"
     " slowdowns.",
     "**Published means on MI300X** (ConCCL, arXiv 2412.14335), fraction of ideal overlap simulated"
-    " and, in brackets, published: {means}. The order comes out, the gains are too large.",
+    " and, in brackets, published: {means}. Their order does not come out: published base <"
+    " rp < sp = sp_rp < conccl < conccl_rp, simulated base < rp = sp_rp < sp < conccl_rp < conccl."
+    " The gains are too large.",
 )
 
 

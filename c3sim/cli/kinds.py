@@ -67,7 +67,11 @@ def _kind_of_file(path: Path) -> str:
     keys = root.value if isinstance(root.value, dict) else {}
     kind = next((kind for key, kind in _KEYS.items() if key in keys), "")
     if not kind:
-        wanted = ", ".join(f"{key} ({kind})" for key, kind in _KEYS.items())
-        message = f"neither node, workload, study nor model; needs one of the fields {wanted}"
+        part = {"dies", "hbm"} <= keys.keys()
+        message = (
+            "a GPU file; show a node file that names it as its gpu"
+            if part
+            else "neither node, workload, study nor model; 'c3sim schema' shows the fields of each"
+        )
         raise InputError(message, "", display(path))
     return kind

@@ -2,18 +2,19 @@
 
 The run is repeated with one kind of sharing taken away at a time (each task gets, say, the memory
 to itself); what a task gains is that cause's share. With T the time of a task, T0 alone, T(-k)
-without sharing of kind k:
+without sharing of kind k::
 
     T - T0 = sum over k of (T - T(-k)) + dependencies + left over
 
-``compute_units``  the share of the compute units, less ``order``
-``order``          the part of it that passed before the first workgroup got room: queueing, launch
-``dependencies``   the time until other tasks release it, with no sharing at all
-left over          interaction: two causes that hide each other (only the slower one counts), or
+    compute_units  the share of the compute units, less order
+    order          the part of it before the first workgroup got room: queueing, launch
+    dependencies   the time until other tasks release it, with no sharing at all
+    left over      interaction: two causes that hide each other (only the slower one counts), or
                    that add up to more than their parts; it says how far to trust the split
 
-Left-over and causes may be negative: company can help. The identity holds by construction. The
-isolated time is that of the task as the strategy runs it, so masks and backends are no cause here.
+Causes and what is left over may be negative: a task may gain from another one. The identity holds
+by construction. The isolated time is that of the task as the strategy runs it, so masks and
+backends are no cause here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How workgroups of a grid are spread over dies and shader engines (SE).
 
 Workgroups go strictly round robin over dies (measured: 21 of 21 launches), and inside a die over
-its SEs. What happens when an SE is full is not documented. Five rules are kept, exchangeable by
-name in the GPU's file (``dies.dispatch``):
+its SEs. What happens when an SE is full is not documented; the GPU's file names one of five rules
+(``dies.dispatch``):
 
 ``weighted_rotation``  SEs take turns in proportion to the compute units they physically have. The
                        grid is dispatched in order: when the SE whose turn it is has no room,
@@ -14,9 +14,8 @@ name in the GPU's file (``dies.dispatch``):
                        with most room first
 ``rotation``           SEs take equal turns, and one that has no room is skipped
 
-SEs with no compute unit enabled under the mask are left out of the rotation.
-docs/decisions/002-full-shader-engine.md compares the rules on isolated runs (which choose) and on
-concurrent ones (which do not).
+SEs with no compute unit enabled under the mask are left out of the rotation. The rules are compared
+in docs/decisions/002-full-shader-engine.md; only isolated runs decided between them.
 """
 
 from __future__ import annotations
@@ -108,9 +107,8 @@ def mask_by_engine(
     """Enabled CUs per die and SE for the CU-mask bits in *mask*.
 
     Bit *b* belongs to die ``b mod dies``; within the die, consecutive bits go over the SEs in turn,
-    skipping an SE whose CUs are used up (the Linux driver's order for multi-die GPUs; that
-    user-supplied masks are read so is inferred from the staircases of masked GEMMs, see
-    docs/decisions/002-full-shader-engine.md).
+    skipping an SE whose CUs are used up. This is the Linux driver's order for multi-die GPUs; that
+    masks of users are read in the same way is inferred from the staircases of masked GEMMs.
     """
     order = [engine for row in range(max(sizes)) for engine, size in enumerate(sizes) if row < size]
     counts = [[0] * len(sizes) for _ in range(dies)]

@@ -7,7 +7,7 @@ import pytest
 from c3sim import __version__
 from c3sim.strategies.table import STRATEGIES
 
-#: The promise of design.md: ``run --json`` has at least these.
+#: The promise of docs/compatibility.md: ``run --json`` has at least these.
 RUN = {
     "workload",
     "node",

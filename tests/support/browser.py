@@ -121,7 +121,8 @@ class Page:
     def click(self, selector: str) -> None:
         """Click in the middle of the first element that *selector* finds, scrolled into view."""
         middle = f"""(() => {{ const found = document.querySelector({json.dumps(selector)});
-          found.scrollIntoView({{block: "center", behavior: "instant"}}); const box = found.getBoundingClientRect();
+          found.scrollIntoView({{block: "center", behavior: "instant"}});
+          const box = found.getBoundingClientRect();
           return [box.left + box.width / 2, box.top + box.height / 2]; }})()"""
         self.click_at(*self.evaluate(middle))
 

@@ -233,13 +233,12 @@ class Case:
 # Nodes on which the laws are part of a quick run, but for large layers; all else is marked slow.
 QUICK = ("h200-2", "teaching-4", "teaching-cluster")
 
-# Known exceptions: (law, case or workload) -> the mechanism that explains it. An entry no longer
-# needed
-# fails.
+# Known exceptions: (law, case or workload) -> the mechanism that explains it. An entry that is no
+# longer needed fails.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("more_bandwidth_or_less_latency_never_makes_the_only_task_slower", case): (
-        "a copy submitted earlier shares a link earlier with the one before it, which ends later, as does "
-        "the copy that waits behind that one in its engine (2 engines serve 3 peers)"
+        "a copy submitted earlier shares a link earlier with the one before it, which ends later,"
+        " as does the copy that waits behind that one in its engine (2 engines serve 3 peers)"
     )
     for case in (
         "teaching-4: DMA all_gather in a batch",
@@ -249,9 +248,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     )
 }
 
-# Mistakes of the simulator that a law has found and that are not mended: (law, case or workload) ->
-# what is
-# wrong. Strict: a fix fails here.
+# Open mistakes of the simulator that a law has shown: (law, case or workload) -> what is wrong.
+# Strict: a fix fails here.
 MISTAKES: dict[tuple[str, str], str] = {}
 
 CASES = [
@@ -277,7 +275,7 @@ def every_case(law: str, keep: Callable[[Case], bool] = lambda case: True) -> py
 
 
 def as_expected(law: str, case: Case, holds: bool) -> bool:
-    """Whether *case* does what is expected of it: the law, or the exception that the table names."""
+    """Whether *case* does what is expected: the law, or the exception that the table names."""
     return holds != any((law, name) in EXCEPTIONS for name in (str(case), case.name))
 
 

@@ -1,4 +1,4 @@
-"""What an observer of the fluid layer can know, and what a node's file says about its capacities."""
+"""An observer of the fluid layer, and the capacities that a node's file names."""
 
 from __future__ import annotations
 

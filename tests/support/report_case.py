@@ -9,7 +9,9 @@ description: "Is <b>markup</b> shown as text, & are channels counted?"
 node: teaching-4
 scenarios:
   - {name: pair, workload: gemm-beside-all-gather}
-  - {name: "small </script> one", workload: gemm-beside-all-gather, set: {task.gather.size: 32 MiB, gpu.hbm.bandwidth: 350 GB/s}}
+  - name: "small </script> one"
+    workload: gemm-beside-all-gather
+    set: {task.gather.size: 32 MiB, gpu.hbm.bandwidth: 350 GB/s}
 strategies: [base, conccl]
 outputs: [wall_s, speedup, fraction_of_ideal, energy_j, "tasks.*.slowdown"]
 axes:

@@ -35,8 +35,8 @@ a known gap.
 """
 CALIBRATION = """## Calibration
 
-Parameters whose entry says `calibrated:` or `fitted:` come from one command, which reads only records with role
-`calibration`, all of isolated runs:
+Parameters whose entry says `calibrated:` or `fitted:` come from one command, which reads only
+records with role `calibration`, all of isolated runs:
 
     c3sim calibrate mi300x-8            # prints values with 95 % intervals; --write stores them
 

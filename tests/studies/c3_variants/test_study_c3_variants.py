@@ -109,7 +109,7 @@ def test_a_strategy_is_the_variant_it_chooses(study: C3VariantsResult) -> None:
             assert asdict(replace(of_strategy, alone_s=0.0)) == expected, strategy
 
 
-def test_fractions_of_ideal_share_one_yardstick(study: C3VariantsResult, path: Path) -> None:
+def test_fractions_of_ideal_share_one_baseline(study: C3VariantsResult, path: Path) -> None:
     """Isolated times of the GEMM, and of the collective on compute units, for every variant."""
     for case, found in zip(study_cases(load_study(path)), study.rows, strict=True):
         base = baseline(case.workload, case.node)
