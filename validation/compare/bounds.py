@@ -93,7 +93,12 @@ def load_bounds(path: str | Path = FILE) -> Bounds:
     file = validate(document, BoundsFile, document.model(root, BoundsFile))
     raise_all(errors)
     assert file is not None  # no error was noted
-    raise_all([_place(message, where, document) for message, where in _mistakes(file)])
+    raise_all(
+        [
+            InputError(message, where, shown, nearest_place(where, document.places))
+            for message, where in _mistakes(file)
+        ]
+    )
     return Bounds(
         suites={suite: _bounds(file, suite) for suite in file.suites},
         gaps=file.known_gaps,
@@ -101,27 +106,22 @@ def load_bounds(path: str | Path = FILE) -> Bounds:
     )
 
 
-def _place(message: str, where: str, document: Conform) -> InputError:
-    return InputError(message, where, document.file, nearest_place(where, document.places))
-
-
 def _bounds(file: BoundsFile, suite: str) -> dict[str, Bound]:
     overrides = file.suites[suite]
     return {
         metric: Bound(overrides.get(metric, target), target)
         for target in file.targets.values()
-        for metric in (name + suffix for name in target.metrics for suffix in SUFFIXES)
+        for metric in _metrics(target)
     }
+
+
+def _metrics(target: Target) -> list[str]:
+    return [name + suffix for name in target.metrics for suffix in SUFFIXES]
 
 
 def _mistakes(file: BoundsFile) -> Iterator[tuple[str, str]]:
     """What no type can say: (message, path)."""
-    known = [
-        name + suffix
-        for target in file.targets.values()
-        for name in target.metrics
-        for suffix in SUFFIXES
-    ]
+    known = [metric for target in file.targets.values() for metric in _metrics(target)]
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"metric {name!r} has two targets; each may have one", "targets"
     limits: list[tuple[str, Target | Override]] = [

@@ -62,11 +62,8 @@ def _concurrent(figure: Figure, node: Node) -> str:
     name = figure.task or max(explained.tasks, key=lambda each: explained.tasks[each].time_s)
     task = explained.tasks[name]
     causes = {CAUSES[cause]: share for cause, share in task.causes.items()}
-    shares = _largest({**causes, "interaction": task.left_over})
-    words = [f"{word} {100 * share:+.0f} %" for word, share in shares]
-    return f"the model slows {name} by {task.slowdown:.2f}: " + (
-        ", ".join(words) or "nothing disturbs it"
-    )
+    words = _largest({**causes, "interaction": task.left_over}, sign="+")
+    return f"the model slows {name} by {task.slowdown:.2f}: {words or 'nothing disturbs it'}"
 
 
 def _isolated(figure: Figure, node: Node) -> str:
@@ -77,18 +74,16 @@ def _isolated(figure: Figure, node: Node) -> str:
     detail = ", ".join(
         f"{key.replace('_', ' ')} {value}" for key, value in run.task(task).detail.items()
     )
-    shares = _largest(dict(_mean_use(run.timeline)))
-    busy = ", ".join(f"{word} {100 * share:.0f} %" for word, share in shares)
-    return (
-        "the model has it alone"
-        + (f" with {detail}" if detail else "")
-        + f"; busy on average: {busy or 'nothing'}"
-    )
+    busy = _largest(dict(_mean_use(run.timeline))) or "nothing"
+    with_detail = f" with {detail}" if detail else ""
+    return f"the model has it alone{with_detail}; busy on average: {busy}"
 
 
-def _largest(shares: dict[str, float]) -> list[tuple[str, float]]:
+def _largest(shares: dict[str, float], sign: str = "-") -> str:
+    """The largest of *shares* in words; *sign* as in a format: "+" shows that of all."""
     kept = [(word, share) for word, share in shares.items() if abs(share) >= NEGLIGIBLE]
-    return sorted(kept, key=lambda pair: -abs(pair[1]))[:MOST]
+    largest = sorted(kept, key=lambda pair: -abs(pair[1]))[:MOST]
+    return ", ".join(f"{word} {100 * share:{sign}.0f} %" for word, share in largest)
 
 
 def _mean_use(timeline: Timeline) -> Iterator[tuple[str, float]]:

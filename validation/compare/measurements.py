@@ -52,9 +52,7 @@ def merge(records: Iterable[Record]) -> list[Measurement]:
     for record in records:
         if has_figures(record):
             groups.setdefault((record.suite, record.id), []).append(record)
-    return [
-        Measurement(record=_mean(repeats), repeats=tuple(repeats)) for repeats in groups.values()
-    ]
+    return [Measurement(record=_mean(each), repeats=tuple(each)) for each in groups.values()]
 
 
 def observations(records: Iterable[Record]) -> list[Record]:
@@ -94,11 +92,8 @@ def spread(values: Sequence[float]) -> Spread | None:
     """Median and 90th percentile; None without values."""
     if not values:
         return None
-    return Spread(
-        pairs=len(values),
-        median=float(np.median(values)),
-        p90=float(np.quantile(np.array(values), 0.9)),
-    )
+    p90 = float(np.quantile(np.array(values), 0.9))
+    return Spread(pairs=len(values), median=float(np.median(values)), p90=p90)
 
 
 def spread_by_suite(measurements: Iterable[Measurement]) -> Mapping[str, Spread]:
@@ -112,8 +107,7 @@ def spread_by_suite(measurements: Iterable[Measurement]) -> Mapping[str, Spread]
             if metric != "energy" and not metric.endswith("_slowdown"):
                 differences = one.differences((metric, task))
                 values.setdefault(one.record.suite, []).extend(differences)
-    spreads = {suite: spread(each) for suite, each in values.items()}
-    return {suite: value for suite, value in spreads.items() if value is not None}
+    return {suite: found for suite, each in values.items() if (found := spread(each))}
 
 
 def _is_sequence(workload: Workload) -> bool:
@@ -127,7 +121,6 @@ def _mean(repeats: Sequence[Record]) -> Record:
     if len(repeats) == 1:
         return repeats[0]
     measured = [record.measured for record in repeats]
-    walls = [each.wall_us for each in measured if each.wall_us is not None]
     tasks = {
         name: _mean_task([each.tasks[name] for each in measured if name in each.tasks])
         for name in dict.fromkeys(name for each in measured for name in each.tasks)
@@ -136,10 +129,10 @@ def _mean(repeats: Sequence[Record]) -> Record:
         name: fmean(each.isolated[name] for each in measured if name in each.isolated)
         for name in dict.fromkeys(name for each in measured for name in each.isolated)
     }
-    mean = Measured(wall_us=fmean(walls) if walls else None, tasks=tasks, isolated=isolated)
+    wall = _mean_known([each.wall_us for each in measured])
     samples = [record.samples for record in repeats if record.samples is not None]
     changes = {
-        "measured": mean,
+        "measured": Measured(wall_us=wall, tasks=tasks, isolated=isolated),
         "samples": sum(samples) if samples else None,
         "sets": {},
         "observed": mean_observed(repeats),
@@ -148,7 +141,10 @@ def _mean(repeats: Sequence[Record]) -> Record:
 
 
 def _mean_task(times: Sequence[TaskTime]) -> TaskTime:
-    starts = [time.start_us for time in times if time.start_us is not None]
-    return TaskTime(
-        time_us=fmean(time.time_us for time in times), start_us=fmean(starts) if starts else None
-    )
+    start = _mean_known([time.start_us for time in times])
+    return TaskTime(time_us=fmean(time.time_us for time in times), start_us=start)
+
+
+def _mean_known(times: Sequence[float | None]) -> float | None:
+    known = [time for time in times if time is not None]
+    return fmean(known) if known else None

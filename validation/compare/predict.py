@@ -71,7 +71,10 @@ def predict(
 
 def _predict(node: Node, record: Record) -> Predicted:
     workload = as_run(node, record)
-    isolated = {task: _end(node, alone(workload, task), task) for task in record.measured.isolated}
+    isolated = {
+        task: simulate(node, alone(workload, task)).task(task).end * 1e6
+        for task in record.measured.isolated
+    }
     keys = measured_figures(record)
     loop = predicted_loop(node, workload).figures if ("power", "") in keys else {}
     concurrent = record.measured.tasks or record.measured.wall_us is not None
@@ -84,20 +87,10 @@ def _predict(node: Node, record: Record) -> Predicted:
             predicted[metric, task] = loop[metric]
         else:
             assert run is not None  # the other figures are of a concurrent run
-            end = (run.end if not task else _end_of(run.task(task).end)) * 1e6
+            end = (run.task(task).end if task else run.end) * 1e6
             slowdown = metric.endswith("_slowdown")
             predicted[metric, task] = end / isolated[task] if slowdown else end
     return predicted
-
-
-def _end(node: Node, workload: Workload, task: str) -> float:
-    """The end of *task* [us]."""
-    return _end_of(simulate(node, workload).task(task).end) * 1e6
-
-
-def _end_of(end: float | None) -> float:
-    assert end is not None  # the run is over
-    return end
 
 
 def _batches(
@@ -109,28 +102,19 @@ def _batches(
         spent = time.perf_counter() - began
         left = spent / number * (len(batches) - number) if number else 0.0
         if jobs > 1 and left > WORTH_PROCESSES:
-            yield from _in_processes(nodes, batches[number:], jobs)
+            from joblib import Parallel, delayed
+
+            run = Parallel(n_jobs=jobs, return_as="generator")
+            yield from run(delayed(_batch)(nodes, late) for late in batches[number:])
             return
         yield _batch(nodes, batch)
 
 
-def _in_processes(
-    nodes: Mapping[str, Node], batches: Sequence[Sequence[Record]], jobs: int
-) -> Iterator[list[Predicted]]:
-    from joblib import Parallel, delayed
-
-    run = Parallel(n_jobs=jobs, return_as="generator")
-    yield from run(delayed(_batch)(nodes, batch) for batch in batches)
-
-
 def _batch(nodes: Mapping[str, Node], records: Sequence[Record]) -> list[Predicted]:
-    return [predict_record(_node(nodes, record), record) for record in records]
-
-
-def _node(nodes: Mapping[str, Node], record: Record) -> Node:
-    if record.node not in nodes:
-        raise InputError(
-            f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, "
-            "of which there is no model"
-        )
-    return nodes[record.node]
+    for record in records:
+        if record.node not in nodes:
+            raise InputError(
+                f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, "
+                "of which there is no model"
+            )
+    return [predict_record(nodes[record.node], record) for record in records]

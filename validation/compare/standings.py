@@ -14,17 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from c3sim.input.loading import load_file
+from c3sim.specs.base import Spec
 
 FILE = Path(__file__).parent.parent / "suites.yaml"
 OPEN_TO_FITS = "open_to_fits"  # rows of role calibration
 NOT_STATED = "not_stated"  # suites that the file does not list
-
-
-class Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Standing(Spec):

@@ -16,6 +16,7 @@ from .predict import Progress
 from .scores import NodeScore, SuiteScore, metric_of, score_nodes, score_suites
 from .standings import Standing, load_standings
 
+OBSERVED = ("id", "suite", "role", "node")  # fields of a record that an observation repeats
 # (suite, metric) -> worst figures, each with an explanation
 Explained = Mapping[tuple[str, str], Sequence[tuple[Figure, str]]]
 
@@ -81,7 +82,11 @@ class Verdict:
             "repeats": {
                 name: asdict(each) for name, each in spread_by_suite(self.measurements).items()
             },
-            "observed": [_observation(record) for record in self.observations],
+            "observed": [
+                {**{key: getattr(record, key) for key in OBSERVED}, "name": record.workload.name}
+                | {"observed": record.observed}
+                for record in self.observations
+            ],
             "known_gaps": {name: gap.model_dump() for name, gap in gaps.items()},
             "pass": self.passed,
         }
@@ -134,13 +139,8 @@ def _score(score: SuiteScore, worst: Sequence[tuple[Figure, str]]) -> dict[str, 
         "known_gap": score.gap,
         "reason": bound.limit.reason if bound else "",
         "worst": [
-            {
-                "id": figure.record.id,
-                "name": figure.name,
-                "error": figure.error,
-                "explanation": explanation,
-            }
-            for figure, explanation in worst
+            {"id": one.record.id, "name": one.name, "error": one.error, "explanation": text}
+            for one, text in worst
         ],
     }
 
@@ -162,15 +162,4 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "role": figure.record.role,
         "name": figure.name,
         "repeats": len(figure.measurement.repeats),
-    }
-
-
-def _observation(record: Record) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "suite": record.suite,
-        "role": record.role,
-        "node": record.node,
-        "name": record.workload.name,
-        "observed": record.observed,
     }

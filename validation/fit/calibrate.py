@@ -34,10 +34,8 @@ ORDER = (
     ("gpu.kernels", "gpu.gemm_libraries"),
     ("links", "collective_libraries"),
     ("gpu.dma_engines", "host"),
-    (
-        "gpu.clock",
-        "gpu.energy",
-    ),  # power depends on every time; energies fitted to GEMMs come with those
+    # Power depends on every time; energies fitted to GEMMs come with those.
+    ("gpu.clock", "gpu.energy"),
 )
 
 #: What must hold for any number of ranks, and is fitted to the records of all nodes that share it.
@@ -54,13 +52,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFit:
-    """A fitted group. *start*: the values before; *records*: what it was fitted to; *hash*: of
-    them.
-    """
+    """A fitted group, the *records* it was fitted to, and their *hash*."""
 
     group: Group
     fit: Fit
-    start: dict[str, float]
     records: tuple[Record, ...]
     hash: str
 
@@ -101,14 +96,10 @@ def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
 
 
 def _rank(path: str) -> int:
-    return next(
-        (
-            rank
-            for rank, roots in enumerate(ORDER)
-            if path.startswith(tuple(f"{r}." for r in roots))
-        ),
-        len(ORDER),
-    )
+    for rank, roots in enumerate(ORDER):
+        if path.startswith(tuple(f"{root}." for root in roots)):
+            return rank
+    return len(ORDER)
 
 
 def calibrate(
@@ -129,25 +120,16 @@ def calibrate(
     ours = [record for record in records if record.node == node.name]
     held_out = sum(record.role != "calibration" for record in ours)
     free = [record for record in records if record.role == "calibration"]
-    others = {
-        name: load_hardware(name)
-        for name in sorted({each.node for each in free} & set(names("node")))
-    }
-    others.pop(node.name, None)
+    other_names = ({each.node for each in free} & set(names("node"))) - {node.name}
+    others = {name: load_hardware(name) for name in sorted(other_names)}
     fits: list[GroupFit] = []
     values: dict[str, float] = {}
     for number, group in enumerate(pending):
         progress(" + ".join(group.suites), number, len(pending))
-        kin = {
-            name: set_values(other.node, values)
-            for name, other in others.items()
-            if _shared(group, other)
-        }
-        chosen = [
-            record
-            for record in free
-            if record.suite in group.suites and (record.node == node.name or record.node in kin)
-        ]
+        sharing = {name: each.node for name, each in others.items() if _shared(group, each)}
+        kin = {name: set_values(other, values) for name, other in sharing.items()}
+        ran_on = {node.name, *kin}
+        chosen = [each for each in free if each.suite in group.suites and each.node in ran_on]
         if chosen:
             fits.append(_fit_group(node, group, chosen, kin))
             node = fits[-1].fit.node
@@ -163,9 +145,7 @@ def calibrate(
 
 
 def _shared(group: Group, other: LoadedNode) -> bool:
-    """Whether *other* has these parameters of a collective library from the file that they are
-    fitted in.
-    """
+    """Whether *other* takes these parameters of a collective library from the same file."""
     return all(
         path.startswith(EVERY_NODE)
         and path in other.provenance
@@ -178,16 +158,9 @@ def _fit_group(
     node: Node, group: Group, records: list[Record], kin: Mapping[str, Node]
 ) -> GroupFit:
     parameters = [
-        Parameter(path=path, interval=_interval(leaf), start=leaf.value)
+        Parameter(path=path, interval=leaf.interval, start=leaf.value)
         for path, leaf in group.leaves.items()
+        if leaf.interval is not None  # groups() has checked it
     ]
     result = fit(node, records, parameters, kin)
-    start = {parameter.path: parameter.start for parameter in parameters}
-    return GroupFit(
-        group=group, fit=result, start=start, records=tuple(records), hash=data_hash(records)
-    )
-
-
-def _interval(leaf: Leaf) -> tuple[float, float]:
-    assert leaf.interval is not None  # groups() has seen to it
-    return leaf.interval
+    return GroupFit(group=group, fit=result, records=tuple(records), hash=data_hash(records))

@@ -24,14 +24,11 @@ STRESS = {"gemm": {"stream", "hold", "copy"}, "collective": {"stream", "hold"}}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Parameters in the order given, the node with them set, and the relative residuals, one per
-    figure.
-    """
+    """Parameters in the order given, the node with them set, and the residual of each figure."""
 
     parameters: tuple[Fitted, ...]
     node: Node
     residuals: tuple[float, ...]
-    evaluations: int
 
 
 def usable(records: Sequence[Record]) -> list[Record]:
@@ -46,8 +43,7 @@ def usable(records: Sequence[Record]) -> list[Record]:
         if not _is_open(kinds):
             raise InputError(
                 f"{which} runs {' and '.join(sorted(kinds))} together; fits take isolated tasks "
-                "and stress pairs, "
-                "never a GEMM together with a collective"
+                "and stress pairs, never a GEMM together with a collective"
             )
     if not records:
         raise InputError("no calibration record to fit to; needs at least one")
@@ -79,11 +75,10 @@ def fit(
     estimates correlate by more than 0.95. Raises InputError.
     """
     problem = Problem(node, usable(records), parameters, kin or {})
-    free, evaluations = list(range(len(parameters))), 0
+    free = list(range(len(parameters)))
     left: dict[int, Fitted] = {}
     while True:
         found = problem.solve(free)
-        evaluations += found.evaluations
         results = intervals([parameters[i] for i in free], found)
         open_ones = [i for i, result in enumerate(results) if not result.identified]
         if not open_ones:
@@ -94,9 +89,9 @@ def fit(
             results[loosest], value=kept.start, low=kept.interval[0], high=kept.interval[1]
         )
         del free[loosest]
-    fitted = {**left, **dict(zip(free, results, strict=True))}
+    fitted = left | dict(zip(free, results, strict=True))
     ordered = tuple(fitted[i] for i in range(len(parameters)))
     values = {result.path: result.value for result in ordered}
     residuals = tuple(float(case.error) for case in problem.cases(values))
     final = set_values(node, values)
-    return Fit(parameters=ordered, node=final, residuals=residuals, evaluations=evaluations)
+    return Fit(parameters=ordered, node=final, residuals=residuals)

@@ -18,9 +18,7 @@ WIDE = 5.0  # an interval whose ends differ by more than this factor is searched
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A free parameter: *path* in the node, the *interval* it may move in, and where to *start*; in
-    SI units.
-    """
+    """Its *path* in the node, the *interval* it may move in, where to *start*; in SI units."""
 
     path: str
     interval: tuple[float, float]
@@ -34,11 +32,10 @@ class Parameter:
     def place(self, value: float) -> float:
         """Where *value* lies in the interval: 0 to 1."""
         low, high = self.interval
-        where = (
-            math.log(value / low) / math.log(high / low)
-            if self._logarithmic
-            else (value - low) / (high - low)
-        )
+        if self._logarithmic:
+            where = math.log(value / low) / math.log(high / low)
+        else:
+            where = (value - low) / (high - low)
         return min(max(where, 0.0), 1.0)
 
     def value(self, place: float) -> float:
@@ -50,9 +47,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """One result: *low* and *high* bound the 95 % confidence interval; not *identified* where the
-    data leave it open.
-    """
+    """*low* and *high* bound the 95 % interval; not *identified* where the data leave it open."""
 
     path: str
     value: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,37 +19,33 @@ from ..compare.figures import Figure, compare_record
 from .parameters import Fitted, Parameter, set_values
 
 MOST = 40  # steps of one search; a flat valley takes no more
-STEP = (
-    0.01  # of the allowed interval: wide enough to look across the steps that tiles and rounds make
-)
-IDENTIFIED = (
-    0.5  # of the allowed interval: the widest confidence interval that still says something
-)
+# Of the allowed interval: wide enough to look across the steps that tiles and rounds make.
+STEP = 0.01
+# Of the allowed interval: the widest confidence interval that still says something.
+IDENTIFIED = 0.5
 ENTANGLED = 0.95  # correlation of two estimates from which on the data do not tell them apart
 FLAT = 1 / 12  # variance of a parameter of which only the allowed interval, 0 to 1, is known
 TINY = 1e-10  # variance of residuals below which data are as good as exact
-LOSS = (
-    0.05  # relative error up to which residuals count squared; larger ones count linearly (soft L1)
-)
+# Relative error up to which residuals count squared; larger ones count linearly (soft L1).
+LOSS = 0.05
 
 Array = NDArray[np.float64]
 
 
 class Solution(NamedTuple):
-    """Where the free parameters lie (0 to 1), weighted residuals and their slopes there, and the
-    cost.
-    """
+    """Where the free parameters lie (0 to 1); weighted residuals, slopes and cost there."""
 
     x: Array
     fun: Array
     jac: Array
     cost: float
-    evaluations: int
 
 
 class Problem:
-    """Residuals as a function of where the free parameters lie in their intervals; the others stay
-    where they start.
+    """Residuals by where the free parameters lie in their intervals; the others stay at the start.
+
+    *kin*: other nodes, by name, that have these parameters from the same file; their records run on
+    them.
     """
 
     def __init__(
@@ -58,9 +55,6 @@ class Problem:
         parameters: Sequence[Parameter],
         kin: Mapping[str, Node],
     ) -> None:
-        """*kin*: other nodes that have these parameters from the same file, by name; their records
-        run on them.
-        """
         self.nodes = {node.name: node, **kin}
         self.node = node
         self.records, self.parameters = records, parameters
@@ -85,16 +79,14 @@ class Problem:
         errors = self._errors(chosen, kept)
         start = np.array([min(max(p.place(p.start), 1e-3), 1 - 1e-3) for p in chosen])
         if not chosen:
-            return Solution(start, errors(start), np.zeros((len(self.scale), 0)), 0.0, 1)
-
-        def slopes(x: Array) -> Array:
-            return _slopes(errors, x)
+            return Solution(start, errors(start), np.zeros((len(self.scale), 0)), 0.0)
 
         loss: Any = self._loss
+        slopes: Any = partial(_slopes, errors)
         found: Any = least_squares(
             errors, start, jac=slopes, bounds=(0, 1), loss=loss, max_nfev=MOST
         )
-        return Solution(found.x, found.fun, found.jac, float(found.cost), int(found.nfev))
+        return Solution(found.x, found.fun, found.jac, float(found.cost))
 
     def _loss(self, squares: Array) -> Array:
         """Soft L1 and its derivatives, from LOSS on, whatever the weight of the suite."""
@@ -107,10 +99,8 @@ class Problem:
     ) -> Callable[[Array], Array]:
         def errors(x: Array) -> Array:
             values = {p.path: p.value(float(place)) for p, place in zip(chosen, x, strict=True)}
-            cases = self.cases({**kept, **values})
-            weighted: Array = (
-                np.array([math.log(c.predicted / c.measured) for c in cases]) * self.scale
-            )
+            ratios = [case.predicted / case.measured for case in self.cases({**kept, **values})]
+            weighted: Array = np.array([math.log(ratio) for ratio in ratios]) * self.scale
             return weighted
 
         return errors
@@ -139,11 +129,7 @@ def intervals(parameters: Sequence[Parameter], found: Solution) -> list[Fitted]:
     for i, parameter in enumerate(parameters):
         low, high = max(0.0, x[i] - 1.96 * sigma[i]), min(1.0, x[i] + 1.96 * sigma[i])
         width = min(1.0, float(2 * 1.96 * sigma[i]))
-        near = [
-            p.path
-            for j, p in enumerate(parameters)
-            if j != i and abs(correlation[i, j]) > ENTANGLED
-        ]
+        near = (j for j, each in enumerate(correlation[i]) if j != i and abs(each) > ENTANGLED)
         fitted.append(
             Fitted(
                 path=parameter.path,
@@ -151,7 +137,7 @@ def intervals(parameters: Sequence[Parameter], found: Solution) -> list[Fitted]:
                 low=parameter.value(float(low)),
                 high=parameter.value(float(high)),
                 identified=width < IDENTIFIED,
-                entangled_with=tuple(near),
+                entangled_with=tuple(parameters[j].path for j in near),
                 width=width,
             )
         )
