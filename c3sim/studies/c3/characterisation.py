@@ -53,19 +53,8 @@ def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[Fi
         reduce: Callable[[Sequence[float]], float] = max,
     ) -> None:
         """*reduce* of *values*, if there are any, beside what is published under *key*."""
-        theirs = published.get(key, {})
         if values:
-            figures.append(
-                Figure(
-                    name=name,
-                    predicted=reduce(values),
-                    span=(min(values), max(values)),
-                    published=theirs.get("value"),
-                    flag=theirs.get("flag"),
-                    note=theirs.get("note", ""),
-                    unit=unit,
-                )
-            )
+            figures.append(_figure(name, values, reduce(values), published.get(key, {}), unit))
 
     compute, memory = _gemms(cases)
     for count in (32, 64):
@@ -85,6 +74,20 @@ def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[Fi
     gains = [1 / _dma_ratio(case, size) - 1 for case in largest.values() for size in large]
     add("dma_large", "DMA against CUs, from 128 MiB: faster by", gains)
     return figures
+
+
+def _figure(
+    name: str, values: Sequence[float], predicted: float, published: Mapping[str, Any], unit: str
+) -> Figure:
+    return Figure(
+        name=name,
+        predicted=predicted,
+        span=(min(values), max(values)),
+        published=published.get("value"),
+        flag=published.get("flag"),
+        note=published.get("note", ""),
+        unit=unit,
+    )
 
 
 def _gemms(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:

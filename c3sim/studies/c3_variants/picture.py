@@ -34,8 +34,7 @@ def draw(study: C3VariantsResult) -> Figure:
     figure = Figure(figsize=(18.0, 0.8 + tall * len(places)), layout="constrained")
     panels = figure.subplots(len(places), 3, squeeze=False, width_ratios=(1.0, 1.0, 0.7))
     colours = look.colours(_program(name) for row in study.rows for name in row.variants)
-    for (best, later, walls), (host, operation) in zip(panels, places, strict=True):
-        rows = places[host, operation]
+    for (best, later, walls), ((host, operation), rows) in zip(panels, places.items(), strict=True):
         _winners(best, rows, colours, "good")
         _winners(later, rows, colours, "good_not_prelaunched")
         _titles(best, later, operation if len(hosts) == 1 else f"{operation}, {host}")

@@ -131,12 +131,12 @@ def run(study: Study, options: Options) -> C3VariantsResult:
 
 def summed_regrets(rows: Sequence[Row]) -> list[Regrets]:
     """The regrets of each chooser that every case of a host has."""
-    found = []
-    for host, of_host in grouped(rows, lambda row: row.host).items():
-        for chooser in CHOOSERS:
-            if all(chooser in row.regret for row in of_host):
-                found.append(_regrets(host, chooser, of_host))
-    return found
+    return [
+        _regrets(host, chooser, of_host)
+        for host, of_host in grouped(rows, lambda row: row.host).items()
+        for chooser in CHOOSERS
+        if all(chooser in row.regret for row in of_host)
+    ]
 
 
 def _regrets(host: str, chooser: str, rows: Sequence[Row]) -> Regrets:
