@@ -132,9 +132,8 @@ class Conform:
 
     def _map(self, item: Item, shape: Shape, path: str) -> Any:
         if not isinstance(item.value, Mapping):
-            return self.fail(
-                f"{item.text()} is not a mapping; write names and values", path, item.line
-            )
+            message = f"{item.text()} is not a mapping; write names and values"
+            return self.fail(message, path, item.line)
         keys, values = shape.items
         result: dict[str, Any] = {}
         for key, entry in item.value.items():
@@ -152,27 +151,23 @@ class Conform:
         """A model chosen by one of its fields, such as a task by its kind."""
         entries = item.value
         if not isinstance(entries, Mapping):
-            return self.fail(
-                f"{item.text()} is not a mapping; needs a {shape.tag!r}", path, item.line
-            )
+            message = f"{item.text()} is not a mapping; needs a {shape.tag!r}"
+            return self.fail(message, path, item.line)
         if shape.tag not in entries:
             message = f"missing field {shape.tag!r}; allowed: {', '.join(shape.tagged)}"
             return self.fail(message, path, item.line)
         tag = entries[shape.tag]
         if not isinstance(tag.value, str) or tag.value not in shape.tagged:
             self.bad.add(path)
-            return self.fail(
-                unknown("value", tag.bare(), shape.tagged), join(path, shape.tag), tag.line
-            )
+            message = unknown("value", tag.bare(), shape.tagged)
+            return self.fail(message, join(path, shape.tag), tag.line)
         return self.model(item, shape.tagged[tag.value], path)
 
     def _union(self, item: Item, shape: Shape, path: str) -> Any:
         """The alternative of the kind of what is written: text, list, mapping, or a plain value."""
         kind = _written_as(item.value)
         fitting = [option for option in shape.items if _WRITTEN.get(option.kind, "") == kind]
-        others = [
-            option for option in shape.items if _WRITTEN.get(option.kind) != "text"
-        ]  # text has its own
+        others = [option for option in shape.items if _WRITTEN.get(option.kind) != "text"]
         return self.plain(item, (fitting or others or shape.items)[0], path)
 
 

@@ -87,15 +87,10 @@ class _Checker:
                 return other
         if kinds[0] != kinds[1]:
             unit = next((_written(kind) for kind in kinds if isinstance(kind, dict) and kind), "")
-            hint = (
-                f"; write a unit, as in {UNIT_EXAMPLES[unit]!r}"
-                if {} in kinds and unit in UNIT_EXAMPLES
-                else ""
-            )
-            raise InputError(
-                f"{self.text!r} {does} {_written(kinds[0]) or 'a number without unit'} with "
-                f"{_written(kinds[1]) or 'a number without unit'}{hint}"
-            )
+            has_example = {} in kinds and unit in UNIT_EXAMPLES
+            hint = f"; write a unit, as in {UNIT_EXAMPLES[unit]!r}" if has_example else ""
+            one, other = (_written(kind) or "a number without unit" for kind in kinds)
+            raise InputError(f"{self.text!r} {does} {one} with {other}{hint}")
         return kinds[0]
 
     def kind(self, tree: ast.expr) -> Kind:
@@ -104,13 +99,9 @@ class _Checker:
             unit = self.unit_of(name)
             return unit if unit in (WORDS, TRUTH, None) else dict(dimension(unit or ""))
         if isinstance(tree, ast.Constant):
-            return (
-                TRUTH
-                if isinstance(tree.value, bool)
-                else WORDS
-                if isinstance(tree.value, str)
-                else {}
-            )
+            if isinstance(tree.value, bool):
+                return TRUTH
+            return WORDS if isinstance(tree.value, str) else {}
         if isinstance(tree, ast.Compare | ast.BoolOp) or _is_not(tree):
             self.test(tree)
             return TRUTH
@@ -136,21 +127,16 @@ class _Checker:
 
     def _computed(self, tree: ast.BinOp) -> Kind:
         if isinstance(tree.op, ast.Add | ast.Sub | ast.Mod):
-            return self._alike(
-                tree.left, tree.right, "adds" if isinstance(tree.op, ast.Add) else "takes"
-            )
+            does = "adds" if isinstance(tree.op, ast.Add) else "takes"
+            return self._alike(tree.left, tree.right, does)
         left, right = self.kind(tree.left), self.kind(tree.right)
         if not isinstance(left, dict) or not isinstance(right, dict):
             return None
         if isinstance(tree.op, ast.Pow):
+            if not left:
+                return left
             power = tree.right.value if isinstance(tree.right, ast.Constant) else None
-            return (
-                left
-                if not left
-                else _times(left, {}, power)
-                if isinstance(power, int | float)
-                else None
-            )
+            return _times(left, {}, power) if isinstance(power, int | float) else None
         return _times(left, right, 1, 1 if isinstance(tree.op, ast.Mult) else -1)
 
 

@@ -76,9 +76,7 @@ class Expression:
     tree: ast.expr
 
     def value(self, lookup: Lookup) -> Any:
-        """The value, *lookup* giving that of each name. Raises InputError where there is none
-        (division by zero).
-        """
+        """The value, *lookup* giving that of each name. Raises InputError where there is none."""
         try:
             found = _value(self.tree, lookup)
         except (ArithmeticError, TypeError, ValueError) as error:
@@ -90,11 +88,8 @@ class Expression:
     def number(self, lookup: Lookup) -> float:
         """As :meth:`value`, which must be a finite number."""
         found = self.value(lookup)
-        if (
-            isinstance(found, bool)
-            or not isinstance(found, int | float)
-            or not math.isfinite(found)
-        ):
+        is_number = isinstance(found, int | float) and not isinstance(found, bool)
+        if not is_number or not math.isfinite(found):
             raise InputError(f"{self.text!r} is {found!r}; must be a finite number")
         return float(found)
 
@@ -135,12 +130,8 @@ def _with_numbers(text: str, write: Callable[[str], str] = _plain) -> str:
     pieces, at = [], 0
     for match in _TOKEN.finditer(text):
         pieces.append(_joined(text[at : match.start()]))
-        if match["number"] is None:  # quoted
-            pieces.append(match[0])
-            at = match.end()
-            continue
         unit = _UNIT.match(text, match.end())
-        if unit and unit[0] not in _WORDS:
+        if match["number"] is not None and unit and unit[0] not in _WORDS:
             pieces.append(write(f"{match['number']} {unit[0]}"))
             at = unit.end()
         else:
@@ -165,16 +156,13 @@ def _in_si(quantity: str) -> tuple[float, str]:
         except InputError as error:
             if problem is None or "does not convert" in problem.message:
                 problem = error
-    if problem is not None and "does not convert" not in problem.message:
+    known = f"known: {', '.join(UNIT_EXAMPLES)}"
+    if problem is None or "does not convert" in problem.message:
+        raise InputError(f"{quantity!r} is no quantity of a node or workload; {known}")
+    if problem.message.startswith("unknown unit"):
         unit = quantity.partition(" ")[2]
-        if problem.message.startswith("unknown unit"):
-            raise InputError(
-                f"unknown unit {unit!r} in {quantity!r}; known: {', '.join(UNIT_EXAMPLES)}"
-            )
-        raise InputError(problem.message)
-    raise InputError(
-        f"{quantity!r} is no quantity of a node or workload; known: {', '.join(UNIT_EXAMPLES)}"
-    )
+        raise InputError(f"unknown unit {unit!r} in {quantity!r}; {known}")
+    raise InputError(problem.message)
 
 
 def _names(tree: ast.expr, text: str) -> list[str]:

@@ -32,16 +32,8 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Stream, Workload
 
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
-_NODE_ROOTS = (
-    "gpu",
-    "links",
-    "host",
-    "collective_libraries",
-    "scale_out",
-    "gpus",
-    "name",
-    "description",
-)
+_PARTS_OF_NODE = ("gpu", "links", "host", "collective_libraries", "scale_out", "gpus")
+_NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description")
 _LIMITS = {
     "gt": (operator.gt, "must be greater than"),
     "ge": (operator.ge, "must be at least"),
@@ -63,9 +55,7 @@ class _Target(NamedTuple):
 
 
 def get_value(node: Node, workload: Workload, path: str) -> Any:
-    """The value at *path*, in SI units. Raises InputError for a path that leads nowhere, with the
-    nearest one.
-    """
+    """The value at *path*, in SI units. Raises InputError, with the nearest path there is."""
     return _resolve(node, workload, path).value
 
 
@@ -160,10 +150,8 @@ def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:
             (word for word, plural in _SINGULAR.items() if plural == name), f"workload.{name}"
         )
         if name == "streams":
-            value = {
-                **{task.stream: Stream() for task in workload.tasks.values() if task.stream},
-                **value,
-            }
+            used = [task.stream for task in workload.tasks.values() if task.stream]
+            value = {**{stream: Stream() for stream in used}, **value}
         paths += _leaves(value, singular)
     return tuple(paths)
 
@@ -207,21 +195,15 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
     elif first in _NODE_ROOTS:
         root, steps = node, (first, *rest)
     else:
-        roots = [*_NODE_ROOTS[:6], *_WORKLOAD_ROOTS]
-        raise InputError(
-            _nowhere(node, workload, given, f"paths begin with: {', '.join(roots)}"), given
-        )
+        allowed = f"paths begin with: {', '.join((*_PARTS_OF_NODE, *_WORKLOAD_ROOTS))}"
+        raise InputError(_nowhere(node, workload, given, allowed), given)
     value: Any = root
     shape = Shape(kind="model", model=type(root))
     for i, step in enumerate(steps):
         found = _step(value, shape, step, workload)
         if found is None:
-            nothing = (
-                f"nothing: {node.name} has none"
-                if value is None
-                else "nothing, it is a single value"
-            )
-            inner = ", ".join(_fields(value)) or nothing
+            why = f": {node.name} has none" if value is None else ", it is a single value"
+            inner = ", ".join(_fields(value)) or f"nothing{why}"
             before = ".".join(path.split(".")[: len(path.split(".")) - len(steps) + i])
             raise InputError(_nowhere(node, workload, given, f"{before} has: {inner}"), given)
         value, shape = found
@@ -248,9 +230,8 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
         return f"path {path!r} is called {'.'.join(names)!r} now"
     known = list(paths_of(node, workload))
     if path.startswith("hw."):
-        known = [
-            spelling for each in known if not is_of_workload(each) for spelling in spellings(each)
-        ]
+        of_node = [each for each in known if not is_of_workload(each)]
+        known = [spelling for each in of_node for spelling in spellings(each)]
     near = difflib.get_close_matches(path, known, n=1, cutoff=0.8)
     return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else allowed)
 

@@ -1,5 +1,4 @@
-"""What a field of a spec may hold, read off the pydantic models once. No other module looks at type
-annotations.
+"""What a field of a spec may hold. No other module looks at type annotations.
 
 The loader, the paths and the JSON Schema work on :class:`Shape`, so a field added to a model under
 ``specs/`` needs a line in the YAML files and nothing else.
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -18,20 +17,8 @@ from pydantic.fields import FieldInfo
 
 from c3sim.specs.quantities import Unit
 
-Kind = Literal[
-    "any",
-    "boolean",
-    "choice",
-    "fixed",
-    "integer",
-    "list",
-    "map",
-    "model",
-    "number",
-    "tagged",
-    "text",
-    "union",
-]
+Single = Literal["any", "boolean", "choice", "integer", "number", "text"]
+Kind = Single | Literal["fixed", "list", "map", "model", "tagged", "union"]
 _PLAIN: dict[object, Kind] = {
     bool: "boolean",
     int: "integer",
@@ -151,9 +138,6 @@ def _union(
         return Shape(kind="tagged", optional=optional, tag=tag, tagged=tagged)
     if len(rest) == 1:
         inner = _shape(rest[0], metadata)
-        return Shape(
-            **{**inner.__dict__, "optional": optional, "limits": {**limits, **inner.limits}}
-        )
-    return Shape(
-        kind="union", optional=optional, items=tuple(_shape(argument) for argument in rest)
-    )
+        return replace(inner, optional=optional, limits={**limits, **inner.limits})
+    items = tuple(_shape(argument) for argument in rest)
+    return Shape(kind="union", optional=optional, items=items)

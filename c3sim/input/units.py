@@ -110,9 +110,8 @@ def _factor(unit: str, si: str) -> Fraction:
             f"{_example(si)}"
         )
     if dimensions != registry.get_dimensionality(si):
-        raise InputError(
-            f"unit {unit!r} does not convert to {si}; write a unit that does, {_example(si)}"
-        )
+        message = f"unit {unit!r} does not convert to {si}; write a unit that does, {_example(si)}"
+        raise InputError(message)
     return Fraction(registry.Quantity(Fraction(1), parsed).to(si).magnitude)
 
 
@@ -124,11 +123,10 @@ def parse_quantity(text: str, si: str) -> float:
     unit of another dimension, bits, and values that are not finite.
     """
     match = _QUANTITY.fullmatch(text)
+    not_finite = f"{text!r} is not finite; write a finite number and a unit, {_example(si)}"
     if not match:
         if _NOT_FINITE.fullmatch(text):
-            raise InputError(
-                f"{text!r} is not finite; write a finite number and a unit, {_example(si)}"
-            )
+            raise InputError(not_finite)
         raise InputError(f"{text!r} is not a quantity; write a number and a unit, {_example(si)}")
     number, unit = match.groups()
     if unit is None:
@@ -139,9 +137,7 @@ def parse_quantity(text: str, si: str) -> float:
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):
-        raise InputError(
-            f"{text!r} is not finite; write a finite number and a unit, {_example(si)}"
-        )
+        raise InputError(not_finite)
     return value
 
 
