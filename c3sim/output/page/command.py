@@ -21,15 +21,8 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 FILE = "FILE.yaml"  # stands for a workload or node that is not packaged
-_TEXTS = (
-    "workload.name",
-    "workload.description",
-    "workload.source",
-    "workload.node",
-    "name",
-    "description",
-    "source",
-)
+_TEXTS: tuple[str, ...] = ("name", "description", "source", "workload.node")
+_TEXTS += ("workload.name", "workload.description", "workload.source")
 
 
 def bases(table: ResultTable, models: Models, members: Sequence[str] = ()) -> dict[str, str]:

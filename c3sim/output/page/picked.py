@@ -36,9 +36,8 @@ def _ends(table: ResultTable, good: Sequence[int]) -> Iterator[int]:
     names = [column.name for column in table.having("group")]
     for row in good:
         if output.values[row] is not None:
-            groups.setdefault(tuple(table.columns[name].values[row] for name in names), []).append(
-                row
-            )
+            group = tuple(table.columns[name].values[row] for name in names)
+            groups.setdefault(group, []).append(row)
     ordered = [
         sorted(rows, key=lambda row: _worth(output, row), reverse=True) for rows in groups.values()
     ]

@@ -55,22 +55,15 @@ def _spans(timeline: Timeline, tasks: Sequence[str]) -> tuple[list[list[Any]], i
     tracks: list[list[Any]] = []
     for track in sorted(by_track, key=natural)[:TRACKS]:
         for number, lane in enumerate(lanes(by_track[track])):
-            shown = [
-                [
-                    _ns(s.start),
-                    _ns(s.end),
-                    tasks.index(s.task) if s.task in tasks else -1,
-                    s.name,
-                    _detail(s.detail),
-                ]
-                for s in lane
-            ]
+            shown = [_span(span, tasks) for span in lane]
             tracks.append([track if number == 0 else "", shown])
     return tracks, len(timeline.spans) - sum(len(shown) for _, shown in tracks)
 
 
-def _detail(detail: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in detail.items())
+def _span(span: Span, tasks: Sequence[str]) -> list[Any]:
+    task = tasks.index(span.task) if span.task in tasks else -1
+    detail = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in span.detail.items())
+    return [_ns(span.start), _ns(span.end), task, span.name, detail]
 
 
 def _counter(panel: Panel, counter: Counter, tasks: Sequence[str]) -> dict[str, Any]:

@@ -30,11 +30,8 @@ def preferred(table: ResultTable) -> Column:
     outputs = [column for column in table.having("output") if column.numeric]
     if not outputs:
         failed = next((error for error in table.errors if error), None)
-        raise InputError(
-            f"every point failed, the first with: {failed}"
-            if failed
-            else "no output has any value here"
-        )
+        reason = f"every point failed, the first with: {failed}"
+        raise InputError(reason if failed else "no output has any value here")
     known = (table.columns[name] for name in PREFERRED if table.columns.get(name) in outputs)
     return next(known, outputs[0])
 
@@ -59,10 +56,9 @@ def front(
 
     *x_higher*, *y_higher*: whether more is better. Of equal points the first counts.
     """
-    positions = pareto_front(
-        [
-            None if x is None or y is None else (-x if x_higher else x, -y if y_higher else y)
-            for x, y in zip(xs, ys, strict=True)
-        ]
-    )
+    costs = [
+        None if x is None or y is None else (-x if x_higher else x, -y if y_higher else y)
+        for x, y in zip(xs, ys, strict=True)
+    ]
+    positions = pareto_front(costs)
     return positions[::-1] if x_higher else positions

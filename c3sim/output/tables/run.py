@@ -56,16 +56,10 @@ def compare_table(results: Sequence[Result]) -> Group:
     """The same workload under several strategies, a row each; the fastest is named below."""
     unit, length = time_unit(max((result.wall_s for result in results), default=0.0))
     tasks = list(dict.fromkeys(name for result in results for name in result.tasks))
-    columns = [
-        f"wall\n({unit})",
-        "speedup\n(x)",
-        "fraction\nof ideal\n(%)",
-        "own\nfraction\n(%)",
-        "energy\n(J)",
-    ]
-    table = make_table(
-        ["strategy"], [*columns, *(f"{name}\n({unit},\nslowdown)" for name in tasks)]
-    )
+    columns = [f"wall\n({unit})", "speedup\n(x)", "fraction\nof ideal\n(%)"]
+    columns += ["own\nfraction\n(%)", "energy\n(J)"]
+    columns += [f"{name}\n({unit},\nslowdown)" for name in tasks]
+    table = make_table(["strategy"], columns)
     for result in results:
         shares = percent(result.fraction_of_ideal), percent(result.own_fraction)
         per_task = (
@@ -78,11 +72,8 @@ def compare_table(results: Sequence[Result]) -> Group:
         return stack("no strategies to compare", table)
     best = min(results, key=lambda result: result.wall_s)
     title = f"{best.workload} on {best.node}: ideal speedup {times(best.ideal_speedup)}"
-    return stack(
-        title,
-        table,
-        f"fastest: {best.strategy}, {times(best.speedup)} as fast as one after the other",
-    )
+    fastest = f"fastest: {best.strategy}, {times(best.speedup)} as fast as one after the other"
+    return stack(title, table, fastest)
 
 
 def explain_table(explanation: Mapping[str, Any]) -> Group:
@@ -104,9 +95,7 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
         total = f"= together with the others ({times(task['slowdown'])})"
         add_row(table, "", total, percent(task["slowdown"]), f"{task['time_s'] / length:.3f}")
         table.add_section()
-    title = (
-        f"{explanation['workload']} on {explanation['node']}, strategy {explanation['strategy']}"
-    )
+    title = "{workload} on {node}, strategy {strategy}".format_map(explanation)
     return stack(title, table, f"causes below {percent(VISIBLE, 2)} % are not listed")
 
 

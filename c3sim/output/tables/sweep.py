@@ -40,19 +40,13 @@ def sweep_table(result: SweepResult) -> Any:
             continue
         low, high = min(known, key=lambda row: row[name]), max(known, key=lambda row: row[name])
         values = low[name], median(row[name] for row in known), high[name]
-        add_row(
-            table,
-            name,
-            *(shown(name, value) for value in values),
-            place_of(plan, low),
-            place_of(plan, high),
-        )
+        cells = [shown(name, value) for value in values]
+        add_row(table, name, *cells, place_of(plan, low), place_of(plan, high))
     lines = [_count(result)]
     failed = [row for row in rows if row["error"] is not None]
     if failed:
-        lines.append(
-            f"{len(failed)} failed; the first, {place_of(plan, failed[0])}: {failed[0]['error']}"
-        )
+        first = f"{place_of(plan, failed[0])}: {failed[0]['error']}"
+        lines.append(f"{len(failed)} failed; the first, {first}")
     lines.append(f"results: {result.folder / 'results.parquet'}")
     return stack(f"{plan.study.name} on {plan.setup.node.name}", table, *lines)
 
