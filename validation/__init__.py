@@ -1,5 +1,5 @@
 """Predictions held against measurements: records, comparison, fits, pages, importers, and the
 native probe.
 
-Nothing but the command line imports it, and only when a command needs it.
+The rest of the package must not import it; the command line does, when a command needs it.
 """

@@ -11,6 +11,6 @@ requests.py    requests: arrivals, and the measures of a run
 scheduler.py   the queue: continuous batching of steps over time
 =============  ===============================================================================
 
-All that it knows of the hardware comes from simulations of :mod:`c3sim.simulation.runs`. It must
-not know any device.
+All that it knows of the hardware comes from simulations of :mod:`c3sim.simulation.runs`. It
+must not know any device.
 """

@@ -1,6 +1,6 @@
 """What-if exploration: all points of a study, which parameter moves a result, the best designs.
 
-It runs workloads as any user does, through ``evaluation``, and knows neither flows nor events.
+It runs workloads as any user does, through ``evaluation``. It must not know flows or events.
 
     axes, outputs      what varies, and what a run gives, by name
     setup, plan        a study checked, and its points in order

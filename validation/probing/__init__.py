@@ -1,5 +1,7 @@
 """Drives the native probe harness: builds it, runs plans of it, keeps what it measured.
 
+It must not know what a measurement is compared with.
+
 plan        what a plan is, and the packaged ones
 compiler    which compiler there is
 build       from sources to a program, once per source, compiler and flags

@@ -1,6 +1,7 @@
 """The page of a sweep: one HTML file to filter, hover and click through its points.
 
-It simulates points only through ``evaluation``; a policy in the page forbids it to load anything.
+It simulates points only through ``evaluation``, and must not load anything from elsewhere: a policy
+in the page forbids it.
 
     page         the parts put together and written
     data         the table as the page's scripts read it

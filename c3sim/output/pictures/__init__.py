@@ -1,6 +1,6 @@
 """Pictures: the timeline of a run, and result files of a sweep, a search or a sensitivity study.
 
-They simulate nothing. matplotlib is imported when a function needs it.
+They must not simulate. matplotlib is imported when a function needs it.
 
     timeline, timeline_panels          what ran when, and what each resource was used for
     kind                               which kind of picture suits a result file, and its axes

@@ -1,4 +1,4 @@
 """A result file as a table of columns with units and labels: what pictures and the page read.
 
-It knows neither matplotlib nor HTML.
+It must not know matplotlib or HTML.
 """

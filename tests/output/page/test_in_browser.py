@@ -18,25 +18,20 @@ pytestmark = pytest.mark.slow
 def browser(tmp_path_factory):
     executable = find_chromium()
     if executable is None:
-        pytest.skip(
-            "no Chromium found; install one (apt-get install chromium) or set CHROMIUM to its path"
-        )
+        pytest.skip("no Chromium; apt-get install chromium, or set CHROMIUM to its path")
     with chromium(executable, tmp_path_factory.mktemp("profile")) as opened:
         yield opened
 
 
 @pytest.fixture
 def tab(browser: Page, page: Path):
-    """The page, freshly opened; whatever a test does, the browser has nothing to complain about and
-    asks for nothing.
-    """
+    """The page, freshly opened; after any test it has no complaints and has loaded nothing."""
     browser.open(page)
     browser.settle()
     yield browser
     assert browser.complaints() == []
-    assert [
-        url for url in browser.requests() if not url.startswith(("file:", "data:", "blob:"))
-    ] == []
+    inside = ("file:", "data:", "blob:")
+    assert [url for url in browser.requests() if not url.startswith(inside)] == []
 
 
 def text(tab: Page, selector: str) -> str:
