@@ -1,6 +1,6 @@
 """The command line: a module for each command reads arguments, calls the package, and prints.
 
-It must not compute results. Everything but typer is imported inside a command, so that ``--help`` is fast.
+It must not compute results. Everything but typer is imported inside a command: ``--help`` is fast.
 
     app         the commands put together
     guard       errors, interrupts and broken pipes: one line, an exit code, no traceback
