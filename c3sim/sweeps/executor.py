@@ -21,6 +21,7 @@ from c3sim.errors import InputError
 Item = TypeVar("Item")
 Output = TypeVar("Output")
 Backend = Literal["loky", "dask"]
+Watcher = Callable[[int, int, int], None]  # points done, of how many, failed
 WORTH_IT = 100  # items; starting other processes takes as long as some tens of them
 SECONDS = 1.0  # that a batch takes, about, unless one item takes longer
 _LARGEST = 64  # items in a batch

@@ -7,11 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-from c3sim.sweeps.executor import Workers, in_batches
+from c3sim.sweeps.executor import Watcher, Workers, in_batches
 from c3sim.sweeps.identity import code_hash, hash_of
 from c3sim.sweeps.points import Row, Settings, shared_runner
 from c3sim.sweeps.setup import Setup
-from c3sim.sweeps.sweep import Watcher
 
 
 @dataclass(frozen=True, kw_only=True)

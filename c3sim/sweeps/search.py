@@ -19,14 +19,13 @@ from c3sim.input.expressions import Expression, parse_expression
 from c3sim.input.loading import LoadedStudy, open_study
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Search
-from c3sim.sweeps.executor import Workers, in_batches
+from c3sim.sweeps.executor import Watcher, Workers, in_batches
 from c3sim.sweeps.front import pareto_front
 from c3sim.sweeps.identity import code_hash, hash_of
 from c3sim.sweeps.knobs import Knob, make_knobs
 from c3sim.sweeps.outputs import output_names
 from c3sim.sweeps.points import PointRunner, Row, Settings, shared_runner
 from c3sim.sweeps.setup import Setup, checked_constraints, located, make_setup
-from c3sim.sweeps.sweep import Watcher
 
 Design = tuple[str, Settings]  # strategy, settings
 Work = Callable[[Sequence[tuple[int, Design]]], list[tuple[int, Row]]]

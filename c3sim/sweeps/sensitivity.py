@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
+from c3sim.sweeps.executor import Watcher
 from c3sim.sweeps.intervals import Parameter, settings_of
 from c3sim.sweeps.points import Settings
 from c3sim.sweeps.samples import Sampler
-from c3sim.sweeps.sweep import Watcher
 from c3sim.sweeps.uncertainty import Band, band_of
 
 _NEGLIGIBLE = 1e-9  # swing relative to the output

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import C3simError
 from c3sim.specs.hardware import Node
-from c3sim.sweeps.executor import Workers, in_batches
+from c3sim.sweeps.executor import Watcher, Workers, in_batches
 from c3sim.sweeps.identity import code_hash
 from c3sim.sweeps.plan import Plan, Point, make_plan, point_row
 from c3sim.sweeps.points import Row, shared_runner
@@ -22,8 +22,6 @@ from c3sim.sweeps.store import Store, locked
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Watcher = Callable[[int, int, int], None]  # points done, of how many, failed
 
 
 class Interrupted(C3simError):

@@ -13,13 +13,12 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.input.loading import LoadedNode
 from c3sim.specs.workload import Workload
-from c3sim.sweeps.executor import Workers
+from c3sim.sweeps.executor import Watcher, Workers
 from c3sim.sweeps.intervals import Parameter, latin_hypercube, parameters_of, settings_of, spread
 from c3sim.sweeps.outputs import split_task_output
 from c3sim.sweeps.points import Settings
 from c3sim.sweeps.samples import Sampler
 from c3sim.sweeps.setup import Setup
-from c3sim.sweeps.sweep import Watcher
 from c3sim.sweeps.target import OUTPUTS
 
 
