@@ -293,5 +293,6 @@ def ends(outcome: Run) -> dict[tuple[str, int], float]:
 def as_json(outcome: Run) -> str:
     """Everything a run says about time, to the last bit."""
     times = [[*key, t.ready, t.start, t.end, t.detail] for key, t in outcome.times.items()]
-    spans = [[s.track, s.name, s.task, s.start, s.end, dict(s.detail)] for s in outcome.spans]
+    timeline = () if outcome.timeline is None else outcome.timeline.spans
+    spans = [[s.track, s.name, s.task, s.start, s.end, dict(s.detail)] for s in timeline]
     return json.dumps([times, spans, outcome.end, outcome.events])

@@ -19,16 +19,16 @@ VERDICTS = {
 }
 CLASSES = {
     "isolated": "A task alone",
-    "wall": "Concurrent runs: wall time",
-    "gemm_slowdown": "Concurrent runs: GEMM and other kernels",
-    "collective_slowdown": "Concurrent runs: collective and copies",
+    "wall": "Concurrent: wall time",
+    "gemm_slowdown": "Concurrent: kernels",
+    "collective_slowdown": "Concurrent: transfers",
 }
 
 
 def nodes_table(verdict: Verdict) -> str:
     """One row per node and class of metrics, over measurements that no fit uses."""
-    headers = ["measurements that no fit uses", "node", "verdict", "#cases", "#inspected"]
-    headers += ["#median error (%)", "#p90 (%)", "#bias (%)", "#target (%)", *BASELINES]
+    headers = ["used by no fit", "node", "verdict", "#cases", "#inspected"]
+    headers += ["#median (%)", "#p90 (%)", "#bias (%)", "#target (%)", *BASELINES]
     return table(headers, [_node(score) for score in verdict.of_nodes()], identity="totals")
 
 

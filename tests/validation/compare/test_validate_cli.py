@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 app = typer.Typer(cls=Guarded, pretty_exceptions_enable=False)
 app.command("validate")(validate.validate)
-calibrate.register(app)
+app.command("calibrate")(calibrate.calibrate)
 STREAMS = str(PACKAGED / "published" / "mi300x" / "babelstream.jsonl")
 
 
