@@ -12,6 +12,7 @@ command -v c++ > /dev/null || packages+=(g++)
 command -v make > /dev/null || packages+=(make)
 command -v clang++-19 > /dev/null || packages+=(clang-19)
 command -v ld.lld-19 > /dev/null || packages+=(lld-19)
+[ -e /usr/lib/llvm-19/bin/clang-offload-bundler ] || packages+=(clang-tools-19)
 [ -e /usr/include/hip/hip_runtime.h ] || packages+=(libamdhip64-dev)
 [ -n "$(find /usr/lib -path '*/amdgcn/bitcode/ocml.bc' -print -quit)" ] || packages+=(rocm-device-libs)
 if [ ${#packages[@]} -gt 0 ]; then

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:-build/probe-gfx942}
 
 missing() {
-  echo "gfx942.sh: $1 is missing: apt-get install clang-19 lld-19 libamdhip64-dev rocm-device-libs" >&2
+  echo "gfx942.sh: $1 is missing: apt-get install clang-19 clang-tools-19 lld-19 libamdhip64-dev rocm-device-libs" >&2
   exit 3
 }
 command -v clang++-19 > /dev/null || missing clang++-19
