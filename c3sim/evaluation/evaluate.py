@@ -8,8 +8,9 @@ from c3sim.evaluation.overlap import overlap
 from c3sim.evaluation.payload import payload_bytes
 from c3sim.machine.energy import by_component, components_of
 from c3sim.result import Result, TaskResult
+from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated
-from c3sim.simulation.simulate import Run, simulate
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Task, Workload
 from c3sim.strategies.best import best_candidate

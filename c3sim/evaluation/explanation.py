@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.machine.machine import SHARING
+from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated, run_once
-from c3sim.simulation.simulate import Run
 from c3sim.specs.hardware import Node
 from c3sim.strategies.best import Best
 

@@ -18,6 +18,7 @@ from c3sim.input.constraints import raise_all, validate
 from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import from_plain
 from c3sim.specs.record import Record, record_id
+from c3sim.specs.workload import Gemm
 
 
 def load_records(*files: str | Path) -> list[Record]:
@@ -55,6 +56,7 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
     record = validate(document, Record, document.model(from_plain(data, number), Record))
     raise_all(document.errors)
     assert record is not None  # no error was noted
+    record = _with_data_of_probe(record, data)
     errors = [*_identity_errors(record, data), *check_record(record)]
     try:
         check_workload(record.workload)
@@ -62,6 +64,21 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
         errors += [InputError(each.message, f"workload.{each.path}") for each in wrong.errors]
     raise_all([InputError(each.message, each.path, file, number) for each in errors])
     return record
+
+
+def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:
+    """Records of the probe that do not say what operands held are from before it could tell: its
+    operands were numbers of few bits.
+    """
+    if not (record.command or "").startswith("probe "):
+        return record
+    tasks = dict(record.workload.tasks)
+    for name, written in data["workload"]["tasks"].items():
+        task = tasks[name]
+        if isinstance(task, Gemm) and "data" not in written:
+            tasks[name] = task.model_copy(update={"data": "pattern"})
+    workload = record.workload.model_copy(update={"tasks": tasks})
+    return record.model_copy(update={"workload": workload})
 
 
 def _not_json(error: Exception, line: str) -> str:

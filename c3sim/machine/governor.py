@@ -7,6 +7,9 @@ time constant w (``gpu.clock.power_window``), from idle power on:
 
 While the average is below the limit the clock stays at its maximum; from then on it is what
 models/power.py gives. With w = 0 the limit acts at once: the steady state of a loop.
+
+A GPU may also have a peak (``gpu.clock.peak_power``) that it never exceeds: the clock gives way to
+it at once, whatever the average.
 """
 
 from __future__ import annotations
@@ -22,29 +25,44 @@ REACHED = 1.0 - 1e-9
 
 
 class Governor:
-    """The clock of one GPU. *now()*: the time [s]; *again(s)*: ask for the factor again in s."""
+    """The clock of one GPU.
 
-    def __init__(self, clock: Clock, now: Callable[[], float], again: Callable[[float], None]):
+    *now()*: the time [s]; *again(s)*: ask for the factor again in s. *average*: of the power [W] so
+    far; None: that of an idle GPU.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        now: Callable[[], float],
+        again: Callable[[float], None],
+        average: float | None = None,
+    ):
         self.clock, self.now, self.again = clock, now, again
-        self.average = self.drawn = clock.idle_power  # W
+        self.drawn = clock.idle_power  # W
+        self.average = clock.idle_power if average is None else average
         self._settled = now()
 
     def factor(self, loads: tuple[Load, ...]) -> float:
         """The clock factor from now on, with *loads* going on."""
         clock = self.clock
-        minimum = clock.minimum / clock.maximum
-        held = clock_factor(
-            clock.power_limit, clock.idle_power, clock.voltage_exponent, minimum, loads
-        )
+        held = self._within(clock.power_limit, loads)
         if clock.power_window == 0:
             return held
         self._settle()
-        factor = held if self.average >= clock.power_limit * REACHED else 1.0
+        most = 1.0 if clock.peak_power is None else self._within(clock.peak_power, loads)
+        factor = held if self.average >= clock.power_limit * REACHED else most
         self.drawn = power(factor, clock.idle_power, clock.voltage_exponent, loads)
         if held < factor:
             above = self.drawn - clock.power_limit
             self.again(clock.power_window * math.log((self.drawn - self.average) / above))
         return factor
+
+    def _within(self, watts: float, loads: tuple[Load, ...]) -> float:
+        """The largest clock factor at which *loads* draw no more than *watts*."""
+        clock = self.clock
+        minimum = clock.minimum / clock.maximum
+        return clock_factor(watts, clock.idle_power, clock.voltage_exponent, minimum, loads)
 
     def _settle(self) -> None:
         """Bring the average up to now."""

@@ -1,6 +1,7 @@
 """A node as capacities: turns what a task moves into flows on the fluid layer.
 
-In a folded run every GPU maps onto GPU 0, and what it draws on something that several GPUs share
+In a folded run one GPU stands for all, or one of each class for those whose streams begin in the
+same order; its peers are GPUs like it, and what it draws on something that several GPUs share
 counts for all of them. ``private`` names kinds of sharing to take away (``c3sim explain``): each
 task then has such capacities to itself.
 """
@@ -49,16 +50,27 @@ class Machine:
     """Capacities of *node* on *fluid*."""
 
     def __init__(
-        self, node: Node, fluid: Fluid, *, folded: bool, private: frozenset[str] = frozenset()
+        self,
+        node: Node,
+        fluid: Fluid,
+        *,
+        folded: bool,
+        private: frozenset[str] = frozenset(),
+        classes: int = 1,
+        average: float | None = None,
     ):
+        """*classes*: GPUs of a folded run; *average*: W drawn before, None: idle."""
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
-        self.gpus: tuple[int, ...] = (0,) if folded else tuple(range(node.ranks))
+        self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
+        self.average = average
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
 
-    def home(self, gpu: int) -> int:
-        """The simulated GPU that stands for *gpu*."""
-        return 0 if self.folded else gpu % self.node.ranks
+    def home(self, gpu: int, here: int | None = None) -> int:
+        """The simulated GPU that stands for *gpu*; in a folded run, for a peer of *here*: *here*."""
+        if not self.folded:
+            return gpu % self.node.ranks
+        return gpu % len(self.gpus) if here is None else here
 
     def flow(
         self,
@@ -86,7 +98,8 @@ class Machine:
         full = cap(FULL_SPEED) if callable(cap) else cap
         demand = min(full, self._through_ports(traffic) / sharers) if sharers > 1 else full
         nominal = min(demand, share * self._rate_alone(amounts, traffic))
-        bill = bill_of(self.node, gpu, traffic, work, compute_units, self.home)
+        here = self.home(gpu)
+        bill = bill_of(self.node, here, traffic, work, compute_units, partial(self.home, here=here))
         tags = FlowTags(
             task=task,
             gpu=gpu,
@@ -152,12 +165,12 @@ class Machine:
             draw(Capacity("gpu", here, "memory_side_cache"), "cache", traffic.cache)
         draw(Capacity("gpu", here, "hbm"), "hbm", traffic.hbm_read + traffic.hbm_write)
         for (where, port), amount in traffic.ports:
-            draw(of_gpu(self.home(where), port), "links", amount)
+            draw(of_gpu(self.home(where, here), port), "links", amount)
         for (where, port), amount in traffic.network:
-            for capacity, sharers in network_capacities(node, self.home(where), port):
+            for capacity, sharers in network_capacities(node, self.home(where, here), port):
                 draw(capacity, "links", amount, sharers)
         for where, read, written in traffic.remote:
-            draw(Capacity("gpu", self.home(where), "hbm"), "hbm", read + written)
+            draw(Capacity("gpu", self.home(where, here), "hbm"), "hbm", read + written)
         for direction, amount in traffic.host:
             draw(Capacity("gpu", here, "host", direction=direction), "links", amount)
             memory = Capacity("host", here // node.gpus, "memory")
@@ -222,7 +235,7 @@ class Machine:
                 StateRule(
                     self.node.gpu,
                     self.private,
-                    lambda: Governor(clock, lambda: self.fluid.env.now, again),
+                    lambda: Governor(clock, lambda: self.fluid.env.now, again, self.average),
                 ),
             )
         return domain

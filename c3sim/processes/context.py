@@ -11,6 +11,7 @@ import simpy
 
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
+from c3sim.processes.arrivals import Arrivals
 from c3sim.processes.kernels.dispatcher import Dispatcher
 from c3sim.processes.kernels.residency import GridShape
 from c3sim.result import Span
@@ -78,6 +79,7 @@ class Context:
     machine: Machine
     shapes: Mapping[str, GridShape]  # of every task that needs compute units
     spans: list[Span] | None
+    arrivals: Arrivals = field(default_factory=Arrivals)
     dispatchers: dict[tuple[int, str], Dispatcher] = field(default_factory=dict)
     threads: dict[tuple[int, str], HostThread] = field(default_factory=dict)
 

@@ -14,7 +14,12 @@ from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.kernels.gemm import gemm_kernel
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
-from c3sim.processes.kernels.memory_kernels import copy_kernel, hold_kernel, stream_kernel
+from c3sim.processes.kernels.memory_kernels import (
+    as_stream,
+    copy_kernel,
+    hold_kernel,
+    stream_kernel,
+)
 from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Callback, Key, Signals
 from c3sim.specs.references import parse_after
@@ -50,6 +55,7 @@ class Starter:
         self._callbacks: dict[tuple[str, int, int], tuple[Callback, Callback]] = {}
         self._tiles: dict[Key, float] = {}  # share of a kernel's tiles that has finished
         self._awaited = _awaited_tiles(context.workload)
+        self._ended: dict[Key, float] = {}  # when the last kernel of a stream was seen to end
         self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
 
     def start(
@@ -58,7 +64,7 @@ class Starter:
         """Do task *name* on *gpu* for the *repeat*-th time."""
         context, task = self.context, self.context.workload.tasks[name]
         if isinstance(task, Gemm | StreamKernel | Hold) or (
-            isinstance(task, Copy) and task.executor == "kernel"
+            isinstance(task, Copy) and name in context.shapes
         ):
             self._start_kernel(name, gpu, task, detail, started, done)
         elif isinstance(task, Collective) and task.backend != "dma":
@@ -86,7 +92,8 @@ class Starter:
         started: Callback,
         done: Callback,
     ) -> None:
-        spec, latencies = self._kernel_spec(name, gpu, task), self.context.node.gpu.kernels
+        spec = self._kernel_spec(name, gpu, task)
+        latency = self.context.node.gpu.kernels.completion_latency
         if isinstance(task, Gemm):
             plan = plan_gemm(self.context.node.gpu, task)
             detail.update(
@@ -103,9 +110,25 @@ class Starter:
             spec,
             started=started,
             progressed=lambda tiles: self._tiles_done(name, gpu, tiles / spec.tiles),
-            done=partial(self.context.after, latencies.completion_latency, done),
+            done=partial(self._kernel_done, name, gpu, latency, done),
         )
-        self.context.after(spec.setup + latencies.dispatch_latency, kernel.launch)
+        self.context.after(spec.setup + self._until_dispatched(name, gpu), kernel.launch)
+
+    def _kernel_done(self, name: str, gpu: int, latency: float, done: Callback) -> None:
+        """The last workgroup has ended; those who wait see it *latency* s later."""
+        stream = self.context.workload.tasks[name].stream or name
+        self._ended[stream, gpu] = self.context.env.now + latency
+        self.context.after(latency, done)
+
+    def _until_dispatched(self, name: str, gpu: int) -> float:
+        """From the start of a kernel to its first workgroup [s]: less where the front end has
+        fetched it behind another kernel of its queue.
+        """
+        kernels = self.context.node.gpu.kernels
+        stream = self.context.workload.tasks[name].stream or name
+        if kernels.queued_latency is None or self._ended.get((stream, gpu)) != self.context.env.now:
+            return kernels.dispatch_latency
+        return max(0.0, kernels.queued_latency - kernels.completion_latency)
 
     def _kernel_spec(self, name: str, gpu: int, task: KernelTask) -> KernelSpec:
         if isinstance(task, Gemm):
@@ -114,6 +137,8 @@ class Starter:
             return stream_kernel(self.context, name, gpu, task)
         if isinstance(task, Hold):
             return hold_kernel(self.context, task)
+        if task.executor == "dma":  # the runtime's kernel
+            return stream_kernel(self.context, name, gpu, as_stream(task))
         return copy_kernel(self.context, name, gpu, task)
 
     def _tiles_done(self, name: str, gpu: int, share: float) -> None:
@@ -168,6 +193,7 @@ class Starter:
                 mirrored=task.variant != "swap" or context.node.gpus > 2,
                 queue=stream_queue(context, name),
                 batch=batch,
+                mapping=task.mapping,
             )
             if task.variant == "swap":
                 finished = partial(self._swapped_on_one, name, finished)

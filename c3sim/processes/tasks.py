@@ -31,6 +31,8 @@ class TaskRuns:
         self.starter = Starter(context, self.signals)
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
+        host = context.workload.host
+        self._by_host = host.launch == "eager" or host.release == "host"
         self._needs: dict[Key, tuple[Key, ...]] = {}
 
     def submit(self) -> None:
@@ -46,13 +48,24 @@ class TaskRuns:
                 if task.stream is not None:
                     needs += [(last[task.stream], gpu)] if task.stream in last else []
                     last[task.stream] = name
-                if workload.host.launch == "eager" and name in context.shapes:
+                if not needs:
+                    needs += self._begin(name, gpu)
+                if self._by_host and name in context.shapes:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
                     self._launch(name, gpu, partial(self.signals.fire, launched))
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
                 self.signals.when(needs, partial(self._run, name, gpu, 1))
+
+    def _begin(self, name: str, gpu: int) -> list[Key]:
+        """What the first task of a stream waits for: its GPU's begin, where that is not at once."""
+        delay = self.context.arrivals.delay(name, gpu)
+        if delay <= 0:
+            return []
+        begin = (f"release of {name}", gpu)
+        self.context.after(delay, partial(self.signals.fire, begin))
+        return [begin]
 
     def waiting(self) -> dict[str, str]:
         """What each unfinished task waits for: the text of a deadlock."""
@@ -78,7 +91,7 @@ class TaskRuns:
 
         task = self.context.workload.tasks[name]
         # the copies of a repeated DMA copy are submitted at once
-        repeats = 1 if isinstance(task, Copy) and task.executor == "dma" else task.repeat
+        repeats = 1 if isinstance(task, Copy) and name not in self.context.shapes else task.repeat
         looped = self.context.workload.host.launch == "looped" and name in self.context.shapes
 
         def next_one() -> None:
@@ -90,7 +103,7 @@ class TaskRuns:
         # the task's own end; the launch of the loop's next repeat
         done = countdown(2 if looped else 1, next_one)
         if looped:
-            self._launch(name, gpu, done)
+            self._launch_now(name, gpu, done)
         self.starter.start(name, gpu, repeat, times.detail, started, done)
 
     def _end(self, name: str, gpu: int, times: Times) -> None:
@@ -102,6 +115,11 @@ class TaskRuns:
         self.signals.fire((name, gpu))
 
     def _launch(self, name: str, gpu: int, launched: Callback) -> None:
+        """Have the host launch a task, as soon as its process is there."""
+        late = self.context.arrivals.of(gpu).late
+        self.context.once_past(late, partial(self._launch_now, name, gpu, launched))
+
+    def _launch_now(self, name: str, gpu: int, launched: Callback) -> None:
         task, node = self.context.workload.tasks[name], self.context.node
         time = node.host.launch_time
         if isinstance(task, Collective) and task.backend != "dma":

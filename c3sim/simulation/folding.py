@@ -53,7 +53,10 @@ def _engines_are_alike(workload: Workload, node: Node) -> bool:
 
 
 def _host_treats_alike(workload: Workload) -> bool:
-    """Whether each GPU has a host thread, or one thread has queued kernels before the release."""
+    """Whether each GPU has a host thread, or one thread has queued kernels before the release.
+
+    (Ranks that are released by themselves are folded class by class: simulation/draws.py.)
+    """
     if workload.host.threads == "per_gpu":
         return True
     return workload.host.launch == "queued" and not any(

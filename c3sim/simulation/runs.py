@@ -6,7 +6,8 @@ the text of all three. Strategies, isolated times, explanations and studies all 
 
 from __future__ import annotations
 
-from c3sim.simulation.simulate import Run, TaskRun, simulate
+from c3sim.simulation.run import Run, TaskRun
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any
 
 import simpy
 
@@ -15,71 +15,21 @@ from c3sim.engine.fluid import Fluid
 from c3sim.engine.progress import Progress
 from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
-from c3sim.machine.energy import IDLE, Account, components_of, idle_energy, task_accounts
+from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
 from c3sim.machine.machine import Machine
+from c3sim.processes.arrivals import Arrivals
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.processes.tasks import TaskRuns
 from c3sim.result import Span, Timeline
 from c3sim.simulation.counters import counters
+from c3sim.simulation.draws import Draw, draws
+from c3sim.simulation.drift import Case, drifting
 from c3sim.simulation.folding import can_fold
+from c3sim.simulation.medians import median_run
+from c3sim.simulation.run import Run, TaskRun
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskRun:
-    """A task on a GPU: ready, first workgroup or command, end [s from release]; its choices."""
-
-    ready: float
-    start: float
-    end: float
-    detail: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
-    """What happened: *times* per (task, simulated GPU) in
-    the order of the tasks, the last *end* [s], *events* processed.
-
-    *accounts*: per task the energy [J] of all GPUs by name of the energy (machine/energy.py),
-    without idle power; None where energy was not recorded. *idle* [J]: of all GPUs, whatever runs.
-    """
-
-    times: Mapping[tuple[str, int], TaskRun]
-    end: float
-    idle: float
-    folded: bool
-    events: int
-    accounts: Mapping[str, Account] | None = None
-    timeline: Timeline | None = None
-
-    def task(self, name: str) -> TaskRun:
-        """The task on its slowest GPU."""
-        return max(
-            (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
-        )
-
-    def account_of(self, name: str) -> Account:
-        """The account of one task."""
-        assert self.accounts is not None, "this run did not record energy"
-        return self.accounts.get(name, {})
-
-    @property
-    def account(self) -> Account:
-        """Energy [J] of the whole by name of the energy, idle power included."""
-        assert self.accounts is not None, "this run did not record energy"
-        total = {IDLE: self.idle}
-        for account in self.accounts.values():
-            for name, joules in account.items():
-                total[name] = total.get(name, 0.0) + joules
-        return total
-
-    @property
-    def energy(self) -> float:
-        """Energy [J] of the whole, idle power included."""
-        assert self.accounts is not None, "this run did not record energy"
-        return sum(sum(account.values()) for account in self.accounts.values()) + self.idle
 
 
 def simulate(
@@ -93,7 +43,7 @@ def simulate(
     trace: bool = False,
     compiled: bool = False,
 ) -> Run:
-    """Run *workload*.
+    """Run *workload*, once for every way in which its ranks may begin (simulation/draws.py).
 
     *private*: kinds of sharing to take away. *fold*: overrides the derived decision (None).
     *energy*: record the accounts; *trace*: the timeline as well. *compiled* (needs numba): pays off
@@ -101,14 +51,59 @@ def simulate(
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
-    folded = can_fold(workload, node) if fold is None else fold
-    recorder = Recorder() if energy or trace else None
+    how = _Options(private, tuple(observers), fold, energy, trace, compiled)
+    average = _average_before(node, workload, how)
+
+    def begin(draw: Draw) -> Case:
+        return Case(draw, _simulate(node, workload, draw.arrivals, average, how))
+
+    cases = [begin(draw) for draw in draws(workload, node)]
+    loop = workload.host.loop
+    if loop is not None and not loop.barrier:
+        cases = drifting(cases, node.ranks, begin)
+    return median_run(cases)
+
+
+def _average_before(node: Node, workload: Workload, how: _Options) -> float | None:
+    """Power [W] of a GPU, averaged as its governor does, in the middle of a loop; None: no loop."""
+    loop, clock = workload.host.loop, node.gpu.clock
+    if loop is None or clock.power_window == 0:
+        return None
+    turn = _simulate(node, workload, Arrivals(), None, replace(how, energy=True, trace=False))
+    drawn = turn.energy / turn.end / node.ranks
+    share = 1.0 - math.exp(-(loop.iterations // 2) * turn.end / clock.power_window)
+    return min(clock.power_limit, clock.idle_power + (drawn - clock.idle_power) * share)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    private: frozenset[str]
+    observers: tuple[Observer, ...]
+    fold: bool | None
+    energy: bool
+    trace: bool
+    compiled: bool
+
+
+def _simulate(
+    node: Node, workload: Workload, arrivals: Arrivals, average: float | None, how: _Options
+) -> Run:
+    folded = can_fold(workload, node) if how.fold is None else how.fold
+    recorder = Recorder() if how.energy or how.trace else None
     clock = Clock()
-    watching = (*observers, recorder) if recorder else tuple(observers)
-    fluid = Fluid(clock, watching, _compiled() if compiled else None)
-    machine = Machine(node, fluid, folded=folded, private=private)
-    spans: list[Span] | None = [] if trace else None
-    context = Context(clock, node, workload, fluid, machine, grid_shapes(workload, node), spans)
+    watching = (*how.observers, recorder) if recorder else how.observers
+    fluid = Fluid(clock, watching, _compiled() if how.compiled else None)
+    machine = Machine(
+        node,
+        fluid,
+        folded=folded,
+        private=how.private,
+        classes=len(arrivals.classes),
+        average=average,
+    )
+    spans: list[Span] | None = [] if how.trace else None
+    shapes = grid_shapes(workload, node)
+    context = Context(clock, node, workload, fluid, machine, shapes, spans, arrivals)
     tasks = TaskRuns(context)
     tasks.submit()
     events = 0
@@ -118,9 +113,12 @@ def simulate(
         except simpy.core.EmptySchedule:
             raise DeadlockError(tasks.waiting()) from None
         events += 1
+    begins = _begins(workload, tasks, arrivals)
+    times = _task_runs(workload, tasks, begins)
     return Run(
-        times=_task_runs(workload, tasks),
-        end=clock.now,
+        times=times,
+        begins=begins,
+        end=max(run.end for run in times.values()),
         idle=idle_energy(node, clock.now),
         folded=folded,
         events=events,
@@ -129,21 +127,36 @@ def simulate(
     )
 
 
-def _task_runs(workload: Workload, tasks: TaskRuns) -> dict[tuple[str, int], TaskRun]:
+def _begins(workload: Workload, tasks: TaskRuns, arrivals: Arrivals) -> dict[int, float]:
+    """When each simulated GPU begins: at its release; in a loop, as its first task starts."""
+    gpus = dict.fromkeys(gpu for _, gpu in tasks.times)
+    if workload.host.loop is None:
+        return {gpu: arrivals.of(gpu).late for gpu in gpus}
+    starts = [(gpu, times.start) for (_, gpu), times in tasks.times.items()]
+    return {gpu: min(s for other, s in starts if other == gpu and s is not None) for gpu in gpus}
+
+
+def _task_runs(
+    workload: Workload, tasks: TaskRuns, begins: Mapping[int, float]
+) -> dict[tuple[str, int], TaskRun]:
     """In the order of the workload's tasks."""
     order = {name: position for position, name in enumerate(workload.tasks)}
     runs = {}
     for key, times in sorted(tasks.times.items(), key=lambda item: order[item[0][0]]):
         assert times.start is not None and times.end is not None  # the run is over
+        begin = begins[key[1]]
         runs[key] = TaskRun(
-            ready=times.ready, start=times.start, end=times.end, detail=times.detail
+            ready=times.ready - begin,
+            start=times.start - begin,
+            end=times.end - begin,
+            detail=times.detail,
         )
     return runs
 
 
 def _accounts(workload: Workload, machine: Machine, recorder: Recorder) -> dict[str, Account]:
     """Energy of each task on all GPUs, those that are folded included."""
-    copies = machine.node.ranks if machine.folded else 1
+    copies = machine.node.ranks / len(machine.gpus)
     simulated = task_accounts(machine.node.gpu, recorder.segments())
     return {
         task: {name: copies * joules for name, joules in simulated.get(task, {}).items()}

@@ -54,6 +54,8 @@ class DmaEngines(Spec):
     """bytes of a packet in its ring, by operation"""
     bandwidth: Bandwidth
     """payload one engine moves at most"""
+    local_copies: Literal["engines", "kernels"] = "engines"
+    """what does a copy within the GPU that is one call of the runtime"""
     local_bandwidth: Bandwidth | None = None
     """payload of a copy within the GPU at most, by as many data paths, with as many bytes in
     flight, as that takes; null: bandwidth"""

@@ -23,6 +23,8 @@ class Energies(Spec):
 
     flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop]
     """at the maximum clock; with the operands' way through registers and LDS"""
+    operands: dict[Literal["random", "pattern", "zero"], Factor] = {}
+    """factor on flop, by what a GEMM's operands hold; left out: 1"""
     compute_unit: Power
     """a CU that holds waves, at the maximum clock, beside its FLOPs"""
     vector_byte: EnergyPerByte
@@ -53,6 +55,8 @@ class Clock(Spec):
     maximum: Frequency
     minimum: Frequency
     power_limit: Power
+    peak_power: Power | None = None
+    """what the GPU draws at most at any instant: the clock gives way at once; left out: no limit"""
     idle_power: Power
     """at running clocks while nothing runs; it is part of every load"""
     voltage_exponent: Factor

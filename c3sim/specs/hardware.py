@@ -97,6 +97,13 @@ class Kernels(Spec):
     """release of a queue to the first workgroup's first instruction"""
     completion_latency: Time
     """last workgroup's end to the signal that dependants see"""
+    queued_latency: Time | None = None
+    """last workgroup's end to the first instruction of the next kernel of its queue, which the
+    front end has fetched meanwhile; left out: completion_latency + dispatch_latency"""
+    release_order: Literal["launch", "any"] = "launch"
+    """in which order kernels of several streams begin that wait for one event"""
+    release_spread: Time = 0.0
+    """between the first and the last of them"""
 
 
 class Gpu(Spec):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from c3sim.simulation.run import Run
 from c3sim.simulation.runs import run_once
-from c3sim.simulation.simulate import Run
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import Candidate, candidates_of

@@ -10,7 +10,8 @@ import pytest
 from shapes import TEACHING
 
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.simulation.simulate import Run, simulate
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Dies, Node
 
 US = 1e-6

@@ -13,7 +13,8 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
-from c3sim.simulation.simulate import TaskRun, simulate
+from c3sim.simulation.run import TaskRun
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Workload
 from c3sim.strategies import dma_variants

@@ -8,7 +8,8 @@ from typing import Any
 
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.input.paths import set_value
-from c3sim.simulation.simulate import Run, simulate
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 
 __all__ = ["MS", "NODE", "changed", "run"]

@@ -17,7 +17,7 @@ from law_nodes import at_most
 from c3sim.errors import InputErrors
 from c3sim.input import library
 from c3sim.input.loading import load_hardware, open_workload, parse_workload
-from c3sim.simulation.simulate import Run
+from c3sim.simulation.run import Run
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 

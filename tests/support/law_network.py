@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from law_cases import Case
 
-from c3sim.simulation.simulate import Run
+from c3sim.simulation.run import Run
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Copy
 

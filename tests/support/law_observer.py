@@ -11,7 +11,8 @@ from law_cases import Case
 from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
-from c3sim.simulation.simulate import Run, simulate
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from c3sim.output.kit.text import time_unit
 from c3sim.result import Counter, Timeline
-from c3sim.simulation.simulate import Run
+from c3sim.simulation.run import Run
 
 from .kit.svg import Scale, label, line, picture, polygon, rectangle, ticks
 

@@ -35,6 +35,7 @@ class DmaCopy:
     op: Operation = "copy"
     queue: int = 0
     touching: float = 1.0  # swaps that touch the memory of *gpu* for each mirrored one it submits
+    mapping: str | None = None  # of the peer's memory; None: by peer access
 
     @property
     def pull(self) -> bool:
@@ -43,9 +44,12 @@ class DmaCopy:
 
 
 def as_executed(context: Context, copy: DmaCopy) -> DmaCopy:
-    """*copy* as the engine that carries it sees it: a pull may be a write of the source's."""
-    if copy.pull and context.node.gpu.dma_engines.pull_executor == "source":
-        return replace(copy, gpu=context.machine.home(copy.source), queue=REQUESTS)
+    """*copy* as the engine that carries it sees it: a pull may be a write of the source's, unless
+    the memory is another process's.
+    """
+    by_source = context.node.gpu.dma_engines.pull_executor == "source"
+    if copy.pull and by_source and copy.mapping != "ipc":
+        return replace(copy, gpu=context.machine.home(copy.source, copy.gpu), queue=REQUESTS)
     return copy
 
 
@@ -72,7 +76,14 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
         queue %= context.node.gpu.dma_engines.queues_for_streams
         copies.append(
             DmaCopy(
-                by, engine, source, destination, task.bytes / parts, task.gpus == "all", queue=queue
+                by,
+                engine,
+                source,
+                destination,
+                task.bytes / parts,
+                task.gpus == "all",
+                queue=queue,
+                mapping=task.mapping,
             )
         )
     return copies

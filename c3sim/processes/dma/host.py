@@ -22,6 +22,10 @@ from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step
 from c3sim.processes.signals import Callback, countdown
 
 
+def _no_time(_packets: int) -> float:
+    return 0.0
+
+
 class DmaHost:
     """Submits commands for all GPUs."""
 
@@ -48,6 +52,10 @@ class DmaHost:
             for key, queue in queues.items():
                 waiting = self._behind_a_poll(queue)
                 host.when_free(partial(self._write, host, key, waiting, ends[key], None))
+        elif how.submission == "one_by_one" and how.release == "per_rank":
+            for step in steps:  # called for before the release: streams wait, not the host
+                key = self._key(task, step)
+                host.when_free(partial(self._write, host, key, [step], ends[key], _no_time))
         elif how.submission == "one_by_one":
             for step in steps:
                 key = self._key(task, step)

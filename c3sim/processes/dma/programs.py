@@ -61,20 +61,22 @@ def program_steps(
     mirrored: bool = False,
     queue: int = 0,
     batch: bool = False,
+    mapping: str | None = None,
     times: dict[str, float] | None = None,
 ) -> list[Step]:
     """A step for every command of *program* of task *name* on *gpu*.
 
     *mirrored*: see :class:`DmaCopy`; *queue*: added to the queues that commands name; *batch*: one
     call of the runtime, which splits it by peer: in a queue, what goes to the next peer waits for
-    the end of what goes to this one; *times*: where timestamps are noted [s].
+    the end of what goes to this one; *mapping*: of peers' memory; *times*: where timestamps
+    are noted [s].
     """
     node, queues = context.node, context.node.gpu.dma_engines.queues
     places = [
         Place(gpu, engine, (command.queue + queue) % queues)
         for engine, command in zip(engine_numbers(node, gpu, program), program, strict=True)
     ]
-    copies = _copies(node, program, places, mirrored=mirrored)
+    copies = _copies(node, program, places, mirrored=mirrored, mapping=mapping)
     sharers = port_sharers(node, [as_executed(context, copy) for copy in copies if copy])
     in_order = _ends_of_parts(places, program) if batch else set()
     last = dict(zip(places, program, strict=True))
@@ -106,7 +108,7 @@ def _poll_or_change(
     if command.op == "poll":
         return poll_step(context, words, place, (word, place.gpu), command.value)
     peer = command.peer if isinstance(command.peer, int) else 0
-    home = context.machine.home(context.node.peer(place.gpu, peer))
+    home = context.machine.home(context.node.peer(place.gpu, peer), place.gpu)
     return word_step(context, words, place, command.op, (word, home), command.value)
 
 
@@ -123,7 +125,12 @@ def _ends_of_parts(places: Sequence[Place], program: Sequence[Command]) -> set[i
 
 
 def _copies(
-    node: Node, program: Sequence[Command], places: Sequence[Place], *, mirrored: bool
+    node: Node,
+    program: Sequence[Command],
+    places: Sequence[Place],
+    *,
+    mirrored: bool,
+    mapping: str | None,
 ) -> list[DmaCopy | None]:
     """What each command moves; None: nothing."""
     swaps = sum(command.op == "swap" for command in program)
@@ -148,6 +155,7 @@ def _copies(
             queue=place.queue,
             # of the n - 1 swaps of a GPU, its peers submit those that it does not
             touching=(node.gpus - 1) / swaps if mirrored and command.op == "swap" else 1.0,
+            mapping=mapping,
         )
         copies.append(copy)
     return copies

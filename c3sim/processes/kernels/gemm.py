@@ -68,6 +68,8 @@ class _Tiles:
         self.element = DTYPE_BYTES[task.dtype]
         self.operands = (task.m * task.k + task.k * task.n) * self.element * task.batch
         self.warm = self._warm_bytes()
+        energy = self.spec.energy
+        self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
     def cost(self, per_unit: int, concurrent: int) -> TileCost:
         """Of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
@@ -110,7 +112,7 @@ class _Tiles:
             cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2,
             hbm_read=from_hbm,
             hbm_write=traffic.written,
-            core_energy=self.plan.flops_per_tile * self.spec.energy.flop[self.task.dtype],
+            core_energy=self.plan.flops_per_tile * self.flop_energy,
             inserted=from_hbm + traffic.written,
         )
 

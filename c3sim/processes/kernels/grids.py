@@ -11,6 +11,16 @@ from c3sim.specs.references import parse_cu_mask
 from c3sim.specs.workload import Collective, Copy, Gemm, Hold, StreamKernel, Workload
 
 
+def is_kernel(node: Node, workload: Workload, copy: Copy) -> bool:
+    """Whether compute units do *copy*: it says so, or it is a call of the runtime within the GPU,
+    and the runtime launches a kernel for it (``dma_engines.local_copies``).
+    """
+    within = (copy.source, copy.destination) == ("gpu", "gpu") and copy.executor == "dma"
+    by_kernel = node.gpu.dma_engines.local_copies == "kernels"
+    a_call = workload.host.submission == "one_by_one" and not workload.host.prelaunched
+    return copy.executor == "kernel" or (within and by_kernel and a_call)
+
+
 def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
     """Grid of every task that needs compute units."""
     shapes = {}
@@ -27,7 +37,7 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
                 workgroups, mask, usable_cluster(node.gpu, mask, workgroups, plan.cluster_size)
             )
         elif isinstance(task, StreamKernel | Hold) or (
-            isinstance(task, Copy) and task.executor == "kernel"
+            isinstance(task, Copy) and is_kernel(node, workload, task)
         ):
             shapes[name] = GridShape(task.workgroups or units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":

@@ -90,6 +90,11 @@ def _passes(
     return served
 
 
+def as_stream(copy: Copy) -> StreamKernel:
+    """The kernel that the runtime launches for a *copy* within the GPU: it goes over memory."""
+    return StreamKernel(kind="stream", pattern="copy", bytes=copy.bytes)
+
+
 def hold_kernel(context: Context, task: Hold) -> KernelSpec:
     """A workgroup keeps a compute unit, its LDS and waves, for *time* s at any clock."""
     unit = context.node.gpu.compute_units

@@ -20,8 +20,8 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from c3sim.evaluation.overlap import overlap
+from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated, run_once
-from c3sim.simulation.simulate import Run
 from c3sim.specs.study import Study
 from c3sim.specs.workload import HostThreads, Workload
 from c3sim.strategies.best import best_candidate

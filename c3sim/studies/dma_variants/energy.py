@@ -17,7 +17,7 @@ from typing import Any
 from c3sim.evaluation.payload import payload_bytes
 from c3sim.input.leaves import Leaf
 from c3sim.machine.energy import IDLE, Account, by_component
-from c3sim.simulation.simulate import Run
+from c3sim.simulation.run import Run
 from c3sim.specs.hardware import Node
 from c3sim.studies.cases import collective_of
 from c3sim.studies.dma_variants.row import CaseRuns

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from c3sim.simulation.run import Run
 from c3sim.simulation.runs import alone, run_once
-from c3sim.simulation.simulate import Run
 from c3sim.strategies.dma_variants import variants, with_variants
 from c3sim.strategies.rewrites import on_compute_units, with_tasks
 from c3sim.studies.cases import Case, collective_of

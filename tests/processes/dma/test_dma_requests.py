@@ -15,7 +15,8 @@ from shapes import TEACHING
 from c3sim.errors import DeadlockError
 from c3sim.input.loading import parse_workload
 from c3sim.simulation.folding import can_fold
-from c3sim.simulation.simulate import Run, simulate
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 

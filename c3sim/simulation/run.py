@@ -1,0 +1,81 @@
+"""What one simulation gives: when each task ran on each GPU, the end, energies, the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from c3sim.machine.energy import IDLE, Account
+from c3sim.processes.arrivals import Arrivals
+from c3sim.result import Timeline
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskRun:
+    """A task on a GPU: ready, first workgroup or command, end [s from release]; its choices."""
+
+    ready: float
+    start: float
+    end: float
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """One way in which the ranks may begin: how likely, and the last *end* [s] that follows."""
+
+    probability: float
+    end: float
+    arrivals: Arrivals
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """What happened: *times* per (task, simulated GPU) in
+    the order of the tasks, the last *end* [s], *events* processed.
+
+    Times of a GPU count from its own begin (*begins* [s]). Where ranks begin in one of several
+    ways, *end* and *times* are medians over the *outcomes*, of the slowest rank; all else is of one
+    run in the middle.
+
+    *accounts*: per task the energy [J] of all GPUs by name of the energy (machine/energy.py),
+    without idle power; None where energy was not recorded. *idle* [J]: of all GPUs, whatever runs.
+    """
+
+    times: Mapping[tuple[str, int], TaskRun]
+    end: float
+    begins: Mapping[int, float]
+    idle: float
+    folded: bool
+    events: int
+    accounts: Mapping[str, Account] | None = None
+    timeline: Timeline | None = None
+    outcomes: tuple[Outcome, ...] = ()
+
+    def task(self, name: str) -> TaskRun:
+        """The task on its slowest GPU."""
+        return max(
+            (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
+        )
+
+    def account_of(self, name: str) -> Account:
+        """The account of one task."""
+        assert self.accounts is not None, "this run did not record energy"
+        return self.accounts.get(name, {})
+
+    @property
+    def account(self) -> Account:
+        """Energy [J] of the whole by name of the energy, idle power included."""
+        assert self.accounts is not None, "this run did not record energy"
+        total = {IDLE: self.idle}
+        for account in self.accounts.values():
+            for name, joules in account.items():
+                total[name] = total.get(name, 0.0) + joules
+        return total
+
+    @property
+    def energy(self) -> float:
+        """Energy [J] of the whole, idle power included."""
+        assert self.accounts is not None, "this run did not record energy"
+        return sum(sum(account.values()) for account in self.accounts.values()) + self.idle

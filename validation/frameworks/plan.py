@@ -1,0 +1,51 @@
+"""The cases of a plan of loops: which tasks run together, how they are released, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one loop runs: *tasks* by their roles, launched in *order*."""
+
+    name: str
+    mode: str
+    tasks: dict[str, Any]
+    order: list[str]
+
+
+def cases_of(plan: dict[str, Any]) -> Iterator[Case]:
+    """Every case of *plan*: each task alone first, once, then together."""
+    written, alone = [*plan.get("cases", []), *_crossed(plan)], set[str]()
+    for case in written:
+        for role, task in _tasks(case).items():
+            name = "_".join(str(value) for value in task.values())
+            if name not in alone:
+                alone.add(name)
+                yield Case(f"alone_{name}", "alone", {role: task}, [role])
+    for case in written:
+        for mode in case.get("modes", plan["modes"]):
+            for order in case.get("orders", plan["orders"]) if mode != "alone" else ():
+                yield Case(f"{case['name']}.{'-'.join(order)}", mode, _tasks(case), order)
+
+
+def _crossed(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every GEMM of ``factors`` beside every collective; the launch order alternates."""
+    factors = plan.get("factors", {"gemm": {}, "collective": {}})
+    pairs = product(factors["gemm"].items(), factors["collective"].items())
+    for number, ((first, gemm), (second, collective)) in enumerate(pairs):
+        order = ["gemm", "collective"]
+        yield {
+            "name": f"{first}_{second}",
+            "gemm": gemm,
+            "collective": collective,
+            "orders": [order[::-1] if number % 2 else order],
+        }
+
+
+def _tasks(case: dict[str, Any]) -> dict[str, Any]:
+    return {name: task for name, task in case.items() if isinstance(task, dict)}

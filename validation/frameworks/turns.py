@@ -1,0 +1,258 @@
+"""Loops of GEMMs beside collectives or copies with PyTorch, profiled.
+
+    python -m validation.frameworks.turns PLAN.yaml --out FOLDER
+
+A process per GPU launches for itself. Every turn launches the tasks of a case, each on a stream of
+its own, and joins them. The plan's modes say how the streams are released and joined:
+
+- ``event``: all streams wait for one event of the GPU, recorded when the turn before has ended;
+- ``async``: the collective's stream waits for the compute stream, which goes on;
+- ``barrier``: as ``event``, and the host waits for all ranks before every turn;
+- ``alone``: every task by itself, in a loop.
+
+Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its
+case in ``loop``, and one line in ``rows.rankR.jsonl``: ``[start, end]`` [us] of every kernel by task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+import yaml
+from cuda.bindings import runtime as cudart
+from torch.profiler import ProfilerActivity, profile
+
+from .plan import Case, cases_of
+
+AHEAD = 20_000_000  # cycles, some 10 ms: the host runs ahead of the GPU
+WARM_UP = 3  # turns before those that are profiled
+MIB = 1 << 20
+BY_ADDRESS = cudart.cudaMemcpyKind.cudaMemcpyDefault
+Call = Callable[[], Any]
+
+
+def checked(answer: Any) -> Any:
+    """The value of a call of the runtime. Raises RuntimeError if it failed."""
+    error, *values = answer
+    if error != cudart.cudaError_t.cudaSuccess:
+        raise RuntimeError(f"CUDA: {error.name}")
+    return values[0] if values else None
+
+
+@dataclass
+class Rank:
+    """What one process has: its buffers and streams."""
+
+    rank: int
+    ranks: int
+    generator: torch.Generator
+    peer: int = 0  # address of memory of the next rank, opened by its handle
+    streams: dict[str, torch.cuda.Stream] = field(default_factory=dict)
+
+    def random(self, *shape: int) -> torch.Tensor:
+        """bf16, of a normal distribution."""
+        made = torch.empty(*shape, dtype=torch.bfloat16, device="cuda")
+        return made.normal_(generator=self.generator)
+
+    def call(self, task: dict[str, Any]) -> Call:
+        """One call of *task*; buffers are made here, once."""
+        kind = task["kind"]
+        if kind == "gemm":
+            a, b = self.random(task["m"], task["k"]), self.random(task["k"], task["n"])
+            c = torch.empty(task["m"], task["n"], dtype=torch.bfloat16, device="cuda")
+            return lambda: torch.mm(a, b, out=c)
+        count = task["mib"] * MIB // 2
+        if kind == "copy":  # within the GPU, by a call of the runtime
+            source, target = self.random(count), torch.empty_like(self.random(count))
+            return lambda: target.copy_(source, non_blocking=True)
+        if kind == "peer":  # to or from the next rank's memory, opened by its handle
+            here = self.random(count)
+            there, mine = self.peer, here.data_ptr()
+            target, source = (there, mine) if task["direction"] == "push" else (mine, there)
+
+            def copy(_keep: torch.Tensor = here) -> None:
+                stream = torch.cuda.current_stream().cuda_stream
+                checked(cudart.cudaMemcpyAsync(target, source, 2 * count, BY_ADDRESS, stream))
+
+            return copy
+        whole = self.random(count)
+        part, other = self.random(count // self.ranks), torch.empty_like(whole)
+        return {
+            "all_gather": lambda: dist.all_gather_into_tensor(whole, part, async_op=True),
+            "reduce_scatter": lambda: dist.reduce_scatter_tensor(part, whole, async_op=True),
+            "all_reduce": lambda: dist.all_reduce(whole, async_op=True),
+            "all_to_all": lambda: dist.all_to_all_single(other, whole, async_op=True),
+        }[task["op"]]
+
+    def stream(self, name: str, priority: int = 0) -> torch.cuda.Stream:
+        if name not in self.streams:
+            self.streams[name] = torch.cuda.Stream(priority=priority)
+        return self.streams[name]
+
+
+def turn_by_event(rank: Rank, calls: dict[str, Call]) -> None:
+    """Launch *calls* in order, each on its stream, all released by one event; join them."""
+    control = rank.stream("control")
+    released = control.record_event()
+    for name, call in calls.items():
+        stream = rank.stream(name, 0 if name == "gemm" else -1)
+        stream.wait_event(released)
+        with torch.cuda.stream(stream):
+            work = call()
+            if hasattr(work, "wait"):  # a collective has a stream of the framework's
+                work.wait()
+        control.wait_event(stream.record_event())
+
+
+def turn_async(rank: Rank, calls: dict[str, Call]) -> None:
+    """Launch *calls* from one stream; collectives and copies run beside it until its end."""
+    main, handles = rank.stream("gemm"), []
+    with torch.cuda.stream(main):
+        for name, call in calls.items():
+            if name == "copy":
+                side = rank.stream("copy", -1)
+                side.wait_stream(main)
+                with torch.cuda.stream(side):
+                    call()
+                handles.append(side)
+            elif name == "gemm":
+                call()
+            else:
+                handles.append(call())
+        for handle in handles:
+            main.wait_stream(handle) if isinstance(handle, torch.cuda.Stream) else handle.wait()
+
+
+def turn_alone(rank: Rank, calls: dict[str, Call]) -> None:
+    """Launch *calls* one after the other on one stream."""
+    with torch.cuda.stream(rank.stream("control")):
+        for call in calls.values():
+            work = call()
+            if hasattr(work, "wait"):
+                work.wait()
+
+
+TURNS = {"event": turn_by_event, "barrier": turn_by_event, "async": turn_async}
+
+
+def run_case(
+    rank: Rank, case: Case, turns: int, file: Path, host: dist.ProcessGroup
+) -> dict[str, list[list[float]]]:
+    """Profile *turns* turns; leaves the trace. Returns [start, end] [us] of each kernel by task."""
+    calls = {task: rank.call(case.tasks[task]) for task in case.order}
+    turn = partial(TURNS.get(case.mode, turn_alone), rank, calls)
+    for _ in range(WARM_UP):
+        turn()
+    torch.cuda.synchronize()
+    activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+    with profile(activities=activities, record_shapes=True) as profiler:
+        dist.barrier(host)
+        torch.cuda._sleep(AHEAD)
+        rank.stream("control").wait_stream(torch.cuda.current_stream())
+        for _ in range(turns):
+            if case.mode == "barrier":
+                torch.cuda.synchronize()
+                dist.barrier(host)
+            turn()
+        torch.cuda.synchronize()
+    about = {**asdict(case), "turns": turns, "rank": rank.rank, "ranks": rank.ranks}
+    profiler.add_metadata_json("loop", json.dumps(about))
+    plain = file.with_suffix("")
+    profiler.export_chrome_trace(str(plain))
+    text = plain.read_text()
+    plain.unlink()
+    file.write_bytes(gzip.compress(text.encode(), 6))
+    return kernels_by_task(json.loads(text))
+
+
+def kernels_by_task(trace: dict[str, Any]) -> dict[str, list[list[float]]]:
+    """[start, end] [us since the epoch of the trace] of GEMMs, collectives and copies."""
+    base = float(trace.get("baseTimeNanoseconds", 0)) / 1e3
+    found: dict[str, list[list[float]]] = {}
+    for event in trace["traceEvents"]:
+        category, title = str(event.get("cat", "")), str(event.get("name", ""))
+        if category not in ("kernel", "gpu_memcpy"):
+            continue
+        task = (
+            "collective"
+            if "nccl" in title.lower()
+            else "copy"
+            if "emcpy" in title or "copy" in title.lower()
+            else "gemm"
+            if any(word in title.lower() for word in ("gemm", "nvjet", "cutlass"))
+            else "other"
+        )
+        start = base + float(event["ts"])
+        found.setdefault(task, []).append([start, start + float(event["dur"])])
+    for spans in found.values():
+        spans.sort()
+    return found
+
+
+def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29531")
+    torch.cuda.set_device(rank)
+    dist.init_process_group(
+        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
+    )
+    generator = torch.Generator(device="cuda").manual_seed(1 + rank)
+    here = Rank(rank, ranks, generator)
+    host = dist.new_group(backend="gloo")  # for barriers that the GPUs do not see
+    peers = [case.tasks["peer"]["mib"] for case in cases_of(plan) if "peer" in case.tasks]
+    if largest := max(peers, default=0):
+        open_memory_of_next(here, largest, host)
+    limit = time.monotonic() + plan["seconds"]
+    rows = (out / f"rows.rank{rank}.jsonl").open("w")
+    for case in cases_of(plan):
+        late = torch.tensor([int(time.monotonic() > limit)])
+        dist.all_reduce(late, op=dist.ReduceOp.MAX, group=host)
+        if late.item():
+            print(f"rank {rank}: out of time before {case.name}", file=sys.stderr)
+            break
+        file = out / f"{case.name}.{case.mode}.rank{rank}.json.gz"
+        spans = run_case(here, case, plan["turns"], file, host)
+        rows.write(json.dumps({**asdict(case), "rank": rank, "spans": spans}) + "\n")
+        rows.flush()
+        torch.cuda.empty_cache()
+    rows.close()
+    dist.barrier(host)
+    dist.destroy_process_group()
+
+
+def open_memory_of_next(rank: Rank, mib: int, host: dist.ProcessGroup) -> None:
+    """Open a buffer of the next rank by its IPC handle, in this process, for this GPU."""
+    mine = checked(cudart.cudaMalloc(mib * MIB))
+    handle = bytes(checked(cudart.cudaIpcGetMemHandle(mine)).reserved)
+    handles: list[Any] = [None] * rank.ranks
+    dist.all_gather_object(handles, handle, group=host)
+    theirs = cudart.cudaIpcMemHandle_t()
+    theirs.reserved = handles[(rank.rank + 1) % rank.ranks]
+    rank.peer = checked(cudart.cudaIpcOpenMemHandle(theirs, cudart.cudaIpcMemLazyEnablePeerAccess))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("turns"))
+    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    plan = yaml.safe_load(given.plan.read_text())
+    processes.spawn(run_rank, (given.gpus, plan, given.out), nprocs=given.gpus)
+
+
+if __name__ == "__main__":
+    main()
