@@ -8,7 +8,7 @@ from typing import Any
 
 from c3sim.models.capacity import Capacity
 
-__all__ = ["Counter", "Result", "Span", "TaskResult", "Timeline"]
+__all__ = ["Counter", "DrawResult", "RankClass", "Result", "Span", "TaskResult", "Timeline"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +88,25 @@ class TaskResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RankClass:
+    """GPUs that begin alike: how late [s], and which of their streams' first kernels come in which
+    *order*; empty: in launch order.
+    """
+
+    late_s: float
+    order: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrawResult:
+    """One way in which the ranks may begin: its probability, its wall time, its classes of GPUs."""
+
+    probability: float
+    wall_s: float
+    classes: Sequence[RankClass]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
     """One workload on one node under one strategy::
 
@@ -100,6 +119,8 @@ class Result:
         energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
                             node file, for display named in *component_names*
         average_power_w     over the wall time, of all GPUs
+        wall_p5_s, _p95_s   of the wall time over the *draws*, the ways in which ranks may begin;
+                            wall_s and the times of tasks are medians over them, of the slowest rank
 
     Fractions are None where nothing can overlap (one task, or ideal_speedup = 1). Energies are not
     validated where no power was measured (*energy_measured* is empty; docs/energy.md).
@@ -119,6 +140,10 @@ class Result:
     folded: bool
     events: int
     gpus: int = 1
+    ranks: int = 1  # processes, one per GPU
+    wall_p5_s: float = 0.0
+    wall_p95_s: float = 0.0
+    draws: Sequence[DrawResult] = ()  # empty: the ranks are in step
     energy: Mapping[str, float] = field(default_factory=dict)
     average_power_w: float = 0.0
     component_names: Mapping[str, str] = field(default_factory=dict)

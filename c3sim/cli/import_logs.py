@@ -50,6 +50,7 @@ def import_logs(
       transferbench     TransferBench p2p, scaling, a2a and test files, text and CSV
       hipblaslt-bench   hipblaslt-bench log
       rocblas-bench     rocblas-bench log
+      loops             PyTorch profiler traces of a loop, all ranks (validation/frameworks)
       kineto            PyTorch profiler trace, with overlap and slowdowns
       rocprofv3         kernel-trace CSV of rocprofv3, with overlap
 
@@ -64,8 +65,9 @@ def import_logs(
       c3sim import all_gather.txt --node mi300x-8 --out runs.jsonl
       c3sim import trace_rank0.json.gz --node mi300x-8 --json
       c3sim import rocblas.log --node mi300x-8 --assume dtype=bf16
+      c3sim import turns/*.json.gz --node h200-2 --out loops.jsonl
     """
-    from c3sim.validation.importers import find_target, import_file
+    from c3sim.validation.importers import combine_loops, find_target, import_file
     from c3sim.validation.importers.assumed import parse_assumptions
 
     target, doubt = find_target(node, role, suite, parse_assumptions(assume or ()))
@@ -78,6 +80,8 @@ def import_logs(
             errors += getattr(error, "errors", [error])
     if errors:
         raise InputErrors(errors)
+    if loops := [loop for _, result in results for loop in result.loops]:
+        results.append((Path(f"{len(loops)} traces"), combine_loops(loops, target)))
     if doubt:
         say(f"warning: {doubt}")
     _report(results)
@@ -89,7 +93,7 @@ def import_logs(
 def _code(results: Results) -> int:
     if not any(result.records or result.kernels for _, result in results):
         return NOTHING
-    complete = all(result.records and not result.partial for _, result in results)
+    complete = all((result.records or result.loops) and not result.partial for _, result in results)
     return COMPLETE if complete else PARTIAL
 
 
@@ -100,7 +104,8 @@ def _report(results: Results) -> None:
             place = f"{file}:{remark.line}" if remark.line else str(file)
             say(f"{place}: {'not read' if remark.lost else 'warning'}: {remark.message}")
         partial = ", partial: not everything could be read" if result.partial else ""
-        say(f"{file}: {result.format}, {len(result.records)} records{partial}")
+        if not result.loops:  # their records are of all ranks
+            say(f"{file}: {result.format}, {len(result.records)} records{partial}")
 
 
 def _write(results: Results, out: Path | None, as_json: bool, code: int) -> None:

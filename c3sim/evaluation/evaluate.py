@@ -7,8 +7,9 @@ from c3sim.evaluation.notes import notes
 from c3sim.evaluation.overlap import overlap
 from c3sim.evaluation.payload import payload_bytes
 from c3sim.machine.energy import by_component, components_of
-from c3sim.result import Result, TaskResult
-from c3sim.simulation.run import Run
+from c3sim.result import DrawResult, RankClass, Result, TaskResult
+from c3sim.simulation.medians import weighted_quantile
+from c3sim.simulation.run import Outcome, Run
 from c3sim.simulation.runs import isolated
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
@@ -46,6 +47,10 @@ def evaluate_run(
         own_fraction=own.fraction,
         energy_j=run.energy,
         gpus=node.ranks,
+        ranks=node.ranks,
+        wall_p5_s=_quantile(run, 0.05),
+        wall_p95_s=_quantile(run, 0.95),
+        draws=[_draw(outcome) for outcome in run.outcomes],
         energy=by_component(node, run.account),
         average_power_w=run.energy / run.end,
         component_names=components_of(node),
@@ -58,6 +63,25 @@ def evaluate_run(
         events=run.events,
         notes=notes(best, node, common, alone, rivals) if noted else (),
         timeline=run.timeline,
+    )
+
+
+def _quantile(run: Run, share: float) -> float:
+    """Of the wall time [s], over the ways in which ranks may begin."""
+    if not run.outcomes:
+        return run.end
+    weights = [outcome.probability for outcome in run.outcomes]
+    return weighted_quantile([outcome.end for outcome in run.outcomes], weights, share)
+
+
+def _draw(outcome: Outcome) -> DrawResult:
+    return DrawResult(
+        probability=outcome.probability,
+        wall_s=outcome.end,
+        classes=[
+            RankClass(late_s=arrival.late, order=arrival.order)
+            for arrival in outcome.arrivals.classes
+        ],
     )
 
 

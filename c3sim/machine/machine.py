@@ -67,7 +67,7 @@ class Machine:
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
 
     def home(self, gpu: int, here: int | None = None) -> int:
-        """The simulated GPU that stands for *gpu*; in a folded run, for a peer of *here*: *here*."""
+        """The simulated GPU that stands for *gpu*; in a folded run, for a peer of *here*, that."""
         if not self.folded:
             return gpu % self.node.ranks
         return gpu % len(self.gpus) if here is None else here

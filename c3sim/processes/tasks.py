@@ -122,6 +122,9 @@ class TaskRuns:
     def _launch_now(self, name: str, gpu: int, launched: Callback) -> None:
         task, node = self.context.workload.tasks[name], self.context.node
         time = node.host.launch_time
-        if isinstance(task, Collective) and task.backend != "dma":
+        framework = self.context.workload.host.call_time
+        if framework is not None:
+            time = framework
+        elif isinstance(task, Collective) and task.backend != "dma":
             time = node.collective_library(task.backend).enqueue_time
         self.context.host(gpu, name).do(time, launched)

@@ -54,6 +54,7 @@ def _late(mixed: Draw, ranks: int, skew: float) -> list[Draw]:
     or more, among which all combinations occur.
     """
     orders = [arrival.order for arrival in mixed.arrivals.classes]
+    ways: list[tuple[Arrival, ...]]
     if ranks == 2:
         ways = [
             (Arrival(0.0, first), Arrival(skew, second))

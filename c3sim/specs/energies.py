@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import (
     Energy,
@@ -23,7 +25,7 @@ class Energies(Spec):
 
     flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop]
     """at the maximum clock; with the operands' way through registers and LDS"""
-    operands: dict[Literal["random", "pattern", "zero"], Factor] = {}
+    operands: dict[Literal["random", "pattern", "zero"], Factor] = Field({})
     """factor on flop, by what a GEMM's operands hold; left out: 1"""
     compute_unit: Power
     """a CU that holds waves, at the maximum clock, beside its FLOPs"""

@@ -90,3 +90,18 @@ def test_a_short_run_on_h200_keeps_its_clock_and_a_long_one_does_not():
     assert (late - early) / 4 == pytest.approx(
         gemms(6, "0 s") / 6, rel=0.01
     )  # the limit has come to act
+
+
+def test_a_peak_acts_at_once():
+    """Idle 100 W and 800 f f W under a peak of 612 W: f f = 0.64."""
+    time = Time()
+    governor = time.governor(CLOCK.model_copy(update={"peak_power": 612.0}))
+    assert governor.factor(HALF) == pytest.approx(0.8)
+
+
+def test_an_average_of_before_shortens_the_way_to_the_limit():
+    """From 250 W: (900 - 250) / (900 - 300) are left to go, not 800 / 600."""
+    time = Time()
+    governor = Governor(CLOCK, lambda: time.now, time.asked.append, average=250.0)
+    governor.factor(HALF)
+    assert time.asked == [pytest.approx(0.02 * math.log(650 / 600))]

@@ -54,4 +54,5 @@ def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> A
 
 
 def without_power_limit(node: Node) -> Node:
-    return scaled(node, lambda path, unit: 1e9 if path == "gpu.clock.power_limit" else 1.0)
+    limits = ("gpu.clock.power_limit", "gpu.clock.peak_power")
+    return scaled(node, lambda path, unit: 1e9 if path in limits else 1.0)

@@ -10,8 +10,9 @@ its own, and joins them. The plan's modes say how the streams are released and j
 - ``barrier``: as ``event``, and the host waits for all ranks before every turn;
 - ``alone``: every task by itself, in a loop.
 
-Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its
-case in ``loop``, and one line in ``rows.rankR.jsonl``: ``[start, end]`` [us] of every kernel by task.
+Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which
+tells its case in ``loop``, and one line in ``rows.rankR.jsonl``: ``[start, end]`` [us] of every
+kernel by task. ``c3sim import *.json.gz`` makes records of the traces.
 """
 
 from __future__ import annotations
@@ -78,6 +79,11 @@ class Rank:
         if kind == "copy":  # within the GPU, by a call of the runtime
             source, target = self.random(count), torch.empty_like(self.random(count))
             return lambda: target.copy_(source, non_blocking=True)
+        if kind == "stream":  # an elementwise kernel
+            x, y, z = self.random(count), self.random(count), self.random(count)
+            if task["pattern"] == "triad":
+                return lambda: torch.add(x, y, alpha=2, out=z)
+            return lambda: torch.neg(x, out=y)
         if kind == "peer":  # to or from the next rank's memory, opened by its handle
             here = self.random(count)
             there, mine = self.peer, here.data_ptr()
@@ -157,8 +163,10 @@ def run_case(
     for _ in range(WARM_UP):
         turn()
     torch.cuda.synchronize()
+    about = {**asdict(case), "turns": turns, "rank": rank.rank, "ranks": rank.ranks}
     activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     with profile(activities=activities, record_shapes=True) as profiler:
+        profiler.add_metadata_json("loop", json.dumps(about))
         dist.barrier(host)
         torch.cuda._sleep(AHEAD)
         rank.stream("control").wait_stream(torch.cuda.current_stream())
@@ -168,8 +176,6 @@ def run_case(
                 dist.barrier(host)
             turn()
         torch.cuda.synchronize()
-    about = {**asdict(case), "turns": turns, "rank": rank.rank, "ranks": rank.ranks}
-    profiler.add_metadata_json("loop", json.dumps(about))
     plain = file.with_suffix("")
     profiler.export_chrome_trace(str(plain))
     text = plain.read_text()
@@ -193,6 +199,8 @@ def kernels_by_task(trace: dict[str, Any]) -> dict[str, list[list[float]]]:
             if "emcpy" in title or "copy" in title.lower()
             else "gemm"
             if any(word in title.lower() for word in ("gemm", "nvjet", "cutlass"))
+            else "stream"
+            if "elementwise" in title
             else "other"
         )
         start = base + float(event["ts"])

@@ -5,9 +5,9 @@ lists them, ``import_file`` opens a file and picks one. README.md says what each
 must not know predictions or bounds.
 """
 
-from .files import Target, find_target, import_file
+from .files import Target, combine_loops, find_target, import_file
 from .formats import FORMATS, Format, find_format
-from .result import Given, ImportResult, KernelTimes, Overlap, Remark
+from .result import Given, ImportResult, KernelTimes, LoopTrace, Overlap, Remark
 
 __all__ = [
     "FORMATS",
@@ -15,9 +15,11 @@ __all__ = [
     "Given",
     "ImportResult",
     "KernelTimes",
+    "LoopTrace",
     "Overlap",
     "Remark",
     "Target",
+    "combine_loops",
     "find_format",
     "find_target",
     "import_file",

@@ -59,9 +59,10 @@ class Collector:
         note: str = "",
         line: int = 0,
         gpus: int | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
         """A record, unless it was *measured* on another number of *gpus* than the node has, or is
-        not valid.
+        not valid. *more*: further fields of the record.
         """
         given = self.given
         if gpus is not None and given.gpus is not None and gpus != given.gpus:
@@ -94,6 +95,7 @@ class Collector:
             "software": software,
             "role": role,
             **({"note": note} if note else {}),
+            **(more or {}),
         }
         try:
             check_workload(Record.model_validate(record).workload)

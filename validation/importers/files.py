@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,8 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
 from .formats import find_format
-from .result import Given, ImportResult, Remark
+from .loops.records import records_of_loops
+from .result import Given, ImportResult, LoopTrace, Remark
 
 LARGEST = 4 * 1024**3  # of unpacked text
 
@@ -80,6 +81,20 @@ def import_file(path: Path, format: str, target: Target) -> ImportResult:
         for record in result.records:
             record["source"] += "; from a partial log"
     return replace(result, remarks=(*remarks, *_not_runnable(result, target)))
+
+
+def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:
+    """Records of the loops that traces of several ranks tell of."""
+    given = Given(
+        node=target.node,
+        origin=f"{len(loops)} profiler traces of validation/frameworks",
+        role=target.role,
+        suite=target.suite,
+        assume=target.assume,
+        gpus=target.known.gpus if target.known else None,
+    )
+    result = records_of_loops(loops, given)
+    return replace(result, remarks=(*result.remarks, *_not_runnable(result, target)))
 
 
 def _other_device(result: ImportResult, target: Target) -> list[Remark]:

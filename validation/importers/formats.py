@@ -12,6 +12,7 @@ from c3sim.input.hints import unknown
 from .blas_bench import reader as blas_bench
 from .blas_bench.lines import HEADER
 from .kineto import reader as kineto
+from .loops import reader as loops
 from .nccl_tests import csv_reader, json_reader, text_reader
 from .result import Given, ImportResult
 from .rocprof import reader as rocprofv3
@@ -38,6 +39,10 @@ def _json_with(*keys: str) -> Callable[[str], bool]:
     return recognise
 
 
+def _loop(text: str) -> bool:
+    return _json_with("traceEvents")(text) and re.search(r'"loop"\s*:\s*\{', text) is not None
+
+
 def _has(pattern: str) -> Callable[[str], bool]:
     compiled = re.compile(pattern, re.MULTILINE)
     return lambda text: compiled.search(text) is not None
@@ -55,6 +60,13 @@ def _bench(library: str) -> Callable[[str], bool]:
 
 #: In the order in which they are tried.
 FORMATS: tuple[Format, ...] = (
+    Format(
+        "loops",
+        "PyTorch profiler traces of a loop, one per rank, from validation/frameworks",
+        'JSON with "traceEvents" and "loop"',
+        _loop,
+        loops.read,
+    ),
     Format(
         "kineto",
         "PyTorch profiler trace (.json, .json.gz)",

@@ -5,7 +5,7 @@ An importer opens no file and asks nobody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -78,6 +78,19 @@ class Overlap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoopTrace:
+    """The trace of one rank of a loop: what it says of the loop, and per task [start, end] [us] of
+    every turn.
+    """
+
+    about: Mapping[str, Any]
+    turns: Mapping[str, Sequence[tuple[float, float]]]
+    software: str
+    facts: str
+    backend: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImportResult:
     """The records (JSON objects, ready to be written), and everything that was not carried over,
     with its line.
@@ -88,6 +101,7 @@ class ImportResult:
     remarks: tuple[Remark, ...] = ()
     kernels: tuple[KernelTimes, ...] = ()  # traces only
     overlaps: tuple[Overlap, ...] = ()  # traces only
+    loops: tuple[LoopTrace, ...] = ()  # of one rank; records need those of all
 
     @property
     def warnings(self) -> tuple[str, ...]:

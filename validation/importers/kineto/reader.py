@@ -32,7 +32,7 @@ def read(text: str, given: Given) -> ImportResult:
         collector.broken(fault.message, fault.line)
     links = Links(events)
     sizes = Sizes(collector)
-    backend = "rccl" if _is_amd(document or {}, events) else "nccl"
+    backend = "rccl" if is_amd(document or {}, events) else "nccl"
     kernel_events = [(index, event) for index, event in enumerate(events) if _is_kernel(event)]
     for _, event in kernel_events:
         if classify(str(event.get("name"))).kind == "gemm" and (
@@ -52,11 +52,11 @@ def read(text: str, given: Given) -> ImportResult:
     if not kernels:
         collector.broken("no kernel in the trace; profile with activities=[CPU, CUDA]", 1)
         return collector.result()
-    add_trace(collector, sizes.settle(kernels), _origin(document or {}, backend))
+    add_trace(collector, sizes.settle(kernels), origin_of(document or {}, backend))
     return collector.result()
 
 
-def _is_amd(document: Mapping[str, Any], events: Sequence[Any]) -> bool:
+def is_amd(document: Mapping[str, Any], events: Sequence[Any]) -> bool:
     """RCCL's kernels have the names of NCCL's: the device tells, or the runtime calls."""
     names = [
         str(p.get("name", ""))
@@ -109,7 +109,8 @@ def _kernel(event: Mapping[str, Any], links: Links, sizes: Sizes, backend: str) 
     )
 
 
-def _origin(document: Mapping[str, Any], backend: str) -> Origin:
+def origin_of(document: Mapping[str, Any], backend: str) -> Origin:
+    """What the trace says of software and machine."""
     group = document.get("distributedInfo") or {}
     properties = [p for p in document.get("deviceProperties") or [] if isinstance(p, dict)]
     versions = ["PyTorch profiler"]

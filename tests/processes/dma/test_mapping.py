@@ -1,0 +1,20 @@
+"""Who carries a pull: the source's engine; for memory of another process, the reader's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.simulation.simulate import simulate
+
+
+@pytest.mark.parametrize(("mapping", "owner"), [("peer", "gpu1"), ("ipc", "gpu0"), (None, "gpu1")])
+def test_the_gpu_that_carries_a_pull(mapping: str | None, owner: str) -> None:
+    """GPU 0 of two H200 reads from GPU 1; the spans of engines say which one worked."""
+    copy = {"kind": "copy", "bytes": 2**24, "source": "peer", "destination": "gpu"}
+    if mapping:
+        copy["mapping"] = mapping
+    data = {"schema": 1, "name": "w", "tasks": {"pull": copy}}
+    run = simulate(load_hardware("h200-2").node, parse_workload(data, plain_si=True), trace=True)
+    assert run.timeline is not None
+    assert {span.owner for span in run.timeline.spans if span.row.startswith("dma")} == {owner}

@@ -1,0 +1,132 @@
+"""The ways in which ranks that are released by themselves may begin."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.simulation.draws import MOST, draws
+from c3sim.simulation.medians import weighted_median, weighted_quantile
+from c3sim.simulation.simulate import simulate
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+
+GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
+GATHER = {"kind": "collective", "op": "all_gather", "size": 128 * 2**20}
+
+
+@pytest.fixture(scope="module")
+def node() -> Node:
+    return load_hardware("h200-2").node
+
+
+def pair(**host: object) -> Workload:
+    tasks = {"gemm": GEMM, "gather": GATHER}
+    return parse_workload({"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True)
+
+
+def test_one_event_for_all_gpus_is_one_way(node: Node) -> None:
+    (only,) = draws(pair(), node)
+    assert only.probability == 1
+    assert only.arrivals.classes[0].order == ()
+
+
+def test_two_ranks_draw_one_of_two_orders_each(node: Node) -> None:
+    """Both the one order: 1/2 x 1/2; both the other: as likely; one of each: the rest."""
+    ways = {
+        frozenset(arrival.order for arrival in draw.arrivals.classes): draw.probability
+        for draw in draws(pair(release="per_rank"), node)
+    }
+    first, second = ("gemm", "gather"), ("gather", "gemm")
+    assert ways == {
+        frozenset({first}): 0.25,
+        frozenset({second}): 0.25,
+        frozenset({first, second}): 0.5,
+    }
+
+
+def test_eight_ranks_seldom_agree() -> None:
+    """1 - 2 x 2^-8 of all turns have both orders."""
+    node = load_hardware("h200-8").node
+    mixed = max(draws(pair(release="per_rank"), node), key=lambda draw: draw.probability)
+    assert mixed.probability == pytest.approx(1 - 2 / 256)
+    assert len(mixed.arrivals.classes) == 2
+
+
+def test_a_gpu_that_keeps_launch_order_has_one_way() -> None:
+    node = load_hardware("mi300x-8").node
+    assert node.gpu.kernels.release_order == "launch"
+    assert len(draws(pair(release="per_rank"), node)) == 1
+
+
+def test_a_kernel_that_waits_for_another_does_not_race(node: Node) -> None:
+    tasks = {"gemm": GEMM, "gather": {**GATHER, "after": ["gemm"]}}
+    host = {"release": "per_rank"}
+    workload = parse_workload(
+        {"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True
+    )
+    assert len(draws(workload, node)) == 1
+
+
+def test_more_streams_are_sampled_and_cut(node: Node) -> None:
+    """Three kernels have six orders; two ranks then 21 sets of orders, of which some are kept."""
+    tasks = {"a": GEMM, "b": GEMM, "gather": GATHER}
+    host = {"release": "per_rank"}
+    workload = parse_workload(
+        {"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True
+    )
+    ways = draws(workload, node)
+    assert len(ways) == MOST
+    assert sum(draw.probability for draw in ways) == pytest.approx(1)
+
+
+def test_jitter_is_the_mean_distance_of_first_and_last(node: Node) -> None:
+    """Of two ranks, evenly late by up to 90 us: (2 - 1) / (2 + 1) of it, 30 us."""
+    (way,) = draws(pair(release="host", jitter=90e-6), node)
+    assert [arrival.late for arrival in way.arrivals.classes] == [0, pytest.approx(30e-6)]
+
+
+def test_the_median_of_equal_halves_lies_between_them() -> None:
+    assert weighted_median([1.0, 2.0, 4.0], [0.25, 0.25, 0.5]) == 3.0
+    assert weighted_median([1.0, 2.0, 4.0], [0.2, 0.2, 0.6]) == 4.0
+    assert weighted_quantile([5.0, 1.0], [0.1, 0.9], 0.95) == 5.0
+
+
+def test_a_rank_whose_gemm_is_first_keeps_the_collective_out_on_all(node: Node) -> None:
+    """Where both orders occur the collective begins behind a GEMM and the other GEMM runs beside
+    waiting channels: later than any of the two orders alone.
+    """
+    run = simulate(node, pair(release="per_rank"))
+    ends = {len(outcome.arrivals.classes): outcome.end for outcome in run.outcomes}
+    agreed = [o.end for o in run.outcomes if len(o.arrivals.classes) == 1]
+    assert ends[2] > max(agreed)
+    assert min(agreed) < run.end <= ends[2]
+
+
+@pytest.mark.parametrize("name", ["h200-2", "h200-4"])
+def test_classes_that_are_folded_end_when_all_gpus_do(name: str) -> None:
+    machine = load_hardware(name).node
+    folded = simulate(machine, pair(release="per_rank"), fold=True)
+    unfolded = simulate(machine, pair(release="per_rank"), fold=False)
+    assert [outcome.end for outcome in folded.outcomes] == pytest.approx(
+        [outcome.end for outcome in unfolded.outcomes]
+    )
+
+
+def test_a_loop_counts_from_the_first_kernel(node: Node) -> None:
+    """Its dispatch latency lies before the turn."""
+    alone = {"schema": 1, "name": "x", "tasks": {"gemm": GEMM}}
+    single = simulate(node, parse_workload(alone, plain_si=True))
+    loop = {"iterations": 1, "barrier": True}
+    turn = simulate(node, parse_workload({**alone, "host": {"loop": loop}}, plain_si=True))
+    assert turn.end == pytest.approx(single.end - node.gpu.kernels.dispatch_latency)
+
+
+def test_a_long_loop_reaches_the_power_limit(node: Node) -> None:
+    gemm = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
+    ends = []
+    for turns in (2, 400):
+        host = {"loop": {"iterations": turns, "barrier": True}}
+        data = {"schema": 1, "name": "x", "tasks": {"gemm": gemm}, "host": host}
+        ends.append(simulate(node, parse_workload(data, plain_si=True)).end)
+    assert ends[1] > 1.05 * ends[0]
