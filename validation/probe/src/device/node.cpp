@@ -109,20 +109,38 @@ Lane Node::stream(int gpu, bool high_priority, Partition part) {
     return {gpu, stream};
 }
 
-Json Node::describe() const {
+Json Identity::json() const {
+    return Json::object()
+        .set("name", name)
+        .set("compute_units", compute_units)
+        .set("memory_bytes", memory_bytes)
+        .set("l2_bytes", l2_bytes)
+        .set("pci", pci);
+}
+
+Identity Node::identity(int gpu) const {
+    const auto &properties = properties_[gpu];
+    Identity it;
+    std::strncpy(it.name, properties.name, sizeof it.name - 1);
+    std::strncpy(it.pci, pci_[gpu].c_str(), sizeof it.pci - 1);
+    it.compute_units = properties.multiProcessorCount;
+    it.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+    it.l2_bytes = static_cast<std::int64_t>(properties.l2CacheSize);
+    return it;
+}
+
+Json describe_machine(const std::vector<Identity> &gpus, const Node &node) {
     Json list = Json::array();
-    for (int gpu = 0; gpu < gpus(); ++gpu) {
-        const auto &each = properties_[gpu];
-        list.push(Json::object()
-                      .set("name", each.name)
-                      .set("compute_units", each.multiProcessorCount)
-                      .set("memory_bytes", static_cast<std::int64_t>(each.totalGlobalMem))
-                      .set("l2_bytes", static_cast<std::int64_t>(each.l2CacheSize))
-                      .set("pci", pci_[gpu]));
-    }
+    for (const auto &each : gpus) list.push(each.json());
     auto json = Json::object().set("gpus", list);
-    if (!machine_->driver_version().empty()) json.set("driver", machine_->driver_version());
-    return json.set("runtime", runtime_version()).set("compiler", compiler_version());
+    if (!node.driver_version().empty()) json.set("driver", node.driver_version());
+    return json.set("runtime", node.runtime_version()).set("compiler", node.compiler_version());
+}
+
+Json Node::describe() const {
+    std::vector<Identity> gpus;
+    for (int gpu = 0; gpu < this->gpus(); ++gpu) gpus.push_back(identity(gpu));
+    return describe_machine(gpus, *this);
 }
 
 Mapping parse_mapping(const std::string &text) {
