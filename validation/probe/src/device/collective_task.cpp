@@ -28,13 +28,13 @@ void verify_collective(const std::string &op, const Buffer &out, std::size_t sha
         return total;
     };
     if (op == "all_gather")
-        verify_bf16(out, out.bytes(), op, [&](std::size_t i) {
+        verify_bf16(out, shard * ranks, op, [&](std::size_t i) {
             return whole_number(i % elements, 1 + static_cast<std::uint32_t>(i / elements));
         });
     else if (op == "reduce_scatter")
         verify_bf16(out, shard, op, [&](std::size_t i) { return sum(rank * elements + i); });
     else if (op == "all_reduce")
-        verify_bf16(out, out.bytes(), op, sum);
+        verify_bf16(out, shard * ranks, op, sum);
     else
         for (int from = 0; from < ranks; ++from) {
             if (from == rank) continue;

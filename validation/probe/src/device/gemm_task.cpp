@@ -88,6 +88,7 @@ Json GemmTask::workload() const {
                     .set("library", spec_.library);
     if (spec_.persistent) json.set("schedule", "persistent");
     if (spec_.units) json.set("workgroups", spec_.units);
+    if (kept_) json.set("inputs", "warm");
     return json;
 }
 

@@ -151,6 +151,7 @@ Json StreamTask::workload() const {
     auto json = Json::object().set("kind", "stream").set("pattern", spec_.pattern).set("bytes", spec_.bytes);
     if (spec_.workgroups) json.set("workgroups", spec_.workgroups);
     if (spec_.passes > 1) json.set("passes", spec_.passes);
+    if (kept_) json.set("inputs", "warm");
     if (spec_.flops_per_byte) json.set("flops_per_byte", spec_.flops_per_byte);
     return json;
 }

@@ -23,6 +23,7 @@ public:
     virtual void prepare() {}        // before each sample: poison outputs that verify() reads, reset counters
     virtual void submit() = 0;       // asynchronous, on the task's lanes
     virtual void verify() {}         // after a sample; throws WrongResult
+    void keep_operands() { kept_ = true; }  // nothing flushes caches between its runs
     virtual void detach() {}         // unmaps what belongs to other processes, before those free it
     // The next submit() also notes, on the GPU's clock, when its first workgroup began and its last one ended; false where
     // it cannot.
@@ -34,6 +35,7 @@ public:
     virtual std::vector<std::pair<std::string, std::string>> libraries() const { return {}; }  // name, version
 
 protected:
+    bool kept_ = false;
     std::vector<Lane> lanes_;
 };
 
