@@ -83,6 +83,9 @@ class Gemm(_Task):
     """grid of a persistent schedule; left out: one per CU"""
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     """state of private operands"""
+    data: Literal["random", "pattern", "zero"] = "random"
+    """what the operands hold: random numbers, numbers of few bits as tests use, or zeros; bits that
+    do not change cost less energy"""
 
 
 class StreamKernel(_Task):
@@ -145,6 +148,8 @@ class Collective(_Task):
     """backend dma: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two
     peers each (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one
     engine (b2b)"""
+    mapping: Literal["peer", "ipc"] | None = None
+    """backend dma: how peers' memory is mapped (see copies); left out: peer"""
     chunks: Count = 1
     """released one by one: names for others' after"""
 
@@ -170,6 +175,9 @@ class Copy(_Task):
     """dma executor only: engines that share it; left out: 1"""
     workgroups: Count | None = None
     """kernel executor only"""
+    mapping: Literal["peer", "ipc"] | None = None
+    """dma executor only: how the peer's memory is mapped: by peer access in one process (peer), or
+    by the handle of another process (ipc), whose copies the GPU that asks carries; left out: peer"""
     gpus: Literal["all", "first"] = "first"
     """who executes it: the first GPU, or every one"""
 
@@ -209,6 +217,15 @@ class Stream(Spec):
     mod dies"""
 
 
+class Loop(Spec):
+    """The workload is one turn of a loop; times are those of the median turn, from its begin."""
+
+    iterations: Count
+    """turns of the loop; the power limit has averaged over half of them"""
+    barrier: bool = True
+    """whether all ranks begin a turn together"""
+
+
 class HostThreads(Spec):
     """Who submits, and when.
 
@@ -227,6 +244,14 @@ class HostThreads(Spec):
     prelaunched: bool = False
     order: tuple[str, ...] = ()
     """launch order of tasks; left out: as declared"""
+    release: Literal["event", "per_rank", "host"] = "event"
+    """what lets the streams begin: one event for all GPUs, in launch order (event); an event of each
+    GPU, whose streams begin in an order that is drawn (per_rank; simulation/draws.py); nothing, each
+    process launches its kernels one by one (host)"""
+    jitter: Time = 0.0
+    """per_rank, host: a rank begins up to this late, evenly distributed"""
+    loop: Loop | None = None
+    """left out: a single shot"""
 
 
 class Workload(Spec):

@@ -78,6 +78,7 @@ Json CollectiveTask::workload() const {
     if (spec_.channels) json.set("channels", spec_.channels);
     if (spec_.backend == "dma" && spec_.direction != "push") json.set("direction", spec_.direction);
     if (spec_.backend == "dma" && spec_.engines > 1) json.set("engines", spec_.engines);
+    if (spec_.backend == "dma" && spec_.mapping == Mapping::peer) json.set("mapping", "peer");
     return json;
 }
 

@@ -72,22 +72,26 @@ void show_one_gpu(int rank) {
 
 // -- options
 
-std::vector<bool> barriers_of(const Options &options) {
-    std::vector<bool> barriers;
-    for (const auto &each : options.texts("barrier")) {
-        if (each != "yes" && each != "no") throw UsageError("--barrier " + each + ": yes or no");
-        barriers.push_back(each == "yes");
+// A list of one word or the other: whether each is the `second`.
+std::vector<bool> choices(const Options &options, const std::string &name, const std::string &first,
+                          const std::string &second) {
+    std::vector<bool> chosen;
+    for (const auto &each : options.texts(name)) {
+        if (each != first && each != second) throw UsageError("--" + name + " " + each + ": " + first + " or " + second);
+        chosen.push_back(each == second);
     }
-    return barriers;
+    return chosen;
 }
 
-std::vector<bool> reversed_or_not(const Options &options) {
-    std::vector<bool> reversed;
-    for (const auto &each : options.texts("orders")) {
-        if (each != "given" && each != "reversed") throw UsageError("--orders " + each + ": given or reversed");
-        reversed.push_back(each == "reversed");
-    }
-    return reversed;
+std::vector<bool> reversed_or_not(const Options &options) { return choices(options, "orders", "given", "reversed"); }
+
+std::vector<LoopSettings> loops_of(const Options &options) {
+    std::vector<LoopSettings> loops;
+    for (const bool by_host : choices(options, "release", "per_rank", "host"))
+        for (const bool barrier : choices(options, "barrier", "no", "yes"))
+            loops.push_back({static_cast<int>(options.integer("iterations")), static_cast<int>(options.integer("warm-up")),
+                             barrier, by_host});
+    return loops;
 }
 
 std::vector<Asked> asked_of(const Options &options) {
@@ -102,12 +106,13 @@ std::vector<Asked> asked_of(const Options &options) {
 }
 
 void check(const Options &options) {
-    barriers_of(options), reversed_or_not(options), parse_data(options.text("data"));
+    loops_of(options), reversed_or_not(options), parse_data(options.text("data"));
     const auto priority = options.text("priority");
     if (priority != "none" && priority != "first" && priority != "second")
         throw UsageError("--priority " + priority + ": none, first or second");
-    if (options.integer("iterations") < 1 || options.integer("samples") < 1)
-        throw UsageError("--iterations and --samples: at least 1");
+    if (options.integer("samples") < 1) throw UsageError("--samples 0: at least 1");
+    if (options.integer("iterations") <= options.integer("warm-up"))
+        throw UsageError("--iterations " + options.text("iterations") + ": more than --warm-up");
 }
 
 // -- one rank
@@ -138,12 +143,11 @@ public:
 
 private:
     void verify(const std::vector<NamedTask> &order);
-    void loop(Run &run, bool barrier);
-    void write(const Asked &asked, bool barrier, const std::vector<const Run *> &alone, const Run *together);
+    void loop(Run &run, const LoopSettings &settings);
+    void write(const Asked &asked, const LoopSettings &settings, const std::vector<const Run *> &alone, const Run *together);
     Json of_rank(int rank, const std::vector<const Run *> &alone, const Run &shown) const;
     std::vector<Reading> read() const { return machine_ ? machine_->read() : std::vector<Reading>(); }
     int samples() const { return static_cast<int>(options_.integer("samples")); }
-    int iterations() const { return static_cast<int>(options_.integer("iterations")); }
 
     Crew &crew_;
     const Options &options_;
@@ -160,15 +164,15 @@ void Ranks::verify(const std::vector<NamedTask> &order) {
     for (const auto &each : order) each.task->prepare();
     GPU(gpuDeviceSynchronize());
     crew_.barrier();
-    loop_.run(order, {1, 0, false});
+    loop_.run(order, {1, 0, false, false});
     for (const auto &each : order) each.task->verify();
     crew_.barrier();
 }
 
-void Ranks::loop(Run &run, bool barrier) {
+void Ranks::loop(Run &run, const LoopSettings &settings) {
     const double pause = options_.number("pause-ms");
     if (pause > 0) usleep(static_cast<useconds_t>(pause * 1e3));
-    const auto mine = loop_.run(run.order, {iterations(), static_cast<int>(options_.integer("warm-up")), barrier});
+    const auto mine = loop_.run(run.order, settings);
     const auto all = crew_.gather(packed(mine));
     run.ranks.resize(all.size());
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -212,7 +216,7 @@ void Ranks::measure(const Asked &asked) {
     const std::vector<NamedTask> all = asked.pair ? std::vector<NamedTask>{a, b} : std::vector<NamedTask>{a};
     for (const auto &each : all) each.task->keep_operands();
     verify(all);
-    for (const bool barrier : barriers_of(options_)) {
+    for (const auto &settings : loops_of(options_)) {
         std::vector<Run> alone, together;
         for (const auto &each : all) alone.push_back({{each}, {}, {}});
         for (const auto &order : orders) together.push_back({order, {}, {}});
@@ -220,13 +224,13 @@ void Ranks::measure(const Asked &asked) {
         before_ = read();
         for (int sample = 0; sample < samples(); ++sample)  // in turns, so that all see the same drift
             for (auto *runs : {&alone, &together})
-                for (auto &run : *runs) loop(run, barrier);
+                for (auto &run : *runs) loop(run, settings);
         after_ = read();
         if (crew_.rank() == 0) {
             std::vector<const Run *> isolated;
             for (auto &run : alone) mark_outliers(run), isolated.push_back(&run);
-            for (auto &run : together) mark_outliers(run), write(asked, barrier, isolated, &run);
-            if (together.empty()) write(asked, barrier, isolated, nullptr);
+            for (auto &run : together) mark_outliers(run), write(asked, settings, isolated, &run);
+            if (together.empty()) write(asked, settings, isolated, nullptr);
         }
     }
     verify(all);
@@ -263,9 +267,10 @@ Json Ranks::of_rank(int rank, const std::vector<const Run *> &alone, const Run &
         json.set("end_us", numbers_of(turns, firsts, [](const Turn &turn, std::size_t i) { return turn.end_us[i]; }, task));
         tasks.set(name, json);
     }
-    std::vector<double> periods;  // within a loop; several loops follow each other
+    const std::size_t counted = turns.size() / samples();  // of one loop; several follow each other
+    std::vector<double> periods;
     for (std::size_t i = 1; i < turns.size(); ++i)
-        if (i % iterations()) periods.push_back(turns[i].release_us - turns[i - 1].release_us);
+        if (i % counted) periods.push_back(turns[i].release_us - turns[i - 1].release_us);
     auto json = Json::object().set("pci", identities_[rank].pci).set("wall_us", rounded(kept_median(walls_us(only), shown.why)));
     if (!periods.empty()) json.set("period_us", rounded(median(periods)));
     json.set("tasks", tasks);
@@ -273,14 +278,16 @@ Json Ranks::of_rank(int rank, const std::vector<const Run *> &alone, const Run &
     return json.set("release_us", numbers_of(turns, firsts, [](const Turn &turn, std::size_t) { return turn.release_us; }));
 }
 
-void Ranks::write(const Asked &asked, bool barrier, const std::vector<const Run *> &alone, const Run *together) {
+void Ranks::write(const Asked &asked, const LoopSettings &settings, const std::vector<const Run *> &alone, const Run *together) {
     const Run &shown = together ? *together : *alone.front();
     Findings findings;
     findings.samples = static_cast<int>(shown.why.size());
     findings.host = Json::object()
-                        .set("launch", barrier ? "eager" : "looped")
-                        .set("release", "per_rank")
-                        .set("loop", Json::object().set("iterations", iterations()).set("barrier", barrier));
+                        .set("release", settings.by_host ? "host" : "per_rank")
+                        .set("loop", Json::object().set("iterations", settings.iterations).set("barrier", settings.barrier));
+    if (settings.by_host) findings.host.set("launch", "eager");
+    const bool engines = asked.first.uses_engines() || (asked.pair && asked.second.uses_engines());
+    if (engines && !settings.by_host) findings.host.set("prelaunched", true);
     if (together) {
         const auto walls = walls_us(together->ranks);
         findings.measured.set("wall_us", kept_median(walls, together->why));
@@ -321,7 +328,7 @@ void Ranks::write(const Asked &asked, bool barrier, const std::vector<const Run 
     if (options_.text("priority") != "none") name += ", priority " + options_.text("priority");
     if (options_.text("data") != "random") name += ", data " + options_.text("data");
     if (options_.on("out-of-place")) name += ", out of place";
-    name += barrier ? ", loop with barrier" : ", loop";
+    name += std::string(", loop") + (settings.barrier ? " with barrier" : "") + (settings.by_host ? ", by the host" : "");
     const Setting setting{describe_machine(identities_, node_), node_.runtime_version(), before_, after_};
     report_.write(setting, name, shown.order, findings);
     std::string said = name;
@@ -342,9 +349,10 @@ int run_ranks(const std::vector<std::string> &arguments, const std::string &line
         .option("second", "none", "loads that run beside each of the first, or none")
         .option("orders", "given", "which is launched first: given (the first), reversed; both with a comma")
         .option("priority", "none", "whose stream has a higher priority: none, first, second")
-        .option("barrier", "yes,no", "yes: the ranks' hosts wait for their GPU and for each other before each iteration; no: "
-                                     "the hosts run ahead; both with a comma")
-        .option("iterations", "20", "of a loop, after the warm-up; there are as many loops as --samples")
+        .option("release", "per_rank", "per_rank: an event of each GPU, host: nothing, the host submits when its GPU is idle; "
+                                       "both with a comma")
+        .option("barrier", "no,yes", "whether the ranks' hosts wait for each other before each iteration; both with a comma")
+        .option("iterations", "20", "of a loop, --warm-up among them, which do not count; there are --samples loops")
         .option("data", "random", "of GEMM operands: random, pattern (steps of 1/128), zero")
         .flag("out-of-place", "a rank's own shard of a collective is copied as well");
     if (parse(options, arguments, "ranks")) return 0;

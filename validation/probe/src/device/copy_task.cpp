@@ -128,6 +128,7 @@ Json CopyTask::with_repeat(int count) const {
     if (spec_.executor == "kernel" && spec_.workgroups) json.set("workgroups", spec_.workgroups);
     if (spec_.engines > 1) json.set("engines", spec_.engines);
     if (count > 1) json.set("repeat", count);
+    if (spec_.mapping == Mapping::peer) json.set("mapping", "peer");
     if (spec_.all_gpus) json.set("gpus", "all");
     return json;
 }

@@ -89,6 +89,7 @@ Json GemmTask::workload() const {
     if (spec_.persistent) json.set("schedule", "persistent");
     if (spec_.units) json.set("workgroups", spec_.units);
     if (kept_) json.set("inputs", "warm");
+    if (kept_ && spec_.data != Pattern::random) json.set("data", name_of_data(spec_.data));  // random is what it means left out
     return json;
 }
 

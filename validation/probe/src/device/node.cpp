@@ -145,8 +145,9 @@ Json Node::describe() const {
 
 Mapping parse_mapping(const std::string &text) {
     if (text == "malloc") return Mapping::malloc;
+    if (text == "peer") return Mapping::peer;
     if (text == "vmm") return Mapping::vmm;
-    throw std::invalid_argument("--mapping " + text + ": malloc or vmm");
+    throw std::invalid_argument("--mapping " + text + ": malloc, peer or vmm");
 }
 
 #if defined(__CUDACC__)

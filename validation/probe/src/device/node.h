@@ -56,8 +56,9 @@ Json describe_machine(const std::vector<Identity> &gpus, const Node &node);
 
 // How a buffer's memory is obtained and made visible to the peers.
 //   malloc: the runtime's allocation, all of it mapped to peers by enabling peer access
+//   peer:   the same, and the record's workload says so
 //   vmm:    physical memory created, mapped and given access per GPU (virtual memory management)
-enum class Mapping { malloc, vmm };
+enum class Mapping { malloc, peer, vmm };
 Mapping parse_mapping(const std::string &text);
 
 class Buffer {

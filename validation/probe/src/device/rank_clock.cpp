@@ -7,6 +7,7 @@
 namespace probe {
 
 constexpr int rounds = 24, steps = 64;
+constexpr std::int64_t patience_ns = 10'000'000'000;
 
 struct ClockWords {
     volatile std::uint32_t asked, answered;
@@ -60,8 +61,8 @@ Instant RankClock::take(gpuEvent_t first, gpuEvent_t last, std::int64_t &first_n
     for (std::uint32_t round = 0; round < rounds; ++round) {
         asked.push_back(monotonic_ns());
         words_->asked = round + 1;
-        while (words_->answered <= round) {
-        }
+        while (words_->answered <= round)
+            if (monotonic_ns() - asked.back() > patience_ns) throw GpuError("the GPU does not answer when it is asked for its clock");
         answered.push_back(monotonic_ns());
     }
     GPU(gpuEventSynchronize(last));

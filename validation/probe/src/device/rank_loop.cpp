@@ -69,7 +69,7 @@ Turn RankLoop::turn_of(const Marks &marks, const std::vector<DeviceTimes> &times
 }
 
 Turns RankLoop::run(const std::vector<NamedTask> &order, const LoopSettings &settings) {
-    const std::size_t turns = settings.warm_up + settings.iterations;
+    const std::size_t turns = settings.iterations;
     std::vector<DeviceTimes> times(turns * order.size(), {~0ull, 0});
     Buffer noted(0, times.size() * sizeof(DeviceTimes));
     GPU(gpuMemcpy(noted.data(), times.data(), noted.bytes(), gpuMemcpyDefault));
@@ -89,11 +89,12 @@ Turns RankLoop::run(const std::vector<NamedTask> &order, const LoopSettings &set
     clock_.begin();
     crew_.barrier();
     for (std::size_t i = 0; i < turns; ++i) {
-        if (settings.barrier) {
-            GPU(gpuStreamSynchronize(main_.stream));  // it waits for all other streams
-            crew_.barrier();
-        }
+        const bool gated = settings.barrier && !settings.by_host;
+        if (settings.barrier || settings.by_host) GPU(gpuStreamSynchronize(main_.stream));  // it waits for all others
+        if (settings.barrier) crew_.barrier();
+        if (gated) gate_.close(), gate_.hold(main_.stream);
         submit(order, noted.data<DeviceTimes>() + i * order.size(), marks[i]);
+        if (gated) gate_.open();
     }
     GPU(gpuDeviceSynchronize());
     clock_.end();

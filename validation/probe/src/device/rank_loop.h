@@ -1,20 +1,27 @@
-// A loop that one rank runs on its own GPU. In each iteration all tasks wait for the release, which is an event of the
-// GPU behind the end of all tasks of the iteration before. No other rank is asked, unless by a barrier.
+// A loop that one rank runs on its own GPU. No other rank is asked, unless by a barrier.
+//
+//   release  barrier
+//   per_rank no       the host submits as far ahead as the queues hold; an event behind all tasks of an iteration releases
+//                     those of the next
+//   per_rank yes      the host waits for its GPU and for the other hosts, submits everything behind an event, then lets
+//                     that event happen
+//   host     no       the host waits for its GPU, then submits one task after another
+//   host     yes      the same, and it waits for the other hosts before it submits
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "../crew.h"
+#include "gate.h"
 #include "rank_clock.h"
 #include "report.h"
 
 namespace probe {
 
 struct LoopSettings {
-    int iterations = 20, warm_up = 2;
-    // Before each iteration the host waits for its GPU, then for the other ranks' hosts, then submits. Without it the host
-    // submits as far ahead as the queues hold.
-    bool barrier = false;
+    int iterations = 20;  // all
+    int warm_up = 2;      // the first ones, whose times are not given
+    bool barrier = false, by_host = false;
 };
 
 class RankLoop {
@@ -23,7 +30,7 @@ public:
     ~RankLoop();
     RankLoop(const RankLoop &) = delete;
     RankLoop &operator=(const RankLoop &) = delete;
-    Turns run(const std::vector<NamedTask> &order, const LoopSettings &settings);  // without the warm-up
+    Turns run(const std::vector<NamedTask> &order, const LoopSettings &settings);
     const RankClock &clock() const { return clock_; }
 
 private:
@@ -35,6 +42,7 @@ private:
     Crew &crew_;
     Lane main_;
     RankClock clock_;
+    Gate gate_;
     std::vector<gpuEvent_t> events_;  // reused by every loop
     std::size_t used_ = 0;
 };

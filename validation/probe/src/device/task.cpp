@@ -27,6 +27,10 @@ Pattern parse_data(const std::string &text) {
     throw std::invalid_argument("--data " + text + ": random, pattern or zero");
 }
 
+std::string name_of_data(Pattern pattern) {
+    return pattern == Pattern::zero ? "zero" : pattern == Pattern::random ? "random" : "pattern";
+}
+
 __host__ __device__ static std::uint32_t word_of(Pattern pattern, std::uint64_t index, std::uint32_t seed) {
     union {
         float value;

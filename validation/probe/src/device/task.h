@@ -68,6 +68,7 @@ float from_bf16(std::uint16_t bits);
 // whole: small whole numbers, whose sums are exact; fraction, random: as above; zero: no bit ever changes
 enum class Pattern { whole, fraction, random, zero };
 Pattern parse_data(const std::string &text);  // random, pattern (fraction) or zero
+std::string name_of_data(Pattern pattern);
 float value_of(Pattern pattern, std::uint64_t index, std::uint32_t seed);  // what fill_bf16 writes there
 void fill_bf16(const Buffer &buffer, std::uint32_t seed, Pattern pattern);
 void fill_shard(char *begin, std::size_t bytes, std::uint32_t seed);  // whole numbers, from element 0; asynchronous
