@@ -55,7 +55,7 @@ struct Crew::Shared {
     }
 };
 
-bool Crew::is_rank() { return std::getenv(rank_variable) != nullptr; }
+bool Crew::is_rank() { return std::getenv(rank_variable) && std::getenv(memory_variable); }
 
 Crew &Crew::join() {
     static Crew crew;

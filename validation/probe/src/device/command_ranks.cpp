@@ -3,15 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 
-#include "../statistics.h"
+#include "../energy.h"
 #include "command_support.h"
 #include "rank_loads.h"
-#include "rank_loop.h"
+#include "rank_record.h"
 
 namespace probe {
 namespace {
@@ -19,12 +19,6 @@ namespace {
 struct Asked {  // what one record is about
     RankLoad first, second;
     bool pair = false;
-};
-
-struct Run {  // one scene's loops, on every rank
-    std::vector<NamedTask> order;
-    std::vector<Turns> ranks;
-    std::vector<std::string> why;  // of each iteration; not empty: disturbed
 };
 
 // -- the processes
@@ -128,24 +122,22 @@ std::vector<Value> gather_values(Crew &crew, const Value &mine) {
     return values;
 }
 
-double rounded(double us) { return std::round(us * 100) / 100; }
-
 class Ranks {
 public:
     Ranks(Crew &crew, const Options &options, const std::string &line)
         : crew_(crew), options_(options), report_(options, line), node_(1), loop_(crew, node_),
-          identities_(gather_values(crew, node_.identity(0))) {
+          gpus_(gather_values(crew, node_.identity(0))) {
         std::vector<std::string> places;
-        for (const auto &each : identities_) places.push_back(each.pci);
+        for (const auto &each : gpus_) places.push_back(each.pci);
         if (crew.rank() == 0) machine_ = std::make_unique<Machine>(places);
     }
     void measure(const Asked &asked);
 
 private:
     void verify(const std::vector<NamedTask> &order);
-    void loop(Run &run, const LoopSettings &settings);
-    void write(const Asked &asked, const LoopSettings &settings, const std::vector<const Run *> &alone, const Run *together);
-    Json of_rank(int rank, const std::vector<const Run *> &alone, const Run &shown) const;
+    void loop(LoopRun &run, const LoopSettings &settings);
+    Json power_during(const std::function<void()> &work) const;
+    void write(const Asked &asked, const LoopRecord &record);
     std::vector<Reading> read() const { return machine_ ? machine_->read() : std::vector<Reading>(); }
     int samples() const { return static_cast<int>(options_.integer("samples")); }
 
@@ -154,7 +146,7 @@ private:
     Report report_;
     Node node_;
     RankLoop loop_;
-    std::vector<Identity> identities_;
+    std::vector<Identity> gpus_;
     std::unique_ptr<Machine> machine_;  // of all GPUs, on rank 0
     std::vector<Reading> before_, after_;
     double uncertain_us_ = 0;
@@ -169,10 +161,33 @@ void Ranks::verify(const std::vector<NamedTask> &order) {
     crew_.barrier();
 }
 
-void Ranks::loop(Run &run, const LoopSettings &settings) {
+// Power and clocks of every GPU while `work` runs, on rank 0 with --meter; else null.
+Json Ranks::power_during(const std::function<void()> &work) const {
+    if (!machine_ || !options_.on("meter")) {
+        work();
+        return Json();
+    }
+    EnergyMeter meter(gpus_.size(), [&](std::size_t gpu) { return machine_->energy_j(gpu); }, [&] { return machine_->read(); });
+    const double from = meter.now();
+    work();
+    const double to = meter.now();
+    meter.stop();
+    auto gpus = Json::array();
+    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
+        const auto seen = meter.watched(gpu, from, to);
+        auto json = Json::object().set("seconds", to - from);
+        if (seen.power_w >= 0) json.set("power_w", seen.power_w).set("from", seen.counted ? "energy counter" : "power sensor");
+        if (seen.core_clock_mhz >= 0) json.set("core_clock_mhz", seen.core_clock_mhz);
+        gpus.push(json.set("limited_by_power", seen.power_limited).set("limited_by_heat", seen.heat_limited));
+    }
+    return gpus;
+}
+
+void Ranks::loop(LoopRun &run, const LoopSettings &settings) {
     const double pause = options_.number("pause-ms");
     if (pause > 0) usleep(static_cast<useconds_t>(pause * 1e3));
-    const auto mine = loop_.run(run.order, settings);
+    Turns mine;
+    run.power = power_during([&] { mine = loop_.run(run.order, settings); });
     const auto all = crew_.gather(packed(mine));
     run.ranks.resize(all.size());
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -186,21 +201,6 @@ void Ranks::loop(Run &run, const LoopSettings &settings) {
     for (const auto uncertain : gather_values(crew_, loop_.clock().uncertain_us()))
         uncertain_us_ = std::max(uncertain_us_, uncertain);
 }
-
-void mark_outliers(Run &run) {
-    const auto far = outliers(walls_us(run.ranks));
-    for (std::size_t i = 0; i < far.size(); ++i)
-        if (far[i] && run.why[i].empty()) run.why[i] = "far from the median";
-}
-
-double kept_median(const std::vector<double> &times, const std::vector<std::string> &why) {
-    std::vector<double> kept;
-    for (std::size_t i = 0; i < times.size(); ++i)
-        if (why[i].empty()) kept.push_back(times[i]);
-    return median(kept.empty() ? times : kept);
-}
-
-double median_us(const Run &run, std::size_t task) { return kept_median(task_times_us(run.ranks, task), run.why); }
 
 void Ranks::measure(const Asked &asked) {
     const auto priority = options_.text("priority");
@@ -217,128 +217,39 @@ void Ranks::measure(const Asked &asked) {
     for (const auto &each : all) each.task->keep_operands();
     verify(all);
     for (const auto &settings : loops_of(options_)) {
-        std::vector<Run> alone, together;
-        for (const auto &each : all) alone.push_back({{each}, {}, {}});
-        for (const auto &order : orders) together.push_back({order, {}, {}});
+        std::vector<LoopRun> alone, together;
+        for (const auto &each : all) alone.push_back({{each}, {}, {}, {}});
+        for (const auto &order : orders) together.push_back({order, {}, {}, {}});
         uncertain_us_ = 0;
         before_ = read();
         for (int sample = 0; sample < samples(); ++sample)  // in turns, so that all see the same drift
             for (auto *runs : {&alone, &together})
                 for (auto &run : *runs) loop(run, settings);
         after_ = read();
-        if (crew_.rank() == 0) {
-            std::vector<const Run *> isolated;
-            for (auto &run : alone) mark_outliers(run), isolated.push_back(&run);
-            for (auto &run : together) mark_outliers(run), write(asked, settings, isolated, &run);
-            if (together.empty()) write(asked, settings, isolated, nullptr);
-        }
+        if (crew_.rank()) continue;
+        LoopRecord record{{}, nullptr, settings, samples(), asked.first.uses_engines() || (asked.pair && asked.second.uses_engines())};
+        for (auto &run : alone) mark_outliers(run), record.alone.push_back(&run);
+        if (together.empty()) write(asked, record);
+        for (auto &run : together) mark_outliers(run), record.together = &run, write(asked, record);
     }
     verify(all);
     for (const auto &each : all) each.task->detach();
     crew_.barrier();  // nobody frees what another has mapped
 }
 
-// -- the record, by rank 0
-
-Json numbers_of(const Turns &turns, const std::vector<double> &firsts, double (*time)(const Turn &, std::size_t),
-                std::size_t task = 0) {
-    std::vector<double> numbers;
-    for (std::size_t i = 0; i < turns.size(); ++i) numbers.push_back(rounded(time(turns[i], task) - firsts[i]));
-    return numbers;
-}
-
-Json Ranks::of_rank(int rank, const std::vector<const Run *> &alone, const Run &shown) const {
-    std::vector<double> firsts;  // the first release of each iteration
-    for (std::size_t i = 0; i < shown.why.size(); ++i) {
-        double first = shown.ranks[0][i].release_us;
-        for (const auto &turns : shown.ranks) first = std::min(first, turns[i].release_us);
-        firsts.push_back(first);
-    }
-    const auto &turns = shown.ranks[rank];
-    const std::vector<Turns> only{turns};
-    auto tasks = Json::object();
-    for (std::size_t task = 0; task < shown.order.size(); ++task) {
-        const auto &name = shown.order[task].name;
-        auto json = Json::object().set("time_us", rounded(kept_median(task_times_us(only, task), shown.why)));
-        for (const auto *run : alone)
-            if (run->order[0].name == name)
-                json.set("isolated_us", rounded(kept_median(task_times_us({run->ranks[rank]}, 0), run->why)));
-        json.set("start_us", numbers_of(turns, firsts, [](const Turn &turn, std::size_t i) { return turn.begin_us[i]; }, task));
-        json.set("end_us", numbers_of(turns, firsts, [](const Turn &turn, std::size_t i) { return turn.end_us[i]; }, task));
-        tasks.set(name, json);
-    }
-    const std::size_t counted = turns.size() / samples();  // of one loop; several follow each other
-    std::vector<double> periods;
-    for (std::size_t i = 1; i < turns.size(); ++i)
-        if (i % counted) periods.push_back(turns[i].release_us - turns[i - 1].release_us);
-    auto json = Json::object().set("pci", identities_[rank].pci).set("wall_us", rounded(kept_median(walls_us(only), shown.why)));
-    if (!periods.empty()) json.set("period_us", rounded(median(periods)));
-    json.set("tasks", tasks);
-    json.set("launch_us", numbers_of(turns, firsts, [](const Turn &turn, std::size_t) { return turn.launch_us; }));
-    return json.set("release_us", numbers_of(turns, firsts, [](const Turn &turn, std::size_t) { return turn.release_us; }));
-}
-
-void Ranks::write(const Asked &asked, const LoopSettings &settings, const std::vector<const Run *> &alone, const Run *together) {
-    const Run &shown = together ? *together : *alone.front();
-    Findings findings;
-    findings.samples = static_cast<int>(shown.why.size());
-    findings.host = Json::object()
-                        .set("release", settings.by_host ? "host" : "per_rank")
-                        .set("loop", Json::object().set("iterations", settings.iterations).set("barrier", settings.barrier));
-    if (settings.by_host) findings.host.set("launch", "eager");
-    const bool engines = asked.first.uses_engines() || (asked.pair && asked.second.uses_engines());
-    if (engines && !settings.by_host) findings.host.set("prelaunched", true);
-    if (together) {
-        const auto walls = walls_us(together->ranks);
-        findings.measured.set("wall_us", kept_median(walls, together->why));
-        findings.sets.set("wall", set_of(walls, together->why));
-        auto tasks = Json::object();
-        for (std::size_t i = 0; i < together->order.size(); ++i) {
-            const auto &name = together->order[i].name;
-            tasks.set(name, Json::object().set("time_us", median_us(*together, i)));
-            findings.sets.set("tasks." + name, set_of(task_times_us(together->ranks, i), together->why));
-        }
-        findings.measured.set("tasks", tasks);
-    }
-    auto isolated = Json::object();
-    for (const auto *run : alone) {
-        isolated.set(run->order[0].name, median_us(*run, 0));
-        findings.sets.set("isolated." + run->order[0].name, set_of(task_times_us(run->ranks, 0), run->why));
-    }
-    findings.measured.set("isolated", isolated);
-    auto ranks = Json::array();
-    for (int rank = 0; rank < crew_.ranks(); ++rank) ranks.push(of_rank(rank, alone, shown));
-    auto starts = Json::object();
-    for (const auto &each : shown.order) {
-        const bool noted = each.task->note_times(nullptr);
-        starts.set(each.name, noted ? "first workgroup" : "event before it in its stream");
-    }
-    auto clock = Json::object().set("step_ns", loop_.clock().step_ns()).set("uncertain_us", rounded(uncertain_us_));
-    findings.observed = Json::object()
-                            .set("processes", crew_.ranks())
-                            .set("data", options_.text("data"))
-                            .set("out_of_place", options_.on("out-of-place"))
-                            .set("loops", samples())
-                            .set("warm_up", options_.integer("warm-up"))
-                            .set("wall_across_ranks_us", rounded(kept_median(walls_across_us(shown.ranks), shown.why)))
-                            .set("starts", starts)
-                            .set("clock", clock)
-                            .set("ranks", ranks);
+void Ranks::write(const Asked &asked, const LoopRecord &record) {
+    auto findings = findings_of(record, gpus_);
+    findings.observed.set("data", options_.text("data")).set("out_of_place", options_.on("out-of-place"));
+    findings.observed.set("clock", Json::object().set("step_ns", loop_.clock().step_ns()).set("uncertain_us", uncertain_us_));
     auto name = asked.first.text + (asked.pair ? " beside " + asked.second.text : "");
     if (options_.text("priority") != "none") name += ", priority " + options_.text("priority");
     if (options_.text("data") != "random") name += ", data " + options_.text("data");
     if (options_.on("out-of-place")) name += ", out of place";
-    name += std::string(", loop") + (settings.barrier ? " with barrier" : "") + (settings.by_host ? ", by the host" : "");
-    const Setting setting{describe_machine(identities_, node_), node_.runtime_version(), before_, after_};
-    report_.write(setting, name, shown.order, findings);
-    std::string said = name;
-    for (std::size_t i = 0; i < shown.order.size(); ++i) {
-        said += (i ? ", " : ": ") + shown.order[i].name + " " + std::to_string(median_us(shown, i));
-        for (const auto *run : alone)
-            if (together && run->order[0].name == shown.order[i].name)
-                said += " (alone " + std::to_string(median_us(*run, 0)) + ")";
-    }
-    progress(said + " us");
+    name += record.settings.barrier ? ", loop with barrier" : ", loop";
+    if (record.settings.by_host) name += ", released by the host";
+    const Setting setting{describe_machine(gpus_, node_), node_.runtime_version(), before_, after_};
+    report_.write(setting, name, record.shown().order, findings);
+    progress(name + ": " + progress_of(record));
 }
 
 }  // namespace
@@ -354,6 +265,7 @@ int run_ranks(const std::vector<std::string> &arguments, const std::string &line
         .option("barrier", "no,yes", "whether the ranks' hosts wait for each other before each iteration; both with a comma")
         .option("iterations", "20", "of a loop, --warm-up among them, which do not count; there are --samples loops")
         .option("data", "random", "of GEMM operands: random, pattern (steps of 1/128), zero")
+        .flag("meter", "power and clocks of every GPU during each loop; needs loops of a second or so")
         .flag("out-of-place", "a rank's own shard of a collective is copied as well");
     if (parse(options, arguments, "ranks")) return 0;
     check(options);
