@@ -177,7 +177,8 @@ class Copy(_Task):
     """kernel executor only"""
     mapping: Literal["peer", "ipc"] | None = None
     """dma executor only: how the peer's memory is mapped: by peer access in one process (peer), or
-    by the handle of another process (ipc), whose copies the GPU that asks carries; left out: peer"""
+    by the handle of another process (ipc), whose copies the GPU that asks carries; left out:
+    peer"""
     gpus: Literal["all", "first"] = "first"
     """who executes it: the first GPU, or every one"""
 
@@ -245,9 +246,9 @@ class HostThreads(Spec):
     order: tuple[str, ...] = ()
     """launch order of tasks; left out: as declared"""
     release: Literal["event", "per_rank", "host"] = "event"
-    """what lets the streams begin: one event for all GPUs, in launch order (event); an event of each
-    GPU, whose streams begin in an order that is drawn (per_rank; simulation/draws.py); nothing, each
-    process launches its kernels one by one (host)"""
+    """what lets the streams begin: one event for all GPUs, in launch order (event); an event of
+    each GPU, whose streams begin in an order that is drawn (per_rank); nothing, each process
+    launches its kernels one by one (host)"""
     jitter: Time = 0.0
     """per_rank, host: a rank begins up to this late, evenly distributed"""
     loop: Loop | None = None

@@ -228,9 +228,9 @@ void Ranks::measure(const Asked &asked) {
         after_ = read();
         if (crew_.rank()) continue;
         LoopRecord record{{}, nullptr, settings, samples(), asked.first.uses_engines() || (asked.pair && asked.second.uses_engines())};
-        for (auto &run : alone) mark_outliers(run), record.alone.push_back(&run);
+        for (const auto &run : alone) record.alone.push_back(&run);
         if (together.empty()) write(asked, record);
-        for (auto &run : together) mark_outliers(run), record.together = &run, write(asked, record);
+        for (const auto &run : together) record.together = &run, write(asked, record);
     }
     verify(all);
     for (const auto &each : all) each.task->detach();

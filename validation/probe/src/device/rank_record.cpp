@@ -78,12 +78,6 @@ Json host_of(const LoopRecord &record) {
 
 }  // namespace
 
-void mark_outliers(LoopRun &run) {
-    const auto far = outliers(walls_us(run.ranks));
-    for (std::size_t i = 0; i < far.size(); ++i)
-        if (far[i] && run.why[i].empty()) run.why[i] = "far from the median";
-}
-
 double median_us(const LoopRun &run, std::size_t task) { return kept_median(task_times_us(run.ranks, task), run.why); }
 
 Findings findings_of(const LoopRecord &record, const std::vector<Identity> &gpus) {

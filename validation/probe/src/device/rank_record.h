@@ -11,10 +11,11 @@ namespace probe {
 struct LoopRun {  // the loops of one set of tasks, on every rank, one loop behind the other
     std::vector<NamedTask> order;
     std::vector<Turns> ranks;
-    std::vector<std::string> why;  // of each iteration; not empty: disturbed
+    // Of each iteration; not empty: disturbed. Far from the median is no disturbance here: who comes first may differ from
+    // one iteration to the next.
+    std::vector<std::string> why;
     Json power;                    // of each GPU during the last loop; null where it was not watched
 };
-void mark_outliers(LoopRun &run);
 double median_us(const LoopRun &run, std::size_t task);
 
 struct LoopRecord {
