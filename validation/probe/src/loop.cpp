@@ -8,6 +8,8 @@
 namespace probe {
 namespace {
 
+double apart_us(double end, double begin) { return std::round((end - begin) * 1e3) / 1e3; }  // no clock here is finer
+
 double last_end(const Turn &turn) { return *std::max_element(turn.end_us.begin(), turn.end_us.end()); }
 
 template <class Time>
@@ -45,11 +47,11 @@ Turns unpacked(const std::string &bytes, std::size_t tasks) {
 }
 
 std::vector<double> task_times_us(const std::vector<Turns> &ranks, std::size_t task) {
-    return slowest(ranks, [&](const Turn &turn) { return turn.end_us.at(task) - turn.release_us; });
+    return slowest(ranks, [&](const Turn &turn) { return apart_us(turn.end_us.at(task), turn.release_us); });
 }
 
 std::vector<double> walls_us(const std::vector<Turns> &ranks) {
-    return slowest(ranks, [](const Turn &turn) { return last_end(turn) - turn.release_us; });
+    return slowest(ranks, [](const Turn &turn) { return apart_us(last_end(turn), turn.release_us); });
 }
 
 std::vector<double> walls_across_us(const std::vector<Turns> &ranks) {
@@ -60,7 +62,7 @@ std::vector<double> walls_across_us(const std::vector<Turns> &ranks) {
             first = std::min(first, turns.at(i).release_us);
             last = std::max(last, last_end(turns.at(i)));
         }
-        walls.push_back(last - first);
+        walls.push_back(apart_us(last, first));
     }
     return walls;
 }
