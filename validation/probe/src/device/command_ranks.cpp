@@ -52,8 +52,12 @@ int count_gpus(int wanted) {
     return count.gpus;
 }
 
-// The GPU of a rank is the only one that it sees.
-void show_one_gpu(int rank) {
+// A rank drives one GPU. It sees all of them, or that one only.
+void give_gpu(int rank, bool own_only) {
+    if (!own_only) {
+        setenv(first_gpu_variable, std::to_string(rank).c_str(), 1);
+        return;
+    }
     const char *variable = std::strcmp(GPU_BACKEND, "cuda") ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
     std::vector<std::string> seen;
     if (const char *given = std::getenv(variable)) {
@@ -101,6 +105,7 @@ std::vector<Asked> asked_of(const Options &options) {
 
 void check(const Options &options) {
     loops_of(options), reversed_or_not(options), parse_data(options.text("data"));
+    choices(options, "visible", "all", "own");
     const auto priority = options.text("priority");
     if (priority != "none" && priority != "first" && priority != "second")
         throw UsageError("--priority " + priority + ": none, first or second");
@@ -239,7 +244,7 @@ void Ranks::measure(const Asked &asked) {
 
 void Ranks::write(const Asked &asked, const LoopRecord &record) {
     auto findings = findings_of(record, gpus_);
-    findings.observed.set("data", options_.text("data")).set("out_of_place", options_.on("out-of-place"));
+    findings.observed.set("data", options_.text("data")).set("visible", options_.text("visible")).set("out_of_place", options_.on("out-of-place"));
     findings.observed.set("clock", Json::object().set("step_ns", loop_.clock().step_ns()).set("uncertain_us", uncertain_us_));
     auto name = asked.first.text + (asked.pair ? " beside " + asked.second.text : "");
     if (options_.text("priority") != "none") name += ", priority " + options_.text("priority");
@@ -265,6 +270,7 @@ int run_ranks(const std::vector<std::string> &arguments, const std::string &line
         .option("barrier", "no,yes", "whether the ranks' hosts wait for each other before each iteration; both with a comma")
         .option("iterations", "20", "of a loop, --warm-up among them, which do not count; there are --samples loops")
         .option("data", "random", "of GEMM operands: random, pattern (steps of 1/128), zero")
+        .option("visible", "all", "GPUs that each process sees: all, own")
         .flag("meter", "power and clocks of every GPU during each loop; needs loops of a second or so")
         .flag("out-of-place", "a rank's own shard of a collective is copied as well");
     if (parse(options, arguments, "ranks")) return 0;
@@ -274,7 +280,8 @@ int run_ranks(const std::vector<std::string> &arguments, const std::string &line
         const int gpus = count_gpus(static_cast<int>(options.integer("gpus")));
         std::vector<std::string> words{"probe", "ranks"};
         words.insert(words.end(), arguments.begin(), arguments.end());
-        const auto end = run_crew(gpus, words, show_one_gpu);
+        const bool own_only = options.text("visible") == "own";
+        const auto end = run_crew(gpus, words, [&](int rank) { give_gpu(rank, own_only); });
         if (end.code) progress("probe: " + end.message);
         return end.code;
     }

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,7 +39,7 @@ using gpuDeviceProp = hipDeviceProp_t;
 #define gpuGetLastError GPU_NAME(GetLastError)
 #define gpuGetDeviceCount GPU_NAME(GetDeviceCount)
 #define gpuGetDeviceProperties GPU_NAME(GetDeviceProperties)
-#define gpuSetDevice GPU_NAME(SetDevice)
+#define gpuSetDevice(gpu) GPU_NAME(SetDevice)(::probe::first_gpu() + (gpu))
 #define gpuDeviceSynchronize GPU_NAME(DeviceSynchronize)
 #define gpuDeviceGetPCIBusId GPU_NAME(DeviceGetPCIBusId)
 #define gpuDeviceCanAccessPeer GPU_NAME(DeviceCanAccessPeer)
@@ -81,6 +82,13 @@ using gpuDeviceProp = hipDeviceProp_t;
 #endif
 
 namespace probe {
+
+// GPU 0 of the probe is this one of the runtime: not 0 where a process drives one of the several GPUs that it sees.
+constexpr const char *first_gpu_variable = "PROBE_FIRST_GPU";
+inline int first_gpu() {
+    static const int first = std::getenv(first_gpu_variable) ? std::atoi(std::getenv(first_gpu_variable)) : 0;
+    return first;
+}
 
 struct GpuError : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -10,13 +10,14 @@ Node::Node(int gpus) {
     if (status != gpuSuccess || present == 0)
         throw NoDevice(std::string("no GPU: ") + (status == gpuSuccess ? "none found" : gpuGetErrorString(status)) + " (" +
                        gpuGetErrorName(status) + ")");
+    present -= first_gpu();
     if (gpus > present)
         throw NoDevice("asked for " + std::to_string(gpus) + " GPUs, found " + std::to_string(present));
     properties_.resize(gpus ? gpus : present);
     for (int gpu = 0; gpu < this->gpus(); ++gpu) {
-        GPU(gpuGetDeviceProperties(&properties_[gpu], gpu));
+        GPU(gpuGetDeviceProperties(&properties_[gpu], first_gpu() + gpu));
         char id[32] = {};
-        GPU(gpuDeviceGetPCIBusId(id, sizeof id, gpu));
+        GPU(gpuDeviceGetPCIBusId(id, sizeof id, first_gpu() + gpu));
         pci_.push_back(id);
     }
     machine_ = std::make_unique<Machine>(pci_);
