@@ -246,7 +246,7 @@ class HostThreads(Spec):
     """launch order of tasks; left out: as declared"""
     release: Literal["event", "per_rank", "host"] = "event"
     """what lets the streams begin: one event for all GPUs, in launch order (event); an event of
-    each GPU, whose streams begin in an order that is drawn (per_rank; simulation/draws.py);
+    each GPU, whose streams begin in an order that is drawn (per_rank);
     nothing, each process launches its kernels one by one (host)"""
     jitter: Time = 0.0
     """per_rank, host: a rank begins up to this late, evenly distributed"""

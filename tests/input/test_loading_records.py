@@ -69,6 +69,48 @@ def test_sizes_in_records_are_bytes_or_have_a_unit():
     assert first.workload == second.workload
 
 
+def test_a_loop_of_one_process_per_gpu_is_read():
+    """The form in which ``probe ranks`` writes a pull from memory of another process beside a
+    GEMM.
+    """
+    workload = {
+        "schema": 1,
+        "name": "gemm:64x64x64 beside pull:1MiB, data zero, loop with barrier",
+        "tasks": {
+            "copy": {
+                "kind": "copy",
+                "bytes": 1048576,
+                "source": "peer",
+                "destination": "gpu",
+                "executor": "dma",
+                "mapping": "ipc",
+                "gpus": "all",
+            },
+            "gemm": {"kind": "gemm", "m": 64, "n": 64, "k": 64, "inputs": "warm", "data": "zero"},
+        },
+        "host": {
+            "release": "per_rank",
+            "loop": {"iterations": 20, "barrier": True},
+            "prelaunched": True,
+            "order": ["copy", "gemm"],
+        },
+    }
+    identity = record_id("teaching-4", workload, "as_written", "none")
+    measured = {
+        "wall_us": 12.5,
+        "tasks": {"copy": {"time_us": 12.5}, "gemm": {"time_us": 5.0}},
+        "isolated": {"copy": 9.0, "gemm": 4.0},
+    }
+    Path("r.jsonl").write_text(
+        json.dumps(record(workload=workload, id=identity, measured=measured))
+    )
+    (read,) = load_records("r.jsonl")
+    assert read.workload.host.release == "per_rank"
+    assert read.workload.host.loop is not None
+    assert (read.workload.host.loop.iterations, read.workload.host.loop.barrier) == (20, True)
+    assert read.workload.tasks["copy"].mapping == "ipc"
+
+
 def test_a_truncated_line_is_named():
     assert records_errors(json.dumps(record()), json.dumps(record())[:40]) == [
         "r.jsonl:2: the line is cut off; each line must be one whole JSON record"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from itertools import pairwise, product, zip_longest
 
 import pytest
@@ -179,6 +180,31 @@ def test_the_harness_has_every_option_that_a_packaged_plan_uses(name):
         source = (SOURCES / f"command_{step.words[0]}.cpp").read_text(encoding="utf-8") + EVERYWHERE
         for option in options_of(step):
             assert f'("{option}"' in source, f"{name}: {step.name}: --{option}"
+
+
+def loads_of(step, option: str) -> list[str]:
+    """The loads of a step with a process for each GPU, as in gemm:64x64x64."""
+    return options_of(step).get(option, "none").split(",")
+
+
+def test_nothing_beside_a_gemm_of_ranks_may_be_fitted_to():
+    steps = [step for plan in packaged() for step in plan.steps if step.words[0] == "ranks"]
+    pairs = [step for step in steps if loads_of(step, "second") != ["none"]]
+    with_gemm = [step for step in pairs if any("gemm" in load for load in loads_of(step, "first"))]
+    assert with_gemm and {step.role for step in with_gemm} == {"validation"}
+    assert not [step for step in pairs if any("gemm" in load for load in loads_of(step, "second"))]
+
+
+def test_shapes_and_sizes_of_the_held_out_ranks_are_in_no_other_plan():
+    def numbers(plan) -> set[str]:
+        """Shapes and sizes, as in 64x64x64 and 96MiB."""
+        words = " ".join(word for step in plan.steps for word in step.words)
+        return set(re.findall(r"\d+x\d+x\d+|\d+[KMG]iB", words))
+
+    held_out = load_plan("ordinary-c3")
+    used = set().union(*(numbers(plan) for plan in packaged() if plan.name != held_out.name))
+    assert len(numbers(held_out)) == 8  # five shapes and three sizes
+    assert not numbers(held_out) & used
 
 
 #: What the harness takes where a plan says nothing; how often is no condition of a record.

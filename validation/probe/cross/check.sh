@@ -29,17 +29,22 @@ if [ ${#packages[@]} -gt 0 ]; then
   fi
 fi
 
-# Without a device `probe machine` must exit 4 after one line on stderr. GPUs that are here are hidden.
+# Without a device `probe machine`, and `probe ranks` before it starts a rank, must exit 4 after one line on stderr.
+# GPUs that are here are hidden.
 without_device() {
-  local code=0
-  HIP_VISIBLE_DEVICES=-1 ROCR_VISIBLE_DEVICES=-1 CUDA_VISIBLE_DEVICES=-1 \
-    "$1" machine > "$build/stdout" 2> "$build/stderr" || code=$?
-  sed 's/^/  /' "$build/stderr"
-  echo "  exit code $code"
-  if [ "$code" != 4 ] || [ "$(wc -l < "$build/stderr")" != 1 ] || [ -s "$build/stdout" ]; then
-    echo "check.sh: $1 must print one line on stderr, nothing on stdout and exit with 4 (no device)" >&2
-    exit 1
-  fi
+  local words code
+  for words in "machine" "ranks --first hold:1"; do
+    code=0
+    # shellcheck disable=SC2086  # words of a command line
+    HIP_VISIBLE_DEVICES=-1 ROCR_VISIBLE_DEVICES=-1 CUDA_VISIBLE_DEVICES=-1 \
+      "$1" $words > "$build/stdout" 2> "$build/stderr" || code=$?
+    sed 's/^/  /' "$build/stderr"
+    echo "  exit code $code"
+    if [ "$code" != 4 ] || [ "$(wc -l < "$build/stderr")" != 1 ] || [ -s "$build/stdout" ]; then
+      echo "check.sh: $1 $words must print one line on stderr, nothing on stdout and exit with 4 (no device)" >&2
+      exit 1
+    fi
+  done
 }
 
 mkdir -p "$build"

@@ -44,6 +44,7 @@ public:
     const std::vector<Reading> &before() const { return before_; }
     const std::vector<Reading> &after() const { return after_; }
     Settings &settings() { return settings_; }
+    const Node &node() const { return node_; }
     void read_before() { before_ = node_.read(); }  // for what is measured otherwise than by run()
     void read_after() { after_ = node_.read(); }
     Node &node() { return node_; }

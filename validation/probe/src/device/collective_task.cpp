@@ -10,18 +10,47 @@ namespace probe {
 
 std::string vendor_collective_library() { return NcclLibrary::name(); }
 
+void check_collective(const std::string &op, std::int64_t size, int ranks) {
+    if (op != "all_gather" && op != "reduce_scatter" && op != "all_to_all" && op != "all_reduce")
+        throw std::invalid_argument("--op " + op + ": all_gather, all_to_all, reduce_scatter or all_reduce");
+    if (ranks < 2) throw std::invalid_argument("a collective needs at least 2 GPUs");
+    if (size % (16 * ranks))
+        throw std::invalid_argument("--size " + std::to_string(size) + ": must be a multiple of 16 bytes per GPU");
+}
+
+void fill_collective(const Buffer &in, int rank) { fill_bf16(in, 1 + rank, Pattern::whole); }
+
+void verify_collective(const std::string &op, const Buffer &out, std::size_t shard, int rank, int ranks) {
+    const std::size_t elements = shard / 2;
+    auto sum = [&](std::size_t element) {
+        float total = 0;
+        for (int each = 0; each < ranks; ++each) total += whole_number(element, 1 + each);
+        return total;
+    };
+    if (op == "all_gather")
+        verify_bf16(out, shard * ranks, op, [&](std::size_t i) {
+            return whole_number(i % elements, 1 + static_cast<std::uint32_t>(i / elements));
+        });
+    else if (op == "reduce_scatter")
+        verify_bf16(out, shard, op, [&](std::size_t i) { return sum(rank * elements + i); });
+    else if (op == "all_reduce")
+        verify_bf16(out, shard * ranks, op, sum);
+    else
+        for (int from = 0; from < ranks; ++from) {
+            if (from == rank) continue;
+            verify_bf16(out, shard, op, [&](std::size_t i) { return whole_number(rank * elements + i, 1 + from); },
+                        from * shard);
+        }
+}
+
 CollectiveTask::CollectiveTask(Node &node, CollectiveSpec spec)
     : node_(node), spec_(spec), ranks_(node.gpus()), shard_(spec.size / node.gpus()) {
+    check_collective(spec.op, spec.size, ranks_);
     const bool gathers = spec.op == "all_gather", scatters = spec.op == "reduce_scatter";
-    if (!gathers && !scatters && spec.op != "all_to_all" && spec.op != "all_reduce")
-        throw std::invalid_argument("--op " + spec.op + ": all_gather, all_to_all, reduce_scatter or all_reduce");
-    if (ranks_ < 2) throw std::invalid_argument("a collective needs at least 2 GPUs");
-    if (spec.size % (16 * ranks_))
-        throw std::invalid_argument("--size " + std::to_string(spec.size) + ": must be a multiple of 16 bytes per GPU");
     for (int gpu = 0; gpu < ranks_; ++gpu) {
         if (!gathers) {
             in_.push_back(std::make_unique<Buffer>(gpu, spec.size, spec.mapping, ranks_));
-            fill_bf16(*in_.back(), 1 + gpu, Pattern::whole);
+            fill_collective(*in_.back(), gpu);
         }
         out_.push_back(std::make_unique<Buffer>(gpu, scatters ? shard_ : spec.size, spec.mapping, ranks_));
     }
@@ -37,29 +66,7 @@ void CollectiveTask::prepare() {
 }
 
 void CollectiveTask::verify() {
-    const std::size_t elements = shard_ / 2;
-    auto sum = [&](std::size_t element) {
-        float total = 0;
-        for (int rank = 0; rank < ranks_; ++rank) total += whole_number(element, 1 + rank);
-        return total;
-    };
-    for (int gpu = 0; gpu < ranks_; ++gpu) {
-        const auto &out = *out_[gpu];
-        if (spec_.op == "all_gather")
-            verify_bf16(out, out.bytes(), "all_gather", [&](std::size_t i) {
-                return whole_number(i % elements, 1 + static_cast<std::uint32_t>(i / elements));
-            });
-        else if (spec_.op == "all_to_all")
-            for (int from = 0; from < ranks_; ++from) {
-                if (from == gpu) continue;
-                verify_bf16(out, shard_, "all_to_all", [&](std::size_t i) { return whole_number(gpu * elements + i, 1 + from); },
-                            from * shard_);
-            }
-        else if (spec_.op == "reduce_scatter")
-            verify_bf16(out, shard_, "reduce_scatter", [&](std::size_t i) { return sum(gpu * elements + i); });
-        else
-            verify_bf16(out, out.bytes(), "all_reduce", sum);
-    }
+    for (int gpu = 0; gpu < ranks_; ++gpu) verify_collective(spec_.op, *out_[gpu], shard_, gpu, ranks_);
 }
 
 Json CollectiveTask::workload() const {
@@ -71,6 +78,7 @@ Json CollectiveTask::workload() const {
     if (spec_.channels) json.set("channels", spec_.channels);
     if (spec_.backend == "dma" && spec_.direction != "push") json.set("direction", spec_.direction);
     if (spec_.backend == "dma" && spec_.engines > 1) json.set("engines", spec_.engines);
+    if (spec_.backend == "dma" && spec_.mapping == Mapping::peer) json.set("mapping", "peer");
     return json;
 }
 

@@ -40,6 +40,11 @@ protected:
     std::vector<std::unique_ptr<Buffer>> in_, out_;   // per GPU; all_gather uses out_ only
 };
 
+// What a rank's buffers hold before, and must hold after. `out` has an all-gather's own shard in place already.
+void check_collective(const std::string &op, std::int64_t size, int ranks);  // throws std::invalid_argument
+void fill_collective(const Buffer &in, int rank);
+void verify_collective(const std::string &op, const Buffer &out, std::size_t shard, int rank, int ranks);
+
 std::unique_ptr<CollectiveTask> make_collective(Node &node, const CollectiveSpec &spec);
 std::string vendor_collective_library();  // nccl or rccl
 

@@ -44,7 +44,7 @@ int run_c3(const std::vector<std::string> &arguments, const std::string &line) {
         .option("variants", "default", "default, first, priority_first, channelsN, dma_pull, dma_push, probe")
         .option("engines", "1", "dma: streams per pair of GPUs")
         .option("call", "default", "dma: default or peer: which call of the runtime")
-        .option("mapping", "malloc", "malloc or vmm: how memory is mapped to peers")
+        .option("mapping", "malloc", "malloc, vmm: how memory is mapped to peers; peer: malloc, and the workload says so")
         .option("partition", "0", "compute units of the collective, the others are the GEMM's; 0: shared");
     if (parse(options, arguments, "c3")) return 0;
     Report report(options, line);

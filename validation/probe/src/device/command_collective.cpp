@@ -13,12 +13,12 @@ static void measure(Bench &bench, Report &report, const CollectiveSpec &spec, co
         if (spec.backend == "dma") {
             name += ", " + spec.direction;
             if (spec.engines > 1) name += ", " + std::to_string(spec.engines) + " streams per pair";
-            if (spec.mapping != Mapping::malloc) name += ", vmm";
+            if (spec.mapping != Mapping::malloc) name += spec.mapping == Mapping::vmm ? ", vmm" : ", peer";
             if (spec.batch) name += ", batch";
             host = host_of_copies(eager, spec.batch, true);
             observed = Json::object()
                            .set("call", spec.batch ? "batch" : spec.call)
-                           .set("mapping", spec.mapping == Mapping::malloc ? "malloc" : "vmm");
+                           .set("mapping", spec.mapping == Mapping::vmm ? "vmm" : "malloc");
         } else if (eager) {
             host.set("launch", "eager").set("threads", "single");
         }
@@ -38,7 +38,7 @@ int run_collective(const std::vector<std::string> &arguments, const std::string 
         .option("release", "gated", "gated (submitted beforehand, behind a wait), eager (submitted at the release, timed by "
                                     "the host's clock); several with commas")
         .option("call", "default", "dma: default or peer: which call of the runtime")
-        .option("mapping", "malloc", "malloc or vmm: how memory is mapped to peers");
+        .option("mapping", "malloc", "malloc, vmm: how memory is mapped to peers; peer: malloc, and the workload says so");
     if (parse(options, arguments, "collective")) return 0;
     const auto batches = batch_or_not(options), releases = eager_or_not(options);
     const auto directions = options.texts("direction");

@@ -79,7 +79,7 @@ int run_copy(const std::vector<std::string> &arguments, const std::string &line)
                                     "the host's clock); several with commas")
         .option("workgroups", "0", "kernel: 0: one per compute unit; several with commas")
         .option("call", "default", "default or peer: which call of the runtime")
-        .option("mapping", "malloc", "malloc or vmm: how memory is mapped to peers")
+        .option("mapping", "malloc", "malloc, vmm: how memory is mapped to peers; peer: malloc, and the workload says so")
         .flag("overlap", "batch: ask the runtime to leave the compute units alone")
         .flag("all-gpus", "every GPU copies at the same time")
         .flag("no-peer-access", "leave peer access off: copies between GPUs are staged");

@@ -20,6 +20,7 @@ int run_launch(const std::vector<std::string> &, const std::string &);
 int run_dispatch(const std::vector<std::string> &, const std::string &);
 int run_stress(const std::vector<std::string> &, const std::string &);
 int run_c3(const std::vector<std::string> &, const std::string &);
+int run_ranks(const std::vector<std::string> &, const std::string &);
 int run_power(const std::vector<std::string> &, const std::string &);
 
 }  // namespace probe

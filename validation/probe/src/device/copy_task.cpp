@@ -59,7 +59,7 @@ CopyTask::CopyTask(Node &node, CopySpec spec) : spec_(spec) {
         destinations_.push_back(std::make_unique<Buffer>(to, spec.bytes * spec.count, spec.mapping, node.gpus()));
         fill_bf16(*sources_.back(), 1 + gpu, Pattern::whole);
         const std::size_t first = lanes_.size();
-        for (int i = 0; i < spec.engines * spec.streams; ++i) lanes_.push_back(node.stream(carrier));
+        for (int i = 0; i < spec.engines * spec.streams; ++i) lanes_.push_back(node.stream(carrier, spec.high_priority));
         for (int i = 0; i < spec.count; ++i)  // a stream's copies in a row
             for (int part = 0; part < spec.engines; ++part) {
                 const std::size_t begin = spec.bytes * part / spec.engines / 16 * 16;
@@ -128,6 +128,7 @@ Json CopyTask::with_repeat(int count) const {
     if (spec_.executor == "kernel" && spec_.workgroups) json.set("workgroups", spec_.workgroups);
     if (spec_.engines > 1) json.set("engines", spec_.engines);
     if (count > 1) json.set("repeat", count);
+    if (spec_.mapping == Mapping::peer) json.set("mapping", "peer");
     if (spec_.all_gpus) json.set("gpus", "all");
     return json;
 }

@@ -20,6 +20,7 @@ struct CopySpec {
     bool overlap = false; // batch: the runtime is asked to leave the compute units alone
     int workgroups = 0;   // of the kernel; 0: one per compute unit
     bool all_gpus = false;
+    bool high_priority = false;
 };
 
 class CopyTask : public Task {
@@ -29,6 +30,7 @@ public:
     void submit() override;
     void verify() override;
     Json workload() const override;
+    Json streams() const override { return stream_json(spec_.high_priority, {}); }
     std::vector<std::pair<std::string, Json>> tasks(const std::string &name) const override;
 
 private:

@@ -29,8 +29,8 @@ GemmTask::GemmTask(Node &node, GemmSpec spec, bool log_placement) : node_(node),
         a_.push_back(std::make_unique<Buffer>(gpu, spec.m * spec.k * 2));
         b_.push_back(std::make_unique<Buffer>(gpu, spec.n * spec.k * 2));
         c_.push_back(std::make_unique<Buffer>(gpu, spec.m * spec.n * 2));
-        fill_bf16(*a_.back(), 1, Pattern::fraction);
-        fill_bf16(*b_.back(), 2, Pattern::fraction);
+        fill_bf16(*a_.back(), 1, spec.data);
+        fill_bf16(*b_.back(), 2, spec.data);
         if (log_placement) log_.push_back(std::make_unique<Buffer>(gpu, grid() * sizeof(Placement)));
     }
 }
@@ -64,7 +64,8 @@ void GemmTask::verify() {  // 64 elements spread over C against sums in double p
             const std::int64_t row = (spec_.m - 1) * (probe / 8) / 7, column = (spec_.n - 1) * (probe % 8) / 7;
             double right = 0, size = 0;
             for (std::int64_t i = 0; i < spec_.k; ++i) {
-                const double term = static_cast<double>(fraction(row * spec_.k + i, 1)) * fraction(column * spec_.k + i, 2);
+                const double term = static_cast<double>(value_of(spec_.data, row * spec_.k + i, 1)) *
+                                    value_of(spec_.data, column * spec_.k + i, 2);
                 right += term, size += std::abs(term);
             }
             std::uint16_t seen = 0;
@@ -87,6 +88,8 @@ Json GemmTask::workload() const {
                     .set("library", spec_.library);
     if (spec_.persistent) json.set("schedule", "persistent");
     if (spec_.units) json.set("workgroups", spec_.units);
+    if (kept_) json.set("inputs", "warm");
+    if (kept_ && spec_.data != Pattern::random) json.set("data", name_of_data(spec_.data));  // random is what it means left out
     return json;
 }
 

@@ -13,6 +13,7 @@ struct GemmSpec {
     bool persistent = false;  // own kernel only: a grid of `units` workgroups instead of one per tile
     bool high_priority = false;
     Partition part;           // compute units its stream may use
+    Pattern data = Pattern::fraction;
 };
 
 class BlasLibrary;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -38,7 +39,7 @@ using gpuDeviceProp = hipDeviceProp_t;
 #define gpuGetLastError GPU_NAME(GetLastError)
 #define gpuGetDeviceCount GPU_NAME(GetDeviceCount)
 #define gpuGetDeviceProperties GPU_NAME(GetDeviceProperties)
-#define gpuSetDevice GPU_NAME(SetDevice)
+#define gpuSetDevice(gpu) GPU_NAME(SetDevice)(::probe::first_gpu() + (gpu))
 #define gpuDeviceSynchronize GPU_NAME(DeviceSynchronize)
 #define gpuDeviceGetPCIBusId GPU_NAME(DeviceGetPCIBusId)
 #define gpuDeviceCanAccessPeer GPU_NAME(DeviceCanAccessPeer)
@@ -55,6 +56,11 @@ using gpuDeviceProp = hipDeviceProp_t;
 #define gpuMemcpyPeerAsync GPU_NAME(MemcpyPeerAsync)
 #define gpuMemcpyDefault GPU_NAME(MemcpyDefault)
 #define gpuMemsetAsync GPU_NAME(MemsetAsync)
+#define gpuIpcMemHandle_t GPU_NAME(IpcMemHandle_t)
+#define gpuIpcGetMemHandle GPU_NAME(IpcGetMemHandle)
+#define gpuIpcOpenMemHandle GPU_NAME(IpcOpenMemHandle)
+#define gpuIpcCloseMemHandle GPU_NAME(IpcCloseMemHandle)
+#define gpuIpcMemLazyEnablePeerAccess GPU_NAME(IpcMemLazyEnablePeerAccess)
 #define gpuStreamCreateWithPriority GPU_NAME(StreamCreateWithPriority)
 #define gpuStreamNonBlocking GPU_NAME(StreamNonBlocking)
 #define gpuStreamSynchronize GPU_NAME(StreamSynchronize)
@@ -76,6 +82,13 @@ using gpuDeviceProp = hipDeviceProp_t;
 #endif
 
 namespace probe {
+
+// GPU 0 of the probe is this one of the runtime: not 0 where a process drives one of the several GPUs that it sees.
+constexpr const char *first_gpu_variable = "PROBE_FIRST_GPU";
+inline int first_gpu() {
+    static const int first = std::getenv(first_gpu_variable) ? std::atoi(std::getenv(first_gpu_variable)) : 0;
+    return first;
+}
 
 struct GpuError : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../crew.h"
 #include "../options.h"
 #include "commands.h"
 #include "node.h"
@@ -22,6 +23,7 @@ const probe::Command commands[] = {
     {"dispatch", "where each workgroup of a matrix kernel ran, and when", probe::run_dispatch},
     {"stress", "two synthetic loads beside each other", probe::run_stress},
     {"c3", "a GEMM beside a collective", probe::run_c3},
+    {"ranks", "loads in loops, every GPU driven by a process of its own", probe::run_ranks},
     {"power", "power and energy of one load, over and over", probe::run_power},
 };
 
@@ -32,7 +34,10 @@ int usage(FILE *out) {
 }
 
 int fail(int code, const char *kind, const std::exception &error) {
-    std::fprintf(stderr, "probe: %s%s\n", kind, error.what());
+    if (probe::Crew::is_rank())  // the process that started the ranks says it, once for all of them
+        probe::Crew::fail(code, std::string(kind) + error.what());
+    else
+        std::fprintf(stderr, "probe: %s%s\n", kind, error.what());
     std::fflush(stdout);
     std::_Exit(code);  // streams may still wait behind a gate: destructors of libraries must not wait for them
 }

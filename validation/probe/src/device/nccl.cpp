@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 
 namespace probe {
 
@@ -9,7 +10,7 @@ namespace probe {
 struct UniqueId {
     char internal[128];
 };
-struct Config {
+struct NcclLibrary::Config {
     std::size_t size = sizeof(Config);
     unsigned magic = 0xcafebeef, version = 21800;
     int blocking = INT_MIN, cga_cluster_size = INT_MIN, min_ctas = INT_MIN, max_ctas = INT_MIN;
@@ -63,9 +64,8 @@ std::vector<void *> NcclLibrary::communicators(int gpus, int channels) {
     if (!list.empty()) return list;
     list.resize(gpus, nullptr);
     UniqueId id;
-    check(call<int (*)(UniqueId *)>("ncclGetUniqueId")(&id), "ncclGetUniqueId");
-    Config config;
-    if (channels) config.min_ctas = 1, config.max_ctas = channels;
+    std::memcpy(id.internal, unique_id().data(), sizeof id.internal);
+    auto config = config_of(channels);
     auto init = call<int (*)(void **, int, UniqueId, int, Config *)>("ncclCommInitRankConfig");
     Group group(*this);
     for (int gpu = 0; gpu < gpus; ++gpu) {
@@ -73,6 +73,28 @@ std::vector<void *> NcclLibrary::communicators(int gpus, int channels) {
         check(init(&list[gpu], gpus, id, gpu, &config), "ncclCommInitRankConfig");
     }
     return list;
+}
+
+NcclLibrary::Config NcclLibrary::config_of(int channels) {
+    Config config;
+    if (channels) config.min_ctas = 1, config.max_ctas = channels;
+    return config;
+}
+
+std::string NcclLibrary::unique_id() {
+    UniqueId id;
+    check(call<int (*)(UniqueId *)>("ncclGetUniqueId")(&id), "ncclGetUniqueId");
+    return {id.internal, sizeof id.internal};
+}
+
+void *NcclLibrary::join(const std::string &id, int ranks, int rank, int channels) {
+    UniqueId common;
+    std::memcpy(common.internal, id.data(), sizeof common.internal);
+    auto config = config_of(channels);
+    void *communicator = nullptr;
+    auto init = call<int (*)(void **, int, UniqueId, int, Config *)>("ncclCommInitRankConfig");
+    check(init(&communicator, ranks, common, rank, &config), "ncclCommInitRankConfig");
+    return communicator;
 }
 
 void NcclLibrary::all_gather(const void *in, void *out, std::size_t elements, void *comm, gpuStream_t stream) {

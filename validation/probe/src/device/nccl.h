@@ -15,6 +15,10 @@ public:
     // One per GPU; `channels` limits the workgroups of each (0: the library's choice). Kept for the next task.
     std::vector<void *> communicators(int gpus, int channels);
 
+    // One of a crew of processes: `id` is what unique_id() gave one of them.
+    std::string unique_id();
+    void *join(const std::string &id, int ranks, int rank, int channels);
+
     struct Group {  // calls between construction and destruction start together
         explicit Group(NcclLibrary &library);
         ~Group() noexcept(false);
@@ -31,6 +35,8 @@ private:
     template <class Function>
     Function call(const char *name) const;
     void check(int status, const char *what) const;
+    struct Config;
+    static Config config_of(int channels);
     void *library_ = nullptr;
     std::string version_;
     std::map<std::pair<int, int>, std::vector<void *>> communicators_;

@@ -10,13 +10,14 @@ Node::Node(int gpus) {
     if (status != gpuSuccess || present == 0)
         throw NoDevice(std::string("no GPU: ") + (status == gpuSuccess ? "none found" : gpuGetErrorString(status)) + " (" +
                        gpuGetErrorName(status) + ")");
+    present -= first_gpu();
     if (gpus > present)
         throw NoDevice("asked for " + std::to_string(gpus) + " GPUs, found " + std::to_string(present));
     properties_.resize(gpus ? gpus : present);
     for (int gpu = 0; gpu < this->gpus(); ++gpu) {
-        GPU(gpuGetDeviceProperties(&properties_[gpu], gpu));
+        GPU(gpuGetDeviceProperties(&properties_[gpu], first_gpu() + gpu));
         char id[32] = {};
-        GPU(gpuDeviceGetPCIBusId(id, sizeof id, gpu));
+        GPU(gpuDeviceGetPCIBusId(id, sizeof id, first_gpu() + gpu));
         pci_.push_back(id);
     }
     machine_ = std::make_unique<Machine>(pci_);
@@ -109,26 +110,45 @@ Lane Node::stream(int gpu, bool high_priority, Partition part) {
     return {gpu, stream};
 }
 
-Json Node::describe() const {
+Json Identity::json() const {
+    return Json::object()
+        .set("name", name)
+        .set("compute_units", compute_units)
+        .set("memory_bytes", memory_bytes)
+        .set("l2_bytes", l2_bytes)
+        .set("pci", pci);
+}
+
+Identity Node::identity(int gpu) const {
+    const auto &properties = properties_[gpu];
+    Identity it;
+    std::strncpy(it.name, properties.name, sizeof it.name - 1);
+    std::strncpy(it.pci, pci_[gpu].c_str(), sizeof it.pci - 1);
+    it.compute_units = properties.multiProcessorCount;
+    it.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+    it.l2_bytes = static_cast<std::int64_t>(properties.l2CacheSize);
+    return it;
+}
+
+Json describe_machine(const std::vector<Identity> &gpus, const Node &node) {
     Json list = Json::array();
-    for (int gpu = 0; gpu < gpus(); ++gpu) {
-        const auto &each = properties_[gpu];
-        list.push(Json::object()
-                      .set("name", each.name)
-                      .set("compute_units", each.multiProcessorCount)
-                      .set("memory_bytes", static_cast<std::int64_t>(each.totalGlobalMem))
-                      .set("l2_bytes", static_cast<std::int64_t>(each.l2CacheSize))
-                      .set("pci", pci_[gpu]));
-    }
+    for (const auto &each : gpus) list.push(each.json());
     auto json = Json::object().set("gpus", list);
-    if (!machine_->driver_version().empty()) json.set("driver", machine_->driver_version());
-    return json.set("runtime", runtime_version()).set("compiler", compiler_version());
+    if (!node.driver_version().empty()) json.set("driver", node.driver_version());
+    return json.set("runtime", node.runtime_version()).set("compiler", node.compiler_version());
+}
+
+Json Node::describe() const {
+    std::vector<Identity> gpus;
+    for (int gpu = 0; gpu < this->gpus(); ++gpu) gpus.push_back(identity(gpu));
+    return describe_machine(gpus, *this);
 }
 
 Mapping parse_mapping(const std::string &text) {
     if (text == "malloc") return Mapping::malloc;
+    if (text == "peer") return Mapping::peer;
     if (text == "vmm") return Mapping::vmm;
-    throw std::invalid_argument("--mapping " + text + ": malloc or vmm");
+    throw std::invalid_argument("--mapping " + text + ": malloc, peer or vmm");
 }
 
 #if defined(__CUDACC__)

@@ -23,6 +23,12 @@ struct Partition {
     int first = 0;
 };
 
+struct Identity {  // of one GPU; can be told to another process byte by byte
+    char name[128] = {}, pci[32] = {};
+    std::int64_t compute_units = 0, memory_bytes = 0, l2_bytes = 0;
+    Json json() const;
+};
+
 class Node {
 public:
     explicit Node(int gpus);  // 0: every GPU there is; throws NoDevice
@@ -33,6 +39,8 @@ public:
     std::string compiler_version() const;
     void enable_peer_access();  // every pair; throws where a pair has none
     Lane stream(int gpu, bool high_priority = false, Partition part = {});
+    Identity identity(int gpu) const;
+    std::string driver_version() const { return machine_->driver_version(); }
     Json describe() const;  // {"gpus": [...], "driver": ..., "runtime": ..., "compiler": ...}
     std::vector<Reading> read() const { return machine_->read(); }
     double energy_j(int gpu) const { return machine_->energy_j(gpu); }
@@ -43,10 +51,14 @@ private:
     std::vector<std::string> pci_;
 };
 
+// {"gpus": [...], "driver": ..., "runtime": ..., "compiler": ...} of GPUs that may be other processes'.
+Json describe_machine(const std::vector<Identity> &gpus, const Node &node);
+
 // How a buffer's memory is obtained and made visible to the peers.
 //   malloc: the runtime's allocation, all of it mapped to peers by enabling peer access
+//   peer:   the same, and the record's workload says so
 //   vmm:    physical memory created, mapped and given access per GPU (virtual memory management)
-enum class Mapping { malloc, vmm };
+enum class Mapping { malloc, peer, vmm };
 Mapping parse_mapping(const std::string &text);
 
 class Buffer {

@@ -40,21 +40,31 @@ Report::Report(const Options &options, std::string command)
         throw UsageError("--role " + role_ + ": calibration or validation");
 }
 
+Json set_of(const std::vector<double> &times_us, const std::vector<std::string> &why) {
+    Json disturbed = Json::array();
+    std::string last;
+    for (std::size_t i = 0; i < why.size(); ++i)
+        if (!why[i].empty()) disturbed.push(static_cast<std::int64_t>(i)), last = why[i];
+    auto json = Json::object().set("times_us", times_us).set("disturbed", disturbed);
+    if (!last.empty()) json.set("why", last);
+    return json;
+}
+
 static Json set_of(const Scene &scene, const std::string &task) {
     std::vector<double> times;
-    Json disturbed = Json::array();
-    std::string why;
-    for (std::size_t i = 0; i < scene.samples.size(); ++i) {
-        const auto &sample = scene.samples[i];
+    std::vector<std::string> why;
+    for (const auto &sample : scene.samples) {
         double value = sample.wall_us;
         for (std::size_t j = 0; j < scene.order.size(); ++j)
             if (scene.order[j].name == task) value = sample.task_us[j];
         times.push_back(value);
-        if (!sample.why.empty()) disturbed.push(static_cast<std::int64_t>(i)), why = sample.why;
+        why.push_back(sample.why);
     }
-    auto json = Json::object().set("times_us", times).set("disturbed", disturbed);
-    if (!why.empty()) json.set("why", why);
-    return json;
+    return set_of(times, why);
+}
+
+static Setting setting_of(const Bench &bench) {
+    return {bench.node().describe(), bench.node().runtime_version(), bench.before(), bench.after()};
 }
 
 void Report::write(Bench &bench, const std::string &name, const Scene *together,
@@ -81,15 +91,15 @@ void Report::write(Bench &bench, const std::string &name, const Scene *together,
     }
     measured.set("isolated", isolated);
     const auto &order = together ? together->order : alone.front()->order;
-    line(bench, name, order, host, measured, sets, observed, bench.settings().samples);
+    write(setting_of(bench), name, order, {host, measured, sets, observed, bench.settings().samples});
 }
 
 void Report::write_observed(Bench &bench, const std::string &name, const Scene &scene, Json host, Json observed) {
-    line(bench, name, scene.order, host, Json::object(), Json::object(), observed, bench.settings().samples);
+    write(setting_of(bench), name, scene.order, {host, Json::object(), Json::object(), observed, bench.settings().samples});
 }
 
-void Report::line(Bench &bench, const std::string &name, const std::vector<NamedTask> &order, Json host, Json measured,
-                  Json sets, Json observed, int samples) {
+void Report::write(const Setting &setting, const std::string &name, const std::vector<NamedTask> &order,
+                   Findings findings) {
     auto tasks = Json::object(), streams = Json::object(), versions = Json::object();
     std::map<std::string, std::string> libraries;
     bool named_streams = false;
@@ -109,18 +119,18 @@ void Report::line(Bench &bench, const std::string &name, const std::vector<Named
     }
     auto workload = Json::object().set("schema", 1).set("name", name).set("tasks", tasks);
     if (named_streams) workload.set("streams", streams);
-    if (host.is_null()) host = Json::object();
+    auto host = findings.host.is_null() ? Json::object() : findings.host;
     if (order.size() > 1) host.set("order", names);
     workload.set("host", host);
-    std::string software = bench.node().runtime_version();
+    std::string software = setting.runtime;
     for (const auto &[library, version] : libraries) {
         software += ", " + library + " " + version;
         versions.set(library, version);
     }
     Json readings_before = Json::array(), readings_after = Json::array();
-    for (const auto &each : bench.before()) readings_before.push(each.json());
-    for (const auto &each : bench.after()) readings_after.push(each.json());
-    auto machine = bench.node().describe();
+    for (const auto &each : setting.before) readings_before.push(each.json());
+    for (const auto &each : setting.after) readings_after.push(each.json());
+    auto machine = setting.machine;
     machine.set("libraries", versions).set("before", readings_before).set("after", readings_after);
     const auto conditions = Json::array().push(node_).push(workload).push("as_written").push(software);
     char date[32];
@@ -133,8 +143,8 @@ void Report::line(Bench &bench, const std::string &name, const std::vector<Named
                       .set("node", node_)
                       .set("workload", workload)
                       .set("strategy", "as_written")
-                      .set("measured", measured)
-                      .set("samples", samples)
+                      .set("measured", findings.measured)
+                      .set("samples", findings.samples)
                       .set("source", source_)
                       .set("software", software)
                       .set("role", role_)
@@ -142,8 +152,8 @@ void Report::line(Bench &bench, const std::string &name, const std::vector<Named
                       .set("revision", revision_)
                       .set("command", command_)
                       .set("machine", machine)
-                      .set("sets", sets);
-    if (!observed.is_null()) record.set("observed", observed);
+                      .set("sets", findings.sets);
+    if (!findings.observed.is_null()) record.set("observed", findings.observed);
     std::printf("%s\n", record.dump().c_str());
     std::fflush(stdout);
 }

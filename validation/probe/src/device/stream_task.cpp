@@ -38,8 +38,16 @@ __device__ inline float4 burn(float4 v, int rounds) {  // 8 floating point opera
     return v;
 }
 
+__device__ inline void note_begin(DeviceTimes *times) {
+    if (times && threadIdx.x == 0) atomicMin(&times->first_begin, device_clock_ns());
+}
+__device__ inline void note_end(DeviceTimes *times) {
+    if (times && threadIdx.x == 0) atomicMax(&times->last_end, device_clock_ns());
+}
+
 template <bool reads_a, bool reads_b, bool writes>
-__global__ void __launch_bounds__(threads) stream_kernel(const float4 *a, const float4 *b, float4 *c, std::size_t count, int passes, int rounds) {
+__global__ void __launch_bounds__(threads) stream_kernel(const float4 *a, const float4 *b, float4 *c, std::size_t count, int passes, int rounds, DeviceTimes *times) {
+    note_begin(times);
     extern __shared__ char claimed[];  // only to claim the compute unit
     (void)claimed;
     const std::size_t step = static_cast<std::size_t>(gridDim.x) * threads;
@@ -75,6 +83,7 @@ __global__ void __launch_bounds__(threads) stream_kernel(const float4 *a, const 
         if (!writes) asm volatile("" ::: "memory");  // the next pass loads again
     }
     if (!writes && sum.x + sum.y + sum.z + sum.w == 1e30f) c[0] = sum;  // never, but the compiler cannot know
+    note_end(times);
 }
 
 StreamTask::StreamTask(Node &node, StreamSpec spec, bool all_gpus) : node_(node), spec_(spec) {
@@ -82,7 +91,7 @@ StreamTask::StreamTask(Node &node, StreamSpec spec, bool all_gpus) : node_(node)
     grid_ = spec.workgroups ? spec.workgroups : node.compute_units();
     const bool a = spec.pattern != "write", b = spec.pattern == "triad", c = spec.pattern != "read";
     for (int gpu = 0; gpu < (all_gpus ? node.gpus() : 1); ++gpu) {
-        lanes_.push_back(node.stream(gpu));
+        lanes_.push_back(node.stream(gpu, spec.high_priority));
         a_.push_back(a ? std::make_unique<Buffer>(gpu, spec.bytes) : nullptr);
         b_.push_back(b ? std::make_unique<Buffer>(gpu, spec.bytes) : nullptr);
         c_.push_back(std::make_unique<Buffer>(gpu, c ? spec.bytes : 16));
@@ -106,7 +115,7 @@ void StreamTask::submit() {
                                         gpuFuncAttributeMaxDynamicSharedMemorySize, shared));
             kernel<<<grid_, threads, shared, lanes_[i].stream>>>(
                 a_[i] ? a_[i]->data<float4>() : nullptr, b_[i] ? b_[i]->data<float4>() : nullptr,
-                c_[i]->data<float4>(), spec_.bytes / 16, spec_.passes, rounds);
+                c_[i]->data<float4>(), spec_.bytes / 16, spec_.passes, rounds, times_);
             GPU(gpuGetLastError());
         };
         if (spec_.pattern == "read")
@@ -118,6 +127,12 @@ void StreamTask::submit() {
         else
             launch(stream_kernel<true, true, true>);
     }
+    times_ = nullptr;
+}
+
+bool StreamTask::note_times(DeviceTimes *times) {
+    times_ = times;
+    return true;
 }
 
 void StreamTask::verify() {
@@ -136,21 +151,24 @@ Json StreamTask::workload() const {
     auto json = Json::object().set("kind", "stream").set("pattern", spec_.pattern).set("bytes", spec_.bytes);
     if (spec_.workgroups) json.set("workgroups", spec_.workgroups);
     if (spec_.passes > 1) json.set("passes", spec_.passes);
+    if (kept_) json.set("inputs", "warm");
     if (spec_.flops_per_byte) json.set("flops_per_byte", spec_.flops_per_byte);
     return json;
 }
 
-__global__ void hold_kernel(std::uint64_t time_ns) {
+__global__ void hold_kernel(std::uint64_t time_ns, DeviceTimes *times) {
     extern __shared__ char claimed[];
     (void)claimed;
+    note_begin(times);
     const auto start = device_clock_ns();
     while (device_clock_ns() - start < time_ns) {
     }
+    note_end(times);
 }
 
-HoldTask::HoldTask(Node &node, int workgroups, double time_us)
-    : workgroups_(workgroups), time_us_(time_us), shared_(whole_unit(node)) {
-    for (int gpu = 0; gpu < node.gpus(); ++gpu) lanes_.push_back(node.stream(gpu));
+HoldTask::HoldTask(Node &node, int workgroups, double time_us, bool high_priority)
+    : workgroups_(workgroups), time_us_(time_us), shared_(whole_unit(node)), high_priority_(high_priority) {
+    for (int gpu = 0; gpu < node.gpus(); ++gpu) lanes_.push_back(node.stream(gpu, high_priority));
 }
 
 void HoldTask::submit() {
@@ -158,9 +176,15 @@ void HoldTask::submit() {
         GPU(gpuSetDevice(lane.gpu));
         GPU(gpuFuncSetAttribute(reinterpret_cast<const void *>(hold_kernel), gpuFuncAttributeMaxDynamicSharedMemorySize,
                                 shared_));
-        hold_kernel<<<workgroups_, wave_size, shared_, lane.stream>>>(static_cast<std::uint64_t>(time_us_ * 1e3));
+        hold_kernel<<<workgroups_, wave_size, shared_, lane.stream>>>(static_cast<std::uint64_t>(time_us_ * 1e3), times_);
         GPU(gpuGetLastError());
     }
+    times_ = nullptr;
+}
+
+bool HoldTask::note_times(DeviceTimes *times) {
+    times_ = times;
+    return true;
 }
 
 Json HoldTask::workload() const {
