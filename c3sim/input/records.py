@@ -68,9 +68,9 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
 
 def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:
     """Records of the probe that do not say what operands held are from before it could tell: its
-    operands were numbers of few bits.
+    operands were numbers of few bits. (``probe ranks`` says nothing of random data.)
     """
-    if not (record.command or "").startswith("probe "):
+    if not record.command.startswith("probe ") or record.command.startswith("probe ranks"):
         return record
     tasks = dict(record.workload.tasks)
     for name, written in data["workload"]["tasks"].items():

@@ -17,7 +17,10 @@ def is_kernel(node: Node, workload: Workload, copy: Copy) -> bool:
     """
     within = (copy.source, copy.destination) == ("gpu", "gpu") and copy.executor == "dma"
     by_kernel = node.gpu.dma_engines.local_copies == "kernels"
-    a_call = workload.host.submission == "one_by_one" and not workload.host.prelaunched
+    host = workload.host
+    a_call = host.submission == "one_by_one" and (
+        not host.prelaunched or host.release == "per_rank"
+    )
     return copy.executor == "kernel" or (within and by_kernel and a_call)
 
 
