@@ -19,6 +19,8 @@ from .formats import find_format
 from .result import Given, ImportResult, Remark
 
 LARGEST = 4 * 1024**3  # of unpacked text
+Role = Literal["calibration", "validation"]
+ROLES: tuple[Role, ...] = ("calibration", "validation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +28,7 @@ class Target:
     """What the user says about the logs; *known* is the node, if there is one of that name."""
 
     node: str
-    role: Literal["calibration", "validation"]
+    role: Role
     suite: str
     assume: Mapping[str, str]
     known: Node | None
@@ -36,22 +38,18 @@ def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> 
     """And a warning when no node is called that, empty otherwise. Raises InputError for a role that
     does not exist.
     """
-    if role not in ("calibration", "validation"):
+    chosen = next((each for each in ROLES if each == role), None)
+    if chosen is None:
         raise InputError(f"got {role!r}; must be calibration or validation", "--role")
     if not node.strip():
         raise InputError("is empty; must be the node the logs were measured on", "--node")
-    target = Target(node=node, role=role, suite=suite, assume=assume, known=None)  # type: ignore[arg-type]  # as checked
+    target = Target(node=node, role=chosen, suite=suite, assume=assume, known=None)
     try:
         return replace(target, known=load_hardware(node).node), ""
     except (InputError, InputErrors) as error:
         first = str(error).split("\n")[0]
-        return (
-            target,
-            (
-                f"--node: {first}; the records name it all the same, but cannot be "
-                "validated without it"
-            ),
-        )
+        doubt = "the records name it all the same, but cannot be validated without it"
+        return target, f"--node: {first}; {doubt}"
 
 
 def import_file(path: Path, format: str, target: Target) -> ImportResult:
