@@ -227,7 +227,7 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
     steps = canonical(path).split(".")
     names = [new_name(".".join(steps[: i + 1])) or step for i, step in enumerate(steps)]
     if names != steps:
-        return f"path {path!r} is called {'.'.join(names)!r} now"
+        return f"is called {'.'.join(names)!r} now"
     known = list(paths_of(node, workload))
     if path.startswith("hw."):
         of_node = [each for each in known if not is_of_workload(each)]

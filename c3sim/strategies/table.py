@@ -182,7 +182,6 @@ def _parsed(name: str, node: Node) -> tuple[Strategy, tuple[int, ...]]:
     if not strategy.numbered:
         raise InputError(f"strategy {name!r}: {word} takes no number; write {word!r}")
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= limit):
-        raise InputError(
-            f"strategy {name!r}: {text!r} compute units; must be 1 to {limit}, as in '{word}:32'"
-        )
+        given = f"{text!r} compute units" if text else "no number behind the colon"
+        raise InputError(f"strategy {name!r}: {given}; must be 1 to {limit}, as in '{word}:32'")
     return strategy, (int(text),)
