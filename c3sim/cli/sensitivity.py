@@ -104,16 +104,15 @@ def _open(
 ) -> Target:
     from c3sim.cli.kinds import kind_of
     from c3sim.errors import InputError
-    from c3sim.input.hints import unknown
     from c3sim.input.loading import open_study
-    from c3sim.strategies.table import STRATEGIES
+    from c3sim.strategies.table import unknown_strategy
     from c3sim.sweeps.target import make_target, workload_study
 
     kind = kind_of(name)
     if kind not in ("study", "workload"):
         raise InputError(f"{name!r} is a {kind}; give a study or a workload")
-    if strategy is not None and strategy.partition(":")[0] not in STRATEGIES:
-        raise InputError(unknown("strategy", strategy, STRATEGIES), "--strategy")
+    if strategy is not None and (mistake := unknown_strategy(strategy)):
+        raise InputError(mistake, "--strategy")
     loaded = open_study(name) if kind == "study" else workload_study(name, strategy)
     return make_target(loaded, node, strategy, changes, output)
 

@@ -143,6 +143,12 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
+def unknown_strategy(name: str) -> str:
+    """Why *name*, ``sp`` or ``rp:32``, is no strategy; empty if it is one."""
+    known = name.partition(":")[0] in STRATEGIES
+    return "" if known else unknown("strategy", name, STRATEGIES)
+
+
 def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate, ...]:
     """The candidates of strategy *name* (``sp``, ``rp:32``). Raises InputError: unknown, or it
     cannot apply.
@@ -173,9 +179,9 @@ def exhaustive(workload: Workload, node: Node) -> tuple[Candidate, ...]:
 
 def _parsed(name: str, node: Node) -> tuple[Strategy, tuple[int, ...]]:
     """The strategy, and the numbers to try: the one that *name* gives, else those of the node."""
+    if mistake := unknown_strategy(name):
+        raise InputError(mistake)
     word, colon, text = name.partition(":")
-    if word not in STRATEGIES:
-        raise InputError(unknown("strategy", name, STRATEGIES))
     strategy, limit = STRATEGIES[word], node.gpu.compute_unit_count - 1
     if not colon:
         return strategy, splits(node) if strategy.numbered else (0,)
