@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors"]
+__all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors", "reason_of"]
 
 
 class C3simError(Exception):
@@ -29,6 +29,11 @@ class InputError(C3simError):
     def __str__(self) -> str:
         where = self.file + (f":{self.line}" if self.file and self.line else "")
         return ": ".join(part for part in (where, self.path, self.message) if part)
+
+
+def reason_of(error: Exception) -> str:
+    """Why the system refused, as a message ends: ``permission denied``."""
+    return str(getattr(error, "strerror", None) or error).lower()
 
 
 class InputErrors(C3simError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -91,7 +90,7 @@ def sensitivity(
             sampler, parameters, output, samples=samples, top=top, seed=seed, watcher=watcher
         )
     if out:
-        _write(result, opened, Path(out))
+        _write(result, opened, out)
     node_name = opened.node.node.name
     if as_json:
         emit_json({"target": target, "node": node_name, **to_dict(result)})
@@ -117,15 +116,15 @@ def _open(
     return make_target(loaded, node, strategy, changes, output)
 
 
-def _write(result: Sensitivity, target: Target, folder: Path) -> None:
+def _write(result: Sensitivity, target: Target, out: str) -> None:
+    from c3sim.output.kit.files import make_folder
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
     from c3sim.sweeps.result_files import write_samples, write_tornado
 
-    folder.mkdir(parents=True, exist_ok=True)
     node = target.node.node.name
     names = ("sensitivity.parquet", "samples.parquet", "tornado.png")
-    tornado, samples, picture = (folder / name for name in names)
+    tornado, samples, picture = (make_folder(out) / name for name in names)
     write_tornado(result, target.name, node, tornado)
     write_samples(result.band, result.strategy, target.name, node, samples)
     draw_results(read_results(tornado), picture, value=result.output)

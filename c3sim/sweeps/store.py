@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from c3sim.errors import InputError
-from c3sim.output.kit.files import check_folder, write_text
+from c3sim.errors import InputError, reason_of
+from c3sim.output.kit.files import check_folder, make_folder, write_text
 from c3sim.sweeps.result_files import write_table
 
 if TYPE_CHECKING:
@@ -156,12 +156,11 @@ def locked(folder: Path) -> Iterator[None]:
     can be made.
     """
     check_folder(folder)
-    lock = folder / ".lock"
+    lock = make_folder(folder) / ".lock"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(lock, os.O_CREAT | os.O_RDWR)
     except OSError as error:
-        message = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        message = f"cannot be written: {reason_of(error)}"
         raise InputError(message, "--out", str(folder)) from None
     try:
         _lock(handle, folder)

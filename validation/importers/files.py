@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError, InputErrors, reason_of
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware
 from c3sim.specs.hardware import Node
@@ -119,10 +119,8 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"cannot be read ({reason}); must be a readable file", file=str(path)
-        ) from None
+        message = f"cannot be read ({reason_of(error)}); must be a readable file"
+        raise InputError(message, file=str(path)) from None
 
 
 def _text(data: bytes, path: Path) -> tuple[str, str]:
