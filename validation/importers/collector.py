@@ -65,18 +65,13 @@ class Collector:
         """
         given = self.given
         if gpus is not None and given.gpus is not None and gpus != given.gpus:
-            reason = (
-                f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}; name "
-                "the node it was measured on"
-            )
-            self.leave_out("measurement", reason, line)
+            reason = f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}"
+            self.leave_out("measurement", f"{reason}; name the node it was measured on", line)
             return
         role = given.role
         if role == "calibration" and len(workload["tasks"]) > 1:
-            self.warn(
-                "tasks that ran at the same time are never fitted to: these records "
-                "have the role validation"
-            )
+            reason = "tasks that ran at the same time are never fitted to"
+            self.warn(f"{reason}: these records have the role validation")
             role = "validation"
         assumed = ", ".join(f"{key}={value}" for key, value in given.assume.items())
         origin = (given.origin, facts, f"assumed by the user: {assumed}" if assumed else "")
@@ -100,10 +95,8 @@ class Collector:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            self.broken(
-                f"{workload['name']}: {where}: got {first.get('input')!r}; {first['msg'].lower()}",
-                line,
-            )
+            what = f"got {first.get('input')!r}; {first['msg'].lower()}"
+            self.broken(f"{workload['name']}: {where}: {what}", line)
         except InputErrors as error:
             self.broken(f"{workload['name']}: {error.errors[0]}", line)
         else:

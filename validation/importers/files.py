@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from c3sim.errors import InputError, InputErrors, reason_of
 from c3sim.input.checks.on_node import check_on_node
@@ -16,10 +15,9 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
 from .formats import find_format
-from .result import Given, ImportResult, Remark
+from .result import Given, ImportResult, Remark, Role
 
 LARGEST = 4 * 1024**3  # of unpacked text
-Role = Literal["calibration", "validation"]
 ROLES: tuple[Role, ...] = ("calibration", "validation")
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+Role = Literal["calibration", "validation"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
@@ -19,11 +21,10 @@ class Given:
     node: str
     origin: str  # file name and hash, as it goes into the records
     file: str = ""  # file name alone; the last resort for the name of the collective
-    role: Literal["calibration", "validation"] = "validation"
+    role: Role = "validation"
     suite: str = ""  # left out: named after the format
-    gpus: int | None = (
-        None  # of the node, where it is known: measurements on another number are left out
-    )
+    # of the node, where it is known: measurements on another number are left out
+    gpus: int | None = None
     assume: Mapping[str, str] = field(default_factory=dict)  # op, size, dtype, m, n, k, gpus
 
 
@@ -55,9 +56,8 @@ class KernelTimes:
     isolated_us: float | None
     concurrent: int
     concurrent_us: float | None
-    overlap_us: (
-        float | None
-    )  # of a concurrent instance: how long a kernel of another stream ran beside it
+    # of a concurrent instance: how long a kernel of another stream ran beside it
+    overlap_us: float | None
 
     @property
     def slowdown(self) -> float | None:

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-NEGLIGIBLE = (
-    0.01  # an overlap of less than this share of the shorter kernel is a hand-over, not concurrency
-)
+# an overlap of less than this share of the shorter kernel is a hand-over, not concurrency
+NEGLIGIBLE = 0.01
 Span = tuple[float, float]
 
 
@@ -76,9 +75,8 @@ def _pairs(kernels: Sequence[Kernel]) -> Iterable[tuple[int, int]]:
         for j in running:
             other = kernels[j]
             shared = min(kernel.end, other.end) - kernel.start
-            if other.stream != kernel.stream and shared > NEGLIGIBLE * min(
-                kernel.duration, other.duration
-            ):
+            shorter = min(kernel.duration, other.duration)
+            if other.stream != kernel.stream and shared > NEGLIGIBLE * shorter:
                 yield j, i
         running.append(i)
 

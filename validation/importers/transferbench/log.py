@@ -10,6 +10,7 @@ from typing import Any
 from ..collector import Collector, us
 from ..numbers import as_float
 
+NO_GPUS = "the log does not state how many GPUs there are (--assume gpus=)"
 DEVICE = re.compile(r"(CPU|GPU)\s*(\d+)")
 
 
