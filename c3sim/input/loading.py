@@ -103,7 +103,7 @@ def _hardware(path: Path, before: tuple[Path, ...]) -> LoadedNode:
 
 def _hardware_root(path: Path) -> Item:
     """The mapping in a hardware file of schema 2. Raises InputErrors for another schema."""
-    root = _read(path)
+    root = read_tree(path)
     entries = root.value if isinstance(root.value, Mapping) else {}
     schema = entries.get("schema")
     if entries and (schema is None or schema.value != 2):
@@ -218,7 +218,7 @@ def load_file(path: Path, model: type[Model]) -> Model:
 
 
 def _load(path: Path, model: type[Model]) -> tuple[Model, Conform]:
-    root = _read(path)
+    root = read_tree(path)
     document = Conform(style="text", file=display(path))
     return _valid(document, model, document.model(root, model)), document
 
@@ -231,7 +231,7 @@ def _valid(document: Conform, model: type[Model], data: object) -> Model:
     return result
 
 
-def _read(path: Path) -> Item:
+def read_tree(path: Path) -> Item:
     """The YAML in *path*. Raises InputErrors."""
     errors: list[InputError] = []
     root = read_yaml(read_text(path), display(path), errors)

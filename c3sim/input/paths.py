@@ -24,7 +24,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.aliases import canonical, spellings
 from c3sim.input.checks.workload import check_workload
 from c3sim.input.conform import BAD, Conform, Style
-from c3sim.input.constraints import validate
+from c3sim.input.constraints import LIMITS, validate
 from c3sim.input.renamed import new_name
 from c3sim.input.shapes import Shape, fields_of
 from c3sim.input.yaml_nodes import from_plain, scalar
@@ -34,12 +34,6 @@ from c3sim.specs.workload import Stream, Workload
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
 _PARTS_OF_NODE = ("gpu", "links", "host", "collective_libraries", "scale_out", "gpus")
 _NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description")
-_LIMITS = {
-    "gt": (operator.gt, "must be greater than"),
-    "ge": (operator.ge, "must be at least"),
-    "lt": (operator.lt, "must be less than"),
-    "le": (operator.le, "must be at most"),
-}
 _WORKLOAD_ROOTS = (*_SINGULAR, "workload")
 
 
@@ -86,9 +80,8 @@ def convert_value(node: Node, workload: Workload, path: str, value: object) -> A
     plain, written = _plain_value(target, path, value)
     if isinstance(plain, int | float):
         for name, limit in target.shape.limits.items():
-            test, allowed = _LIMITS[name]
-            if not test(plain, limit):
-                raise InputError(f"got {written}; {allowed} {limit:g}", path)
+            if not getattr(operator, name)(plain, limit):
+                raise InputError(f"got {written}; {LIMITS[name].format(f'{limit:g}')}", path)
     return plain
 
 

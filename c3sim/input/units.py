@@ -156,9 +156,8 @@ def format_si(value: float, unit: str = "") -> str:
     power = 0
     if unit not in _UNSCALED:
         power = min(max(math.floor(math.log10(abs(value)) / 3), -5), 5)
-        if (
-            abs(float(f"{value / 1000.0**power:.3g}")) >= 1000 and power < 5
-        ):  # 999.96 rounds to the next prefix
+        rounded = float(f"{value / 1000.0**power:.3g}")
+        if abs(rounded) >= 1000 and power < 5:  # 999.96: the next prefix
             power += 1
     return f"{_three_digits(value / 1000.0**power)} {_PREFIXES[power + 5]}{unit}".rstrip()
 

@@ -184,11 +184,8 @@ class _Tree:
             if key == "<<":
                 self._refuse("merge key '<<' is not supported; write the fields out", path, line)
             elif key in entries:
-                message = (
-                    f"field {key!r} is given twice, first on line {entries[key].line}; each may "
-                    "be given once"
-                )
-                self._refuse(message, path, line)
+                twice = f"given twice, first on line {entries[key].line}; each may be given once"
+                self._refuse(f"field {key!r} is {twice}", path, line)
             elif isinstance(event, yaml.ScalarEvent):
                 entries[key] = value
         return entries
