@@ -85,15 +85,7 @@ def _winners(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str], among:
         for name in rows[0].variants
         if name in winners
     ]
-    axes.legend(
-        handles=handles,
-        frameon=False,
-        fontsize=9,
-        ncols=8,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        borderaxespad=0.2,
-    )
+    look.above(axes, 8, "left", handles=handles, size=9)
 
 
 def _walls(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str]) -> None:
