@@ -48,9 +48,7 @@ class InputErrors(C3simError):
 
 
 class DeadlockError(C3simError):
-    """Nothing can happen any more and tasks are unfinished: *waiting* maps each to what it waits
-    for.
-    """
+    """Tasks are unfinished and nothing can happen: *waiting* maps each to what it waits for."""
 
     def __init__(self, waiting: dict[str, str]):
         super().__init__(waiting)

@@ -112,9 +112,7 @@ def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
 
 
 def _write(result: StudyResult, tables: list[RenderableType], base: Path) -> None:
-    """Tables as text without colours and trailing blanks, and the result as JSON, to *base* with a
-    suffix.
-    """
+    """Write tables, as text without colours, and the result, as JSON, to *base* with a suffix."""
     import json
     from io import StringIO
 

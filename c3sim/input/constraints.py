@@ -1,6 +1,4 @@
-"""The last step of loading: pydantic checks limits and rules, and its errors get the lines of the
-file.
-"""
+"""The last step of loading: pydantic checks limits and rules; its errors get the file's lines."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ _BROKEN = {
 
 
 def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
-    """*data*, already conformed, as *model*; None, and notes in ``document.errors``, when a
-    constraint is broken.
-    """
+    """Conformed *data* as *model*; None, with notes in ``document.errors``, where it cannot be."""
     if data is BAD:
         return None
     try:
@@ -55,9 +51,7 @@ def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
 
 
 def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tuple[str, Any]]:
-    """Pydantic's errors with their paths. A union fails once per branch: only the errors of the
-    branch of the right type are given.
-    """
+    """Pydantic's errors with their paths; of a union, those of the branch of the right type."""
     found: dict[str, list[Any]] = {}
     for entry in error.errors(include_url=False):
         found.setdefault(_path(entry["loc"], places), []).append(entry)

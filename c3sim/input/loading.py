@@ -71,9 +71,7 @@ class LoadedStudy:
 
 
 def load_hardware(path_or_name: str | Path) -> LoadedNode:
-    """A node file, with the GPU file it names; what it leaves out it has from the node it is
-    ``like``. Raises InputErrors.
-    """
+    """A node file, with the GPU file and the node (``like``) that it names. Raises InputErrors."""
     return _hardware(library.find("node", path_or_name), ())
 
 
@@ -150,9 +148,7 @@ def _beside(
 
 
 def _referenced_gpu(name: Item, node_file: Path, document: ConformLeaves) -> Gpu | None:
-    """The GPU that a node file names, its leaves added under ``gpu.``; its errors carry its own
-    file.
-    """
+    """The GPU that a node file names; its leaves are under ``gpu.``, its errors name its file."""
     document.places["gpu"] = name.line
     path = _beside("gpu", name, node_file, "gpu", document)
     # whatever is wrong with it is said in its own file

@@ -38,9 +38,7 @@ _WORKLOAD_ROOTS = (*_SINGULAR, "workload")
 
 
 class _Target(NamedTuple):
-    """Where a path leads: the *value* there, the *shape* it may have, and the way to it from the
-    root.
-    """
+    """Where a path leads: the *value* there, its *shape*, and the *steps* to it from the *root*."""
 
     root: BaseModel
     steps: tuple[str, ...]
@@ -150,9 +148,7 @@ def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """What a path can go on to from *value*: name in files -> inner value; empty for a single
-    value.
-    """
+    """What a path can go on to: name in files -> inner value; nothing from a single value."""
     if isinstance(value, BaseModel):
         return {key: getattr(value, wanted.name) for key, wanted in fields_of(type(value)).items()}
     return value if isinstance(value, dict) else {}
@@ -230,9 +226,7 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
 
 
 def _rebuild(value: Any, steps: tuple[str, ...], plain: Any, path: str, written: str) -> Any:
-    """A copy of *value* with *plain* at the end of *steps*; only the models along the way are
-    validated again.
-    """
+    """A copy of *value* with *plain* at the end of *steps*; models on the way are validated."""
     if not steps:
         return plain
     step, rest = steps[0], steps[1:]

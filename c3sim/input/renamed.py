@@ -31,9 +31,7 @@ BESIDE = {
 
 
 def new_name(path: str) -> str | None:
-    """The name that the field at *path* has now, if it had another; a GPU file may leave out
-    ``gpu.``.
-    """
+    """The name that the field at *path* has now, if it had another; ``gpu.`` may be left out."""
     steps = f"gpu.{path}".split(".")
     for pattern, name in RENAMED.items():
         wanted = pattern.split(".")

@@ -58,9 +58,7 @@ def plain(workload: Workload) -> Workload:
 
 
 def launch_order(workload: Workload, rank: Callable[[str], float]) -> Workload:
-    """Streams launched by ascending *rank(first compute task or collective in it)*; the others stay
-    in front.
-    """
+    """Streams in order of *rank(first compute task or collective)*; the others stay in front."""
     kernels = {*compute_tasks(workload), *collectives(workload)}
     ranks: dict[str, float] = {}
     for name in task_order(workload):
@@ -75,9 +73,7 @@ def launch_order(workload: Workload, rank: Callable[[str], float]) -> Workload:
 
 
 def on_compute_units(workload: Workload, node: Node) -> Workload:
-    """Collectives on DMA engines go to the node's first library that has them. Raises InputError if
-    none has.
-    """
+    """Collectives on DMA engines go to the first library that has them. Raises InputError."""
     changes: dict[str, Mapping[str, Any]] = {}
     for name in collectives(workload):
         task = workload.tasks[name]
@@ -99,9 +95,7 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
 
 
 def on_dma(workload: Workload, node: Node) -> Workload:
-    """Collectives on DMA engines. Raises InputError for operations that reduce, where *node*'s
-    engines cannot.
-    """
+    """Collectives on DMA engines. Raises InputError for what *node*'s engines cannot reduce."""
     allowed: tuple[str, ...] = DMA_OPERATIONS
     if node.gpu.dma_engines.reduce_bandwidth is not None:
         allowed = (*DMA_OPERATIONS, *REDUCTIONS)
@@ -119,9 +113,7 @@ def on_dma(workload: Workload, node: Node) -> Workload:
 
 
 def baseline(workload: Workload, node: Node) -> Workload:
-    """The workload whose isolated times all strategies are measured by: no masks, collectives on
-    compute units.
-    """
+    """The workload that gives all isolated times: no masks, collectives on compute units."""
     first = compute_tasks(workload)
     return launch_order(
         on_compute_units(plain(workload), node), lambda name: float(name not in first)

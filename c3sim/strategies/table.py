@@ -150,9 +150,7 @@ def unknown_strategy(name: str) -> str:
 
 
 def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate, ...]:
-    """The candidates of strategy *name* (``sp``, ``rp:32``). Raises InputError: unknown, or it
-    cannot apply.
-    """
+    """The candidates of strategy *name* (``sp``, ``rp:32``). Raises InputError."""
     strategy, numbers = _parsed(name, node)
     if strategy.needs_collective and not collectives(workload):
         word = name.partition(":")[0]
@@ -164,9 +162,7 @@ def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate,
 
 
 def exhaustive(workload: Workload, node: Node) -> tuple[Candidate, ...]:
-    """Every candidate that ``auto`` is compared with: of every strategy that can apply and needs no
-    isolated times.
-    """
+    """The candidates that ``auto`` is compared with: all that apply and need no isolated times."""
     candidates: list[Candidate] = []
     for name in STRATEGIES:
         if name not in ("as_written", "auto", "conccl_latte"):

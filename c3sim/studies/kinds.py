@@ -1,6 +1,4 @@
-"""The kinds of studies: ``kind`` of a study file -> how it runs, prints and is drawn; a study from
-its file to the result of its kind.
-"""
+"""The kinds of studies: ``kind`` in a study file -> how it runs, prints and is drawn."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Whether a node's DMA engines can do what a workload asks of them: engines, queues, peers,
-destinations, reductions.
-"""
+"""Whether the DMA engines of a node can do what a workload asks of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A study of kind ``dma_variants`` at a glance: speedups by size, phases of a copy, and the
-power saved over compute units.
-"""
+"""A study of kind ``dma_variants`` at a glance: speedups by size, phases, power saved."""
 
 from __future__ import annotations
 
