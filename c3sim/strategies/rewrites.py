@@ -48,11 +48,8 @@ def plain(workload: Workload) -> Workload:
     )
     if both:
         stream = min(both)
-        raise InputError(
-            f"stream {stream!r} holds compute tasks and collectives;"
-            " a strategy needs them in streams of their own",
-            "tasks",
-        )
+        needs = "a strategy needs them in streams of their own"
+        raise InputError(f"stream {stream!r} holds compute tasks and collectives; {needs}", "tasks")
     touched = streams_of(separate, (*compute_tasks(workload), *collectives(workload)))
     return with_streams(separate, {name: Stream() for name in touched})
 
@@ -103,11 +100,8 @@ def on_dma(workload: Workload, node: Node) -> Workload:
         task = workload.tasks[name]
         assert isinstance(task, Collective)
         if task.op not in allowed:
-            raise InputError(
-                f"DMA engines copy and cannot reduce, so not {task.op!r};"
-                f" allowed: {', '.join(allowed)}",
-                f"tasks.{name}.op",
-            )
+            message = f"DMA engines copy and cannot reduce, so not {task.op!r}"
+            raise InputError(f"{message}; allowed: {', '.join(allowed)}", f"tasks.{name}.op")
     change = {"backend": "dma", "channels": None, "algorithm": None, "protocol": None}
     return with_tasks(workload, dict.fromkeys(collectives(workload), change))
 

@@ -154,9 +154,8 @@ def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate,
     strategy, numbers = _parsed(name, node)
     if strategy.needs_collective and not collectives(workload):
         word = name.partition(":")[0]
-        raise InputError(
-            f"strategy {word!r} needs a collective; workload {workload.name!r} has none"
-        )
+        has_none = f"workload {workload.name!r} has none"
+        raise InputError(f"strategy {word!r} needs a collective; {has_none}")
     base = workload if strategy.as_written else baseline(workload, node)
     return tuple(strategy.rewrite(base, node, number) for number in numbers)
 

@@ -53,12 +53,9 @@ class Store:
         if self.identity.exists():
             self._check_same(hashes)
         elif self.results.exists() or self.parts.exists():
-            raise InputError(
-                "holds results, but not what they are of (sweep.json); "
-                "choose another folder, or --fresh to start over",
-                "--out",
-                str(self.folder),
-            )
+            message = "holds results, but not what they are of (sweep.json)"
+            hint = "choose another folder, or --fresh to start over"
+            raise InputError(f"{message}; {hint}", "--out", str(self.folder))
         else:
             identity = {"version": 1, "points": points, "hashes": dict(hashes)}
             write_text(self.identity, json.dumps(identity, indent=2) + "\n")
@@ -178,9 +175,6 @@ def _lock(handle: int, folder: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise InputError(
-            "another process is running a sweep here; "
-            "wait for it, or choose another folder with --out",
-            "",
-            str(folder),
-        ) from None
+        hint = "wait for it, or choose another folder with --out"
+        message = f"another process is running a sweep here; {hint}"
+        raise InputError(message, "", str(folder)) from None

@@ -20,9 +20,7 @@ def us(value: float) -> float:
 
 
 class Collector:
-    """``add`` for what was read, ``warn`` for what to know, ``leave_out`` and ``broken`` for what
-    is missing.
-    """
+    """``add`` for what was read, ``warn`` for doubts, ``leave_out`` and ``broken`` for the rest."""
 
     def __init__(self, format: str, given: Given):
         self.format, self.given = format, given
@@ -42,9 +40,7 @@ class Collector:
             self._remarks.append(Remark(message, line))
 
     def leave_out(self, what: str, reason: str, line: int = 0) -> None:
-        """A measurement that was read, but is no record; the same reason is reported once, with a
-        count.
-        """
+        """A measurement that is no record; the same reason is reported once, with a count."""
         self._left_out.setdefault((what, reason), []).append(line)
 
     def add(
@@ -60,9 +56,7 @@ class Collector:
         line: int = 0,
         gpus: int | None = None,
     ) -> None:
-        """A record, unless it was *measured* on another number of *gpus* than the node has, or is
-        not valid.
-        """
+        """A record, unless it is not valid, or of another number of *gpus* than the node has."""
         given = self.given
         if gpus is not None and given.gpus is not None and gpus != given.gpus:
             reason = f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}"

@@ -33,9 +33,7 @@ class Target:
 
 
 def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> tuple[Target, str]:
-    """And a warning when no node is called that, empty otherwise. Raises InputError for a role that
-    does not exist.
-    """
+    """The target, and a warning where no node is called that. Raises InputError: no such role."""
     chosen = next((each for each in ROLES if each == role), None)
     if chosen is None:
         raise InputError(f"got {role!r}; must be calibration or validation", "--role")
@@ -95,9 +93,7 @@ def _other_device(result: ImportResult, target: Target) -> list[Remark]:
 
 
 def _not_runnable(result: ImportResult, target: Target) -> list[Remark]:
-    """What keeps the node, as it stands, from running the records: a library it does not describe,
-    say.
-    """
+    """What keeps the node from running the records, such as a library it does not describe."""
     if target.known is None:
         return []
     reasons: dict[str, int] = {}

@@ -46,9 +46,7 @@ _OPS = by_spelling(_OP_SPELLINGS)
 
 
 def collective_of(name: str) -> str | None:
-    """The schema's name of ``AllGather``, ``all_gather_perf``, ``_allgather_base``; None for what
-    it has no name for.
-    """
+    """The schema's name of ``AllGather``, ``all_gather_perf``, ``_allgather_base``, or None."""
     letters = re.sub(r"[^a-z]", "", name.lower().removesuffix("_perf"))
     return _OPS.get(letters)
 

@@ -1,6 +1,4 @@
-"""Reads JSON that may be cut off: the members of one list up to the fault, and what stands before
-the list.
-"""
+"""Reads JSON that may be cut off: members of a list up to the fault, and what is before it."""
 
 from __future__ import annotations
 

@@ -14,9 +14,7 @@ Role = Literal["calibration", "validation"]
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a log does not know about itself, from the user; *assume* holds facts that this log
-    lacks.
-    """
+    """What a log does not know about itself, from the user; *assume*: facts that it lacks."""
 
     node: str
     origin: str  # file name and hash, as it goes into the records
@@ -30,9 +28,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark about the log; *line* is 0 where it has none. *lost*: something could not
-    be read.
-    """
+    """*line* is 0 where there is none; *lost*: something could not be read."""
 
     message: str
     line: int = 0
@@ -44,9 +40,7 @@ class Remark:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelTimes:
-    """All instances of one kernel of a trace: medians [us], alone and beside kernels of other
-    streams.
-    """
+    """All instances of one kernel: medians [us], alone and beside kernels of other streams."""
 
     name: str
     kind: Literal["gemm", "collective", "other"]
@@ -79,9 +73,7 @@ class Overlap:
 
 @dataclass(frozen=True, kw_only=True)
 class ImportResult:
-    """The records (JSON objects, ready to be written), and everything that was not carried over,
-    with its line.
-    """
+    """Records, ready to be written as JSON, and what was not carried over, with its line."""
 
     format: str
     records: tuple[dict[str, Any], ...] = ()

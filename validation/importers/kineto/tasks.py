@@ -60,9 +60,7 @@ def _gemm(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
 
 
 def gemm_shape(dims: Any, first: int, *, transposed: bool) -> dict[str, int] | None:
-    """M, N, K and batch from the shapes of two inputs, from index *first* on; *transposed*: the
-    second is N x K.
-    """
+    """M, N, K, batch of two inputs from index *first* on; *transposed*: the second is N x K."""
     if not isinstance(dims, list) or len(dims) < first + 2:
         return None
     a, b = dims[first], dims[first + 1]

@@ -57,9 +57,7 @@ def read_table(
     lines: Iterable[int] = (),
     run: Run | None = None,
 ) -> Run:
-    """Records from *rows* (mappings of column to value); *lines* are theirs, *run* holds what a
-    header said.
-    """
+    """Records from *rows*, column to value, on *lines*; *run*: what a header said."""
     run, numbers = run or Run(), list(lines)
     for index, raw in enumerate(rows):
         line = numbers[index] if index < len(numbers) else index + 1

@@ -1,6 +1,4 @@
-"""The header of nccl-tests and rccl-tests text output: collective, ranks, devices, versions,
-settings.
-"""
+"""The header of nccl-tests and rccl-tests: collective, ranks, devices, versions, settings."""
 
 from __future__ import annotations
 
@@ -82,9 +80,7 @@ def name_collective(run: Run, collector: Collector, given: Given, line: int) -> 
 
 
 def check_ranks(run: Run, row: Row, collector: Collector) -> None:
-    """The ratio of bus to algorithm bandwidth tells the ranks; where both are large enough to be
-    exact.
-    """
+    """The ratio of bus to algorithm bandwidth tells the ranks, where both are large and exact."""
     op = collective_of(run.executable)
     algbw, busbw = row.timings[0].algbw, row.timings[0].busbw
     if op is None or algbw is None or busbw is None or algbw < 10 or not busbw > 0:

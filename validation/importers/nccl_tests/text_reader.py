@@ -1,6 +1,4 @@
-"""Text output of nccl-tests and rccl-tests, with ``-A 1`` columns where they are there; several
-runs in one file too.
-"""
+"""Text output of nccl-tests and rccl-tests, ``-A 1`` columns too; several runs in a file."""
 
 from __future__ import annotations
 

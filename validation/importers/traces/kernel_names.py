@@ -17,9 +17,7 @@ from ..names import collective_of
 
 @dataclass(frozen=True)
 class KernelClass:
-    """*library* is the schema's name of who wrote the kernel; *op* is None for a collective the
-    name does not tell.
-    """
+    """*library*: the schema's name of who wrote it; *op*: None where the name does not tell."""
 
     kind: Literal["gemm", "collective", "other"]
     library: str = ""

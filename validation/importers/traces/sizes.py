@@ -16,9 +16,7 @@ _HOW = {"gemm": "m=, n=, k=, dtype=", "collective": "op=, size=, dtype="}
 
 
 class Sizes:
-    """Notes kernels of unknown size; ``settle`` fills in what the user assumed, if it is clear
-    which kernel is meant.
-    """
+    """Notes kernels of unknown size; ``settle`` fills in what the user assumed, where clear."""
 
     def __init__(self, collector: Collector):
         self._collector = collector

@@ -17,9 +17,7 @@ _SHAPE = re.compile(r"([A-Z])(\d+)")
 
 @dataclass(frozen=True)
 class Transfer:
-    """One line: source and destination memory as in ``G0``; *executor* GPU (kernel), DMA or CPU,
-    and its index.
-    """
+    """One line: memories as in ``G0``; *executor* GPU (kernel), DMA or CPU, and its index."""
 
     gbps: float
     size: int
@@ -39,9 +37,7 @@ def add_test(
     transfers: Sequence[Transfer],
     rates: Mapping[int, float],
 ) -> None:
-    """Copies of one GPU, or the same copies on all of them (then a record as seen by each). *rates*
-    are per GPU.
-    """
+    """Copies of one GPU, or of all alike, a record as seen by each; *rates* are per GPU."""
     by_gpu: dict[int, list[dict[str, Any]]] = {}
     speeds: dict[int, list[Transfer]] = {}
     for transfer in transfers:
