@@ -30,7 +30,7 @@ def splits(node: Node) -> tuple[int, ...]:
 
 
 def reserved(workload: Workload, node: Node, count: int) -> Workload:
-    """The *count* highest CUs for collectives, with so many channels at most; the rest for others."""
+    """The *count* highest CUs, and no more channels, for collectives; the others for the rest."""
     units, names = node.gpu.compute_unit_count, collectives(workload)
     changes: dict[str, Mapping[str, Any]] = {}
     for name in names:
