@@ -148,14 +148,7 @@ def _tried(
     """Settings and rows of all designs; a design that is proposed again is not run again."""
     import optuna
 
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    sampler: Any
-    if search.sampler == "nsga2":
-        sampler = optuna.samplers.NSGAIISampler(population_size=search.generation, seed=search.seed)
-    else:
-        sampler = optuna.samplers.TPESampler(multivariate=False, seed=search.seed)
-    directions: Any = ["maximize" if more else "minimize" for more in objectives.values()]
-    optimiser = optuna.create_study(directions=directions, sampler=sampler)
+    optimiser = _optimiser(search, objectives)
     watcher = watcher or (lambda *_: None)
     settings: list[Settings] = []
     rows: list[Row] = []
@@ -180,6 +173,19 @@ def _tried(
             rows.append({**row, "strategy": design[0]})
         watcher(len(rows), search.trials, sum(row["error"] is not None for row in rows))
     return settings, rows
+
+
+def _optimiser(search: Search, objectives: Mapping[str, bool]) -> Any:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler: Any
+    if search.sampler == "nsga2":
+        sampler = optuna.samplers.NSGAIISampler(population_size=search.generation, seed=search.seed)
+    else:
+        sampler = optuna.samplers.TPESampler(multivariate=False, seed=search.seed)
+    directions: Any = ["maximize" if more else "minimize" for more in objectives.values()]
+    return optuna.create_study(directions=directions, sampler=sampler)
 
 
 def _design(trial: Any, knobs: Sequence[Knob]) -> Design:

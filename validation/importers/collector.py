@@ -84,15 +84,8 @@ class Collector:
             "role": role,
             **({"note": note} if note else {}),
         }
-        try:
-            check_workload(Record.model_validate(record).workload)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            what = f"got {first.get('input')!r}; {first['msg'].lower()}"
-            self.broken(f"{workload['name']}: {where}: {what}", line)
-        except InputErrors as error:
-            self.broken(f"{workload['name']}: {error.errors[0]}", line)
+        if fault := _fault(record):
+            self.broken(f"{workload['name']}: {fault}", line)
         else:
             self._records.append(record)
 
@@ -113,3 +106,16 @@ class Collector:
             kernels=tuple(self.kernels),
             overlaps=tuple(self.overlaps),
         )
+
+
+def _fault(record: dict[str, Any]) -> str:
+    """What is wrong with *record*; empty where nothing is."""
+    try:
+        check_workload(Record.model_validate(record).workload)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return f"{where}: got {first.get('input')!r}; {first['msg'].lower()}"
+    except InputErrors as error:
+        return str(error.errors[0])
+    return ""

@@ -111,23 +111,14 @@ def _add_record(
     total: float | None,
     everyone: bool,
 ) -> None:
-    times = [transfer.size / transfer.gbps / 1e3 for transfer in transfers]
+    times, line = [each.size / each.gbps / 1e3 for each in transfers], transfers[0].line
     seen = f", as seen by GPU{gpu}" if everyone else f" on GPU{gpu}"
     gpus = {"gpus": "all"} if everyone else {}
     if len(tasks) == 1:
-        task = {**tasks[0], **gpus}
-        log.add_copy(
-            collector,
-            preset=preset,
-            name=title + seen,
-            task=task,
-            time=times[0],
-            line=transfers[0].line,
-        )
+        name, task = title + seen, {**tasks[0], **gpus}
+        log.add_copy(collector, preset=preset, name=name, task=task, time=times[0], line=line)
         return
-    names = [f"to{task['peer']}" if "peer" in task else f"copy{i}" for i, task in enumerate(tasks)]
-    if len(set(names)) < len(names):
-        names = [f"copy{i}" for i in range(len(tasks))]
+    names = _names(tasks)
     bytes_moved = sum(transfer.size for transfer in transfers)
     wall = bytes_moved / total / 1e3 if total else max(times)
     by = "DMA engines" if tasks[0]["executor"] == "dma" else "copy kernels"
@@ -145,14 +136,10 @@ def _add_record(
     }
     wall_note = "wall_us is the bytes of all over the rate of the GPU"
     note = f"{len(tasks)} copies at once on each GPU; {wall_note}"
-    collector.add(
-        suite=f"transferbench_{preset}",
-        workload=workload,
-        measured=measured,
-        software=log.software,
-        facts=log.facts,
-        samples=log.samples,
-        note="; ".join(filter(None, (note, log.note))),
-        line=transfers[0].line,
-        gpus=log.gpus,
-    )
+    log.add(collector, preset=preset, workload=workload, measured=measured, line=line, note=note)
+
+
+def _names(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """By peer, where every copy has one of its own."""
+    names = [f"to{task['peer']}" if "peer" in task else f"copy{i}" for i, task in enumerate(tasks)]
+    return names if len(set(names)) == len(names) else [f"copy{i}" for i in range(len(tasks))]
