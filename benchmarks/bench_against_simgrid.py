@@ -25,6 +25,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
+from typing import TypedDict
 
 from flow_sets import KINDS, FlowSet, flow_set
 from naive_fluid import naive_ends
@@ -40,6 +41,15 @@ REPEATS = {56: 15, 448: 5, 1000: 5}  # the best counts: short runs are disturbed
 AGREE = 1e-9  # relative
 Ends = list[list[float]]  # of each flow, of each round
 Timed = tuple[float, Ends]  # seconds, ends
+
+
+class Column(TypedDict):
+    """One column of the table: a set of flows, and what every simulator made of it."""
+
+    flow_set: str
+    flows: int
+    completions_per_s: dict[str, float]
+    worst_difference: float
 
 
 def told(flows: FlowSet, progress: type[Progress]) -> Timed:
@@ -170,8 +180,7 @@ def in_turns(
     return {name: completions / seconds for name, seconds in best.items()}, worst
 
 
-def measure(kind: str, count: int, rounds: int, repeats: int) -> dict[str, object]:
-    """One column of the table."""
+def measure(kind: str, count: int, rounds: int, repeats: int) -> Column:
     _, reference = told(flow_set(kind, count, 1), Progress)
     rates, worst = in_turns(drained_runners(kind, count), reference, count, repeats)
     if rounds > 1:
@@ -193,15 +202,13 @@ def ratio(rates: dict[str, float], mine: str, others: str) -> float | None:
     return rates[mine] / max(theirs) if theirs and mine in rates else None
 
 
-def show(rows: list[dict[str, object]]) -> None:
-    names = list(dict.fromkeys(name for row in rows for name in row["completions_per_s"]))  # type: ignore[attr-defined]
-    print(
-        "completions per second of CPU time; ends agree to",
-        f"{max(row['worst_difference'] for row in rows):.0e}",
-    )  # type: ignore[type-var]
+def show(rows: list[Column]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row["completions_per_s"]))
+    worst = max(row["worst_difference"] for row in rows)
+    print(f"completions per second of CPU time; ends agree to {worst:.0e}")
     print(f"{'':26}" + "".join(f"{row['flow_set']:>9} {row['flows']:>4}" for row in rows))
     for name in names:
-        cells = [row["completions_per_s"].get(name) for row in rows]  # type: ignore[attr-defined]
+        cells = [row["completions_per_s"].get(name) for row in rows]
         print(
             f"{name:26}"
             + "".join(f"{'-' if cell is None else format(cell, ',.0f'):>14}" for cell in cells)
@@ -212,7 +219,7 @@ def show(rows: list[dict[str, object]]) -> None:
         ("the same, drained", "c3sim, compiled, drained", "SimGrid, drained"),
         ("pure / naive SimPy", "c3sim, pure, told", "SimPy"),
     ):
-        ratios = [ratio(row["completions_per_s"], mine, others) for row in rows]  # type: ignore[arg-type]
+        ratios = [ratio(row["completions_per_s"], mine, others) for row in rows]
         print(
             f"{title:26}"
             + "".join(f"{'-' if r is None else format(r, '.1f') + 'x':>14}" for r in ratios)

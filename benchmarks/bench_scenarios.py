@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -58,7 +59,7 @@ def scenario_rows(repeats: int) -> list[Row]:
     workload, node = prepare("gemm-beside-all-gather", None)
     for strategy in ("base", "conccl"):
         (candidate,) = candidates_of(strategy, workload, node)
-        once = typical(lambda only=candidate.workload: simulate(node, only), repeats)  # type: ignore[misc]
+        once = typical(partial(simulate, node, candidate.workload), repeats)
 
         def whole(name: str = strategy) -> None:
             runs.forget()

@@ -40,9 +40,7 @@ def run(
     set: Settings | None = None,
     trace: bool = False,
 ) -> Result:
-    """One workload under one strategy; *node* left out: the workload's own. *set*: values by path
-    (``input/paths.py``).
-    """
+    """One workload under one strategy, on *node* or its own; *set*: values by path."""
     model, target = prepare(workload, node, set)
     return evaluate_run(model, target, strategy, trace=trace)
 
@@ -54,9 +52,7 @@ def compare(
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
 ) -> list[Result]:
-    """The workload under several strategies. ``all``: those that can apply to it; the others are
-    left out.
-    """
+    """The workload under several strategies; ``all``: those that can apply to it."""
     model, target = prepare(workload, node, set)
     if strategies != "all":
         names = strategies.split(",") if isinstance(strategies, str) else strategies

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors"]
+__all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors", "reason_of"]
 
 
 class C3simError(Exception):
@@ -31,6 +31,11 @@ class InputError(C3simError):
         return ": ".join(part for part in (where, self.path, self.message) if part)
 
 
+def reason_of(error: Exception) -> str:
+    """Why the system refused, as a message ends: ``permission denied``."""
+    return str(getattr(error, "strerror", None) or error).lower()
+
+
 class InputErrors(C3simError):
     """Every mistake found in one pass over the input, one line each, in file order."""
 
@@ -43,9 +48,7 @@ class InputErrors(C3simError):
 
 
 class DeadlockError(C3simError):
-    """Nothing can happen any more and tasks are unfinished: *waiting* maps each to what it waits
-    for.
-    """
+    """Tasks are unfinished and nothing can happen: *waiting* maps each to what it waits for."""
 
     def __init__(self, waiting: dict[str, str]):
         super().__init__(waiting)

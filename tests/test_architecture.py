@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "c3sim"
 LONGEST = 300  # lines of a file: a page per idea
+WIDEST = 100  # columns; the linter lets a line that ends in a pragma be longer
 TOP_FOLDERS = (
     *("c3sim", "hwmodels", "workloads", "validation", "tests"),
     *("docs", "tools", "benchmarks", "examples"),
@@ -245,6 +246,17 @@ def test_every_top_folder_has_a_short_readme() -> None:
         for folder in TOP_FOLDERS
     }
     assert {folder: length for folder, length in lengths.items() if length > README_LINES} == {}
+
+
+def test_no_pragma_hides_a_long_line() -> None:
+    hidden = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for folder in TOP_FOLDERS
+        for path in modules(folder)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > WIDEST and any(mark in line for mark in ("# type:", "# noqa", "# fmt:"))
+    ]
+    assert hidden == []
 
 
 def test_few_lines_escape_the_formatter() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from c3sim.errors import C3simError
+from c3sim.errors import C3simError, reason_of
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 # of a group of commands: plain text, no traceback of typer's
@@ -42,7 +42,7 @@ class Guarded(TyperGroup):
         except OSError as error:  # a full disk behind standard output
             _silence()
             where = f"{error.filename}: " if error.filename else ""
-            typer.echo(f"c3sim: {where}{(error.strerror or str(error)).lower()}", err=True)
+            typer.echo(f"c3sim: {where}{reason_of(error)}", err=True)
             raise typer.Exit(FAILED) from None
 
 

@@ -56,14 +56,11 @@ def check_study(name: str) -> None:
 
 
 def _kind_of_file(path: Path) -> str:
-    from c3sim.errors import InputError, InputErrors
-    from c3sim.input.reading import display, read_text
-    from c3sim.input.yaml_nodes import read_yaml
+    from c3sim.errors import InputError
+    from c3sim.input.loading import read_tree
+    from c3sim.input.reading import display
 
-    errors: list[InputError] = []
-    root = read_yaml(read_text(path), display(path), errors)
-    if root is None:
-        raise InputErrors(errors)
+    root = read_tree(path)
     keys = root.value if isinstance(root.value, dict) else {}
     kind = next((kind for key, kind in _KEYS.items() if key in keys), "")
     if not kind:

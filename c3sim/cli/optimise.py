@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,14 +71,14 @@ def optimise(
 
 
 def _write(result: SearchResult, out: str | None, plot: str | None) -> None:
+    from c3sim.output.kit.files import make_folder
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
     from c3sim.sweeps.result_files import write_designs
 
     several = len(result.objectives) > 1
     with TemporaryDirectory() as temporary:
-        folder = Path(out or temporary)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = make_folder(out or temporary)
         file = folder / "results.parquet"
         write_designs(result, file)
         pictures = [plot] if plot else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -91,7 +90,7 @@ def sensitivity(
             sampler, parameters, output, samples=samples, top=top, seed=seed, watcher=watcher
         )
     if out:
-        _write(result, opened, Path(out))
+        _write(result, opened, out)
     node_name = opened.node.node.name
     if as_json:
         emit_json({"target": target, "node": node_name, **to_dict(result)})
@@ -104,29 +103,28 @@ def _open(
 ) -> Target:
     from c3sim.cli.kinds import kind_of
     from c3sim.errors import InputError
-    from c3sim.input.hints import unknown
     from c3sim.input.loading import open_study
-    from c3sim.strategies.table import STRATEGIES
+    from c3sim.strategies.table import unknown_strategy
     from c3sim.sweeps.target import make_target, workload_study
 
     kind = kind_of(name)
     if kind not in ("study", "workload"):
         raise InputError(f"{name!r} is a {kind}; give a study or a workload")
-    if strategy is not None and strategy.partition(":")[0] not in STRATEGIES:
-        raise InputError(unknown("strategy", strategy, STRATEGIES), "--strategy")
+    if strategy is not None and (mistake := unknown_strategy(strategy)):
+        raise InputError(mistake, "--strategy")
     loaded = open_study(name) if kind == "study" else workload_study(name, strategy)
     return make_target(loaded, node, strategy, changes, output)
 
 
-def _write(result: Sensitivity, target: Target, folder: Path) -> None:
+def _write(result: Sensitivity, target: Target, out: str) -> None:
+    from c3sim.output.kit.files import make_folder
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
     from c3sim.sweeps.result_files import write_samples, write_tornado
 
-    folder.mkdir(parents=True, exist_ok=True)
     node = target.node.node.name
     names = ("sensitivity.parquet", "samples.parquet", "tornado.png")
-    tornado, samples, picture = (folder / name for name in names)
+    tornado, samples, picture = (make_folder(out) / name for name in names)
     write_tornado(result, target.name, node, tornado)
     write_samples(result.band, result.strategy, target.name, node, samples)
     draw_results(read_results(tornado), picture, value=result.output)

@@ -1,6 +1,4 @@
-"""Every value of a node or workload as a row: path, value with its unit, and where it comes from.
-Pure.
-"""
+"""Every value of a node or workload as a row: path, value, where it comes from. Pure."""
 
 from __future__ import annotations
 

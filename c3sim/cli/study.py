@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from c3sim.cli import complete
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Json, NodeName, Plot, settings
+from c3sim.cli.options import Jobs, Json, NodeName, Plot, StudyName, settings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,14 +20,7 @@ WIDTH = 160  # characters of the tables that --out writes
 
 
 def study(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FILE",
-            help="Name of a study, or path of its YAML file.",
-            autocompletion=complete.studies,
-        ),
-    ],
+    name: StudyName,
     node: NodeName = None,
     set_: Annotated[
         list[str] | None,
@@ -43,7 +35,6 @@ def study(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out",
             metavar="DIR",
             help="Write table (.txt), data (.json) and picture (.png) to this folder.",
         ),
@@ -55,12 +46,7 @@ def study(
             help="How much the means owe to the choice of scenarios; takes longer.",
         ),
     ] = True,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", min=1, metavar="N", help="Processes. Left out: all cores, where it pays."
-        ),
-    ] = None,
+    jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
     """Run a study: all its scenarios under all its strategies.
@@ -78,6 +64,7 @@ def study(
     from c3sim.api import study as run_study
     from c3sim.cli.progress import progress
     from c3sim.input.loading import load_study
+    from c3sim.output.kit.files import make_folder
     from c3sim.output.kit.layout import show
     from c3sim.studies.kinds import KINDS
 
@@ -92,7 +79,7 @@ def study(
         kind.picture(result, plot)
         say(f"wrote {plot}")
     if out:
-        base = _folder(out) / loaded.name
+        base = make_folder(out) / loaded.name
         _write(result, tables, base)
         if kind.draw is not None:
             kind.picture(result, f"{base}.png")
@@ -107,7 +94,7 @@ def study(
 def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
     """Whether everything can be written and drawn, before the work. Raises InputError."""
     from c3sim.errors import InputError
-    from c3sim.output.kit.files import check_writable
+    from c3sim.output.kit.files import check_folder, check_writable
     from c3sim.output.kit.look import check_picture
     from c3sim.studies.kinds import KINDS
 
@@ -118,32 +105,14 @@ def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
             message = f"study {loaded.name!r} has nothing to draw; pictures need kind {drawn}"
             raise InputError(message, "--plot")
     if out:
+        check_folder(out)
         folder = Path(out)
-        if folder.exists() and not folder.is_dir():
-            raise InputError(
-                "is not a folder; allowed: a folder, or a path where one can be made", "--out", out
-            )
         existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
         check_writable(existing / f"{loaded.name}.json")
 
 
-def _folder(out: str) -> Path:
-    """The folder *out*, made if it is not there. Raises InputError."""
-    from c3sim.errors import InputError
-
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be made: {reason}", "--out", str(folder)) from None
-    return folder
-
-
 def _write(result: StudyResult, tables: list[RenderableType], base: Path) -> None:
-    """Tables as text without colours and trailing blanks, and the result as JSON, to *base* with a
-    suffix.
-    """
+    """Write tables, as text without colours, and the result, as JSON, to *base* with a suffix."""
     import json
     from io import StringIO
 

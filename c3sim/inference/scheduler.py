@@ -36,11 +36,8 @@ def serve(serving: Serving, steps: Steps, fetch: Fetch) -> list[Request]:
     and each block holds all of them.
     """
     if serving.load == "layerwise" and serving.layout == "contiguous":
-        raise InputError(
-            "'layerwise' with layout 'contiguous': a block of all layers arrives whole; allowed: "
-            "per_layer",
-            "serving.load",
-        )
+        message = "'layerwise' with layout 'contiguous': a block of all layers arrives whole"
+        raise InputError(f"{message}; allowed: per_layer", "serving.load")
     scheduler = Scheduler(serving, steps, fetch)
     scheduler.run()
     return scheduler.requests

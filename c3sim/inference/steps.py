@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, partial
 from math import ceil
 from typing import Any
 
@@ -52,6 +53,8 @@ class Steps:
         self._gemms = Grid(self._gemm_time, 2**0.5, whole=True)
         self._head = Grid(self._head_time, 2**0.5, whole=True)
         self._attention = Grid(self._attention_time)
+        #: The fetches beside them, by method, bytes of a block, and workgroups.
+        self.fetch = cache(partial(Fetch, node))
         self._beside: dict[tuple[Any, ...], tuple[float, float]] = {}
 
     def alone(self, batch: Batch) -> float:

@@ -37,9 +37,7 @@ BAD: Any = _Bad()
 
 @dataclass
 class Conform:
-    """One pass over one document. Afterwards *errors* has its mistakes, *places* the line of each
-    path.
-    """
+    """One pass over one document: *errors* has its mistakes, *places* the line of each path."""
 
     style: Style = "text"
     file: str = ""
@@ -65,9 +63,7 @@ class Conform:
         path: str = "",
         elsewhere: frozenset[str] = frozenset(),
     ) -> Any:
-        """Fields of *model* from a mapping, under their names in files, less those that come from
-        *elsewhere*.
-        """
+        """Fields of *model* from a mapping, by their names in files, but those from *elsewhere*."""
         self.places[path] = item.line
         fields = {key: wanted for key, wanted in fields_of(model).items() if key not in elsewhere}
         if not isinstance(item.value, Mapping):

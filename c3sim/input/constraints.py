@@ -1,6 +1,4 @@
-"""The last step of loading: pydantic checks limits and rules, and its errors get the lines of the
-file.
-"""
+"""The last step of loading: pydantic checks limits and rules; its errors get the file's lines."""
 
 from __future__ import annotations
 
@@ -16,19 +14,26 @@ from c3sim.input.yaml_nodes import join
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_LIMITS = {
-    "greater_than": ("gt", "must be greater than {}"),
-    "greater_than_equal": ("ge", "must be at least {}"),
-    "less_than": ("lt", "must be less than {}"),
-    "less_than_equal": ("le", "must be at most {}"),
-    "too_short": ("min_length", "needs at least {} entries"),
+#: Limit of a shape -> what it asks for.
+LIMITS = {
+    "gt": "must be greater than {}",
+    "ge": "must be at least {}",
+    "lt": "must be less than {}",
+    "le": "must be at most {}",
+    "min_length": "needs at least {} entries",
+}
+#: Pydantic's name of an error -> the limit that was broken.
+_BROKEN = {
+    "greater_than": "gt",
+    "greater_than_equal": "ge",
+    "less_than": "lt",
+    "less_than_equal": "le",
+    "too_short": "min_length",
 }
 
 
 def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
-    """*data*, already conformed, as *model*; None, and notes in ``document.errors``, when a
-    constraint is broken.
-    """
+    """Conformed *data* as *model*; None, with notes in ``document.errors``, where it cannot be."""
     if data is BAD:
         return None
     try:
@@ -46,9 +51,7 @@ def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
 
 
 def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tuple[str, Any]]:
-    """Pydantic's errors with their paths. A union fails once per branch: only the errors of the
-    branch of the right type are given.
-    """
+    """Pydantic's errors with their paths; of a union, those of the branch of the right type."""
     found: dict[str, list[Any]] = {}
     for entry in error.errors(include_url=False):
         found.setdefault(_path(entry["loc"], places), []).append(entry)
@@ -60,7 +63,7 @@ def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tup
             # another branch: what is inside fits this one; or entries are missing that are told of
             # as wrong
             continue
-        limits = [entry for entry in entries if entry["type"] in _LIMITS]
+        limits = [entry for entry in entries if entry["type"] in _BROKEN]
         yield from ((path, entry) for entry in limits or entries)
 
 
@@ -80,11 +83,11 @@ def _is_noted(path: str, bad: set[str]) -> bool:
 
 def _message(entry: Any, written: str | None) -> str:
     kind, context = entry["type"], entry.get("ctx", {})
-    if kind in _LIMITS:
-        name, allowed = _LIMITS[kind]
+    if kind in _BROKEN:
+        name = _BROKEN[kind]
         got = written if written is not None else repr(entry["input"])
-        limit = context[name]
-        return f"got {got}; {allowed.format(f'{limit:g}' if isinstance(limit, float) else limit)}"
+        limit = f"{context[name]:g}" if isinstance(context[name], float) else context[name]
+        return f"got {got}; {LIMITS[name].format(limit)}"
     if kind == "value_error":
         return str(context["error"])
     text = str(entry["msg"])

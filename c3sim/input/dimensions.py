@@ -1,6 +1,4 @@
-"""Whether a constraint compares what can be compared: ``links.bandwidth >= 30 us`` has bytes per
-second and seconds.
-"""
+"""Whether a constraint compares what can be compared: not bytes per second with seconds."""
 
 from __future__ import annotations
 

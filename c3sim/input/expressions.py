@@ -107,9 +107,7 @@ def parse_expression(text: str) -> Expression:
 
 
 def quantities_marked(text: str) -> tuple[ast.expr, dict[str, str]]:
-    """The tree of *text*, which has been parsed, with a name in place of each quantity: that name
-    -> its SI unit.
-    """
+    """The tree of a parsed *text*, a name in place of each quantity: that name -> its SI unit."""
     units: dict[str, str] = {}
 
     def mark(quantity: str) -> str:
@@ -124,9 +122,7 @@ def _plain(quantity: str) -> str:
 
 
 def _with_numbers(text: str, write: Callable[[str], str] = _plain) -> str:
-    """*text* with every quantity as *write* has it, a plain SI number, and hyphens inside names
-    made part of them.
-    """
+    """*text* with every quantity as *write* has it, and hyphens in names made part of them."""
     pieces, at = [], 0
     for match in _TOKEN.finditer(text):
         pieces.append(_joined(text[at : match.start()]))
@@ -141,9 +137,7 @@ def _with_numbers(text: str, write: Callable[[str], str] = _plain) -> str:
 
 
 def _joined(text: str) -> str:
-    """*text* with the hyphens inside dotted names such as ``task.my-gather.size`` made part of a
-    Python name.
-    """
+    """*text* with names such as ``task.my-gather.size`` as names of Python."""
     return _HYPHENED.sub(lambda match: match[0].replace("-", _HYPHEN), text)
 
 

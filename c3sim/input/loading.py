@@ -71,9 +71,7 @@ class LoadedStudy:
 
 
 def load_hardware(path_or_name: str | Path) -> LoadedNode:
-    """A node file, with the GPU file it names; what it leaves out it has from the node it is
-    ``like``. Raises InputErrors.
-    """
+    """A node file, with the GPU file and the node (``like``) that it names. Raises InputErrors."""
     return _hardware(library.find("node", path_or_name), ())
 
 
@@ -103,7 +101,7 @@ def _hardware(path: Path, before: tuple[Path, ...]) -> LoadedNode:
 
 def _hardware_root(path: Path) -> Item:
     """The mapping in a hardware file of schema 2. Raises InputErrors for another schema."""
-    root = _read(path)
+    root = read_tree(path)
     entries = root.value if isinstance(root.value, Mapping) else {}
     schema = entries.get("schema")
     if entries and (schema is None or schema.value != 2):
@@ -150,9 +148,7 @@ def _beside(
 
 
 def _referenced_gpu(name: Item, node_file: Path, document: ConformLeaves) -> Gpu | None:
-    """The GPU that a node file names, its leaves added under ``gpu.``; its errors carry its own
-    file.
-    """
+    """The GPU that a node file names; its leaves are under ``gpu.``, its errors name its file."""
     document.places["gpu"] = name.line
     path = _beside("gpu", name, node_file, "gpu", document)
     # whatever is wrong with it is said in its own file
@@ -218,7 +214,7 @@ def load_file(path: Path, model: type[Model]) -> Model:
 
 
 def _load(path: Path, model: type[Model]) -> tuple[Model, Conform]:
-    root = _read(path)
+    root = read_tree(path)
     document = Conform(style="text", file=display(path))
     return _valid(document, model, document.model(root, model)), document
 
@@ -231,7 +227,7 @@ def _valid(document: Conform, model: type[Model], data: object) -> Model:
     return result
 
 
-def _read(path: Path) -> Item:
+def read_tree(path: Path) -> Item:
     """The YAML in *path*. Raises InputErrors."""
     errors: list[InputError] = []
     root = read_yaml(read_text(path), display(path), errors)

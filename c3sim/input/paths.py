@@ -24,7 +24,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.aliases import canonical, spellings
 from c3sim.input.checks.workload import check_workload
 from c3sim.input.conform import BAD, Conform, Style
-from c3sim.input.constraints import validate
+from c3sim.input.constraints import LIMITS, validate
 from c3sim.input.renamed import new_name
 from c3sim.input.shapes import Shape, fields_of
 from c3sim.input.yaml_nodes import from_plain, scalar
@@ -34,19 +34,11 @@ from c3sim.specs.workload import Stream, Workload
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
 _PARTS_OF_NODE = ("gpu", "links", "host", "collective_libraries", "scale_out", "gpus")
 _NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description")
-_LIMITS = {
-    "gt": (operator.gt, "must be greater than"),
-    "ge": (operator.ge, "must be at least"),
-    "lt": (operator.lt, "must be less than"),
-    "le": (operator.le, "must be at most"),
-}
 _WORKLOAD_ROOTS = (*_SINGULAR, "workload")
 
 
 class _Target(NamedTuple):
-    """Where a path leads: the *value* there, the *shape* it may have, and the way to it from the
-    root.
-    """
+    """Where a path leads: the *value* there, its *shape*, and the *steps* to it from the *root*."""
 
     root: BaseModel
     steps: tuple[str, ...]
@@ -86,9 +78,8 @@ def convert_value(node: Node, workload: Workload, path: str, value: object) -> A
     plain, written = _plain_value(target, path, value)
     if isinstance(plain, int | float):
         for name, limit in target.shape.limits.items():
-            test, allowed = _LIMITS[name]
-            if not test(plain, limit):
-                raise InputError(f"got {written}; {allowed} {limit:g}", path)
+            if not getattr(operator, name)(plain, limit):
+                raise InputError(f"got {written}; {LIMITS[name].format(f'{limit:g}')}", path)
     return plain
 
 
@@ -157,9 +148,7 @@ def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """What a path can go on to from *value*: name in files -> inner value; empty for a single
-    value.
-    """
+    """What a path can go on to: name in files -> inner value; nothing from a single value."""
     if isinstance(value, BaseModel):
         return {key: getattr(value, wanted.name) for key, wanted in fields_of(type(value)).items()}
     return value if isinstance(value, dict) else {}
@@ -227,7 +216,7 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
     steps = canonical(path).split(".")
     names = [new_name(".".join(steps[: i + 1])) or step for i, step in enumerate(steps)]
     if names != steps:
-        return f"path {path!r} is called {'.'.join(names)!r} now"
+        return f"is called {'.'.join(names)!r} now"
     known = list(paths_of(node, workload))
     if path.startswith("hw."):
         of_node = [each for each in known if not is_of_workload(each)]
@@ -237,9 +226,7 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
 
 
 def _rebuild(value: Any, steps: tuple[str, ...], plain: Any, path: str, written: str) -> Any:
-    """A copy of *value* with *plain* at the end of *steps*; only the models along the way are
-    validated again.
-    """
+    """A copy of *value* with *plain* at the end of *steps*; models on the way are validated."""
     if not steps:
         return plain
     step, rest = steps[0], steps[1:]

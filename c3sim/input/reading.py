@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError, InputErrors, reason_of
 
 
 def read_text(path: Path) -> str:
@@ -12,10 +12,8 @@ def read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputErrors(
-            [InputError(f"cannot be read ({reason}); must be a readable file", "", display(path))]
-        ) from None
+        message = f"cannot be read ({reason_of(error)}); must be a readable file"
+        raise InputErrors([InputError(message, "", display(path))]) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

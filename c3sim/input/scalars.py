@@ -1,6 +1,4 @@
-"""Single values, as written, to what a spec holds: numbers, quantities, words. Each function raises
-InputError.
-"""
+"""Single values as a spec holds them: numbers, quantities, words. All raise InputError."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ _LARGEST = 2**53  # whole numbers beyond are not exact as floats
 
 
 def convert(item: Item, shape: Shape, *, plain_si: bool = False) -> Any:
-    """*item* as the single value that *shape* asks for; with *plain_si* a number without unit is in
-    SI already.
-    """
+    """*item* as *shape* asks; with *plain_si* a number without unit is in SI already."""
     if shape.unit is not None:
         return _quantity(item, shape, plain_si)
     return CONVERSIONS[shape.kind](item, shape)

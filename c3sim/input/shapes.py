@@ -30,9 +30,7 @@ _PLAIN: dict[object, Kind] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """One annotation. *items*: element of a list or map, elements of a fixed list, alternatives of
-    a union.
-    """
+    """One annotation. *items*: of a list or map, of a fixed list, or alternatives of a union."""
 
     kind: Kind
     optional: bool = False

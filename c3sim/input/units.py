@@ -67,9 +67,7 @@ _DEFINITIONS = (
 
 @lru_cache(maxsize=1)
 def _registry() -> UnitRegistry[Any]:
-    """Only the units of this domain: pint's default registry knows thousands and takes long to
-    build.
-    """
+    """Only the units of this domain: pint's own registry takes long to build."""
     from pint import UnitRegistry
 
     registry: UnitRegistry[Any] = UnitRegistry(None, non_int_type=Fraction, cache_folder=None)
@@ -146,9 +144,7 @@ _UNSCALED = ("B/cycle", "cycle", "flop")
 
 
 def format_si(value: float, unit: str = "") -> str:
-    """*value*, given in SI *unit*, for people: ``1.23 ms``, ``48.0 GB/s``; bytes in whole binary
-    multiples if exact.
-    """
+    """*value* in SI *unit* for people: ``1.23 ms``, ``48.0 GB/s``, ``256 MiB`` where exact."""
     if not unit or not math.isfinite(value) or value == 0:
         return f"{value:.6g} {unit}".rstrip()
     if unit == "B" and (binary := _binary_bytes(value)):
@@ -156,9 +152,8 @@ def format_si(value: float, unit: str = "") -> str:
     power = 0
     if unit not in _UNSCALED:
         power = min(max(math.floor(math.log10(abs(value)) / 3), -5), 5)
-        if (
-            abs(float(f"{value / 1000.0**power:.3g}")) >= 1000 and power < 5
-        ):  # 999.96 rounds to the next prefix
+        rounded = float(f"{value / 1000.0**power:.3g}")
+        if abs(rounded) >= 1000 and power < 5:  # 999.96: the next prefix
             power += 1
     return f"{_three_digits(value / 1000.0**power)} {_PREFIXES[power + 5]}{unit}".rstrip()
 
@@ -173,9 +168,7 @@ def _three_digits(value: float) -> str:
 
 
 def _binary_bytes(value: float) -> str | None:
-    """``256 MiB`` where *value* is a whole and short number of the largest binary unit that divides
-    it.
-    """
+    """``256 MiB`` where *value* is a whole, short number of its largest binary unit."""
     if value != int(value):
         return None
     count, prefix = int(value), 0

@@ -3,7 +3,7 @@
 What changes; comments and layout stay:
 
 - ``schema: 2`` at the top;
-- fields that had another name (:mod:`c3sim.input.renamed`);
+- fields that had another name, or have become one of a group (:mod:`c3sim.input.renamed`);
 - fits told in words of a ``source`` become ``calibrated``, and ``fitted`` goes: its suite is in
 there.
 
@@ -22,7 +22,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.constraints import raise_all
 from c3sim.input.leaves import FIT_IN_WORDS
 from c3sim.input.reading import display, read_text
-from c3sim.input.renamed import new_name
+from c3sim.input.renamed import BESIDE, new_name
 from c3sim.input.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow, quoted, word
 from c3sim.input.yaml_nodes import read_yaml
 
@@ -51,10 +51,12 @@ def upgrade(path: Path) -> Upgrade:
         message = "is not a hardware file of schema 1; workloads and records stay in schema 1"
         raise InputErrors([InputError(message, "", display(path))])
     found = [*_schema(text, entries), *_renamed(entries), *_fits(text, entries)]
+    text = apply(text, [edit for edit, _ in found])
+    found_around = list(_grouped(text, entries_of(text)))
     return Upgrade(
         file=path,
-        text=apply(text, [edit for edit, _ in found]),
-        changes=tuple(change for _, change in found),
+        text=apply(text, [edit for edit, _ in found_around]),
+        changes=tuple(change for _, change in (*found, *found_around)),
     )
 
 
@@ -82,8 +84,25 @@ def _schema(text: str, entries: dict[Keys, Entry]) -> Found:
 def _renamed(entries: dict[Keys, Entry]) -> Found:
     for keys, entry in entries.items():
         name = new_name(".".join(keys))
-        if name is not None:
+        if name is not None and name not in BESIDE:
             yield entry.replace_key(name), f"{'.'.join(keys)} becomes {name}"
+
+
+def _grouped(text: str, entries: dict[Keys, Entry]) -> Found:
+    """Fields that are one of a group now: the group is written around them."""
+    for keys, entry in entries.items():
+        name = new_name(".".join(keys))
+        if name in BESIDE:
+            group, _, last = name.partition(".")
+            own = last + text[entry.key[1] : entry.value[1]]
+            fields = [*(f"{key}: {value}" for key, value in BESIDE[name].items()), own]
+            separator = _between(text, entry)
+            if separator.startswith("\n"):
+                lines = [f"{group}:", *(each.replace("\n", "\n  ") for each in fields)]
+                new = f"{separator}  ".join(lines)
+            else:
+                new = f"{group}: {{{', '.join(fields)}}}"
+            yield entry.replace(new), f"{'.'.join(keys)} becomes {name}"
 
 
 def _fits(text: str, entries: dict[Keys, Entry]) -> Found:

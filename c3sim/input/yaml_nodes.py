@@ -30,9 +30,7 @@ _Loader: type = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One value and the line (from 1; 0 = not from a file) on which it, or the key of a collection,
-    stands.
-    """
+    """One value and its line, or that of a collection's key; 0: not from a file."""
 
     value: Scalar | Mapping[str, Item] | tuple[Item, ...]
     line: int
@@ -55,9 +53,7 @@ class Item:
 
 
 def join(path: str, *keys: str | int) -> str:
-    """The path of an entry: ``hbm`` and ``bandwidth`` make ``hbm.bandwidth``, ``reads`` and 0 make
-    ``reads[0]``.
-    """
+    """The path of an entry: ``hbm.bandwidth``, ``reads[0]``."""
     for key in keys:
         if isinstance(key, int):
             path = f"{path}[{key}]"
@@ -77,9 +73,7 @@ def scalar(text: str) -> Scalar:
 
 
 def from_plain(data: object, line: int = 0) -> Item:
-    """Python or JSON data as an item tree, all of it on *line*. Values of other types become their
-    text.
-    """
+    """Python or JSON data as an item tree on one *line*; other types become their text."""
     if isinstance(data, Mapping):
         return Item(
             value={str(key): from_plain(value, line) for key, value in data.items()}, line=line
@@ -94,9 +88,7 @@ def from_plain(data: object, line: int = 0) -> Item:
 
 
 def read_yaml(text: str, file: str, errors: list[InputError]) -> Item | None:
-    """The one document in *text*; every mistake goes to *errors*. None when there is nothing to go
-    on with.
-    """
+    """The one document in *text*, or None; every mistake goes to *errors*."""
     before = len(errors)
     try:
         try:
@@ -126,9 +118,7 @@ def _line(event: Any) -> int:
 
 
 class _Tree:
-    """Builds items from PyYAML's events: the level below its nodes, where aliases and tags still
-    show.
-    """
+    """Builds items from PyYAML's events, which still show aliases and tags."""
 
     def __init__(self, text: str, loader: type, file: str, errors: list[InputError]) -> None:
         self.events = yaml.parse(text, Loader=loader)
@@ -184,11 +174,8 @@ class _Tree:
             if key == "<<":
                 self._refuse("merge key '<<' is not supported; write the fields out", path, line)
             elif key in entries:
-                message = (
-                    f"field {key!r} is given twice, first on line {entries[key].line}; each may "
-                    "be given once"
-                )
-                self._refuse(message, path, line)
+                twice = f"given twice, first on line {entries[key].line}; each may be given once"
+                self._refuse(f"field {key!r} is {twice}", path, line)
             elif isinstance(event, yaml.ScalarEvent):
                 entries[key] = value
         return entries

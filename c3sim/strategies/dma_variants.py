@@ -74,9 +74,7 @@ def variants(node: Node, op: str) -> tuple[Variant, ...]:
 
 
 def with_variants(workload: Workload, chosen: Mapping[str, Variant]) -> Workload:
-    """*workload*, its collectives on DMA engines already, with these variants. Prelaunch is the
-    host's, for all of them.
-    """
+    """*workload*, on DMA engines already, with these variants; prelaunch is the host's."""
     changes = {name: {"variant": v.program, "engines": v.engines} for name, v in chosen.items()}
     host = workload.host.model_copy(
         update={"prelaunched": any(v.prelaunched for v in chosen.values())}

@@ -36,9 +36,7 @@ class Recommendation:
 
 
 def recommend(base: Workload, node: Node, counts: Sequence[int]) -> Recommendation:
-    """The strategy with the smallest estimate for *base* (the workload under ``base``); *counts*:
-    numbers of CUs to try for the collectives.
-    """
+    """The strategy with the smallest estimate for *base*; *counts*: numbers of CUs to try."""
     estimates = {"sp": _prioritised(base, node)}
     for count, (slow_g, slow_c) in slowdown_table(base, node, counts).items():
         estimates[f"rp:{count}"] = max(
@@ -58,9 +56,7 @@ def recommend(base: Workload, node: Node, counts: Sequence[int]) -> Recommendati
 def slowdown_table(
     base: Workload, node: Node, counts: Sequence[int]
 ) -> dict[int, tuple[float, float]]:
-    """For each number k of CUs reserved: slowdowns alone of the compute tasks on the rest and of
-    the collectives on k.
-    """
+    """For each number of CUs reserved: slowdowns alone of compute tasks and of collectives."""
     table = {}
     for count in counts:
         parted = reserved(base, node, count)
@@ -70,9 +66,7 @@ def slowdown_table(
 
 
 def sp_estimate(first: float, second: float, slowdown: float) -> float:
-    """When both are done [s]: *second* runs slowed down until *first* has ended, at full speed
-    afterwards.
-    """
+    """When both are done [s]: *second* runs slowed down until *first* ends, then at full speed."""
     done = first / slowdown
     return max(first, second * slowdown) if done >= second else first + second - done
 
@@ -86,9 +80,7 @@ def _communication(workload: Workload, node: Node) -> float:
 
 
 def _prioritised(base: Workload, node: Node) -> float:
-    """Estimate for sp [s]: the kernels that go first have their CUs to themselves, the others what
-    is left.
-    """
+    """Estimate for sp [s]: who goes first has its CUs alone, the others what is left."""
     units, shapes = node.gpu.compute_unit_count, grid_shapes(base, node)
     compute_groups = max(shapes[name].workgroups for name in compute_tasks(base))
     collective_groups = max(shapes[name].workgroups for name in collectives(base))

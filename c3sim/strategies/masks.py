@@ -30,9 +30,7 @@ def splits(node: Node) -> tuple[int, ...]:
 
 
 def reserved(workload: Workload, node: Node, count: int) -> Workload:
-    """*count* CUs, the highest bits of the mask, for the collectives, all others for compute tasks;
-    no more channels than CUs.
-    """
+    """The *count* highest CUs, and no more channels, for collectives; the others for the rest."""
     units, names = node.gpu.compute_unit_count, collectives(workload)
     changes: dict[str, Mapping[str, Any]] = {}
     for name in names:
@@ -53,9 +51,7 @@ def withheld(workload: Workload, node: Node, streams: Iterable[str]) -> Workload
 
 
 def is_memory_bound(node: Node, task: Gemm) -> bool:
-    """Whether memory takes longer than matrix issue: operands and result once against the tiles on
-    all CUs.
-    """
+    """Whether to move operands and result once takes longer than the tiles on all CUs."""
     plan, gpu = plan_gemm(node.gpu, task), node.gpu
     elements = task.m * task.k + task.k * task.n + task.m * task.n
     size = DTYPE_BYTES[task.dtype] * task.batch * elements

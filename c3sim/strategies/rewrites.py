@@ -48,19 +48,14 @@ def plain(workload: Workload) -> Workload:
     )
     if both:
         stream = min(both)
-        raise InputError(
-            f"stream {stream!r} holds compute tasks and collectives;"
-            " a strategy needs them in streams of their own",
-            "tasks",
-        )
+        needs = "a strategy needs them in streams of their own"
+        raise InputError(f"stream {stream!r} holds compute tasks and collectives; {needs}", "tasks")
     touched = streams_of(separate, (*compute_tasks(workload), *collectives(workload)))
     return with_streams(separate, {name: Stream() for name in touched})
 
 
 def launch_order(workload: Workload, rank: Callable[[str], float]) -> Workload:
-    """Streams launched by ascending *rank(first compute task or collective in it)*; the others stay
-    in front.
-    """
+    """Streams in order of *rank(first compute task or collective)*; the others stay in front."""
     kernels = {*compute_tasks(workload), *collectives(workload)}
     ranks: dict[str, float] = {}
     for name in task_order(workload):
@@ -75,9 +70,7 @@ def launch_order(workload: Workload, rank: Callable[[str], float]) -> Workload:
 
 
 def on_compute_units(workload: Workload, node: Node) -> Workload:
-    """Collectives on DMA engines go to the node's first library that has them. Raises InputError if
-    none has.
-    """
+    """Collectives on DMA engines go to the first library that has them. Raises InputError."""
     changes: dict[str, Mapping[str, Any]] = {}
     for name in collectives(workload):
         task = workload.tasks[name]
@@ -99,9 +92,7 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
 
 
 def on_dma(workload: Workload, node: Node) -> Workload:
-    """Collectives on DMA engines. Raises InputError for operations that reduce, where *node*'s
-    engines cannot.
-    """
+    """Collectives on DMA engines. Raises InputError for what *node*'s engines cannot reduce."""
     allowed: tuple[str, ...] = DMA_OPERATIONS
     if node.gpu.dma_engines.reduce_bandwidth is not None:
         allowed = (*DMA_OPERATIONS, *REDUCTIONS)
@@ -109,19 +100,14 @@ def on_dma(workload: Workload, node: Node) -> Workload:
         task = workload.tasks[name]
         assert isinstance(task, Collective)
         if task.op not in allowed:
-            raise InputError(
-                f"DMA engines copy and cannot reduce, so not {task.op!r};"
-                f" allowed: {', '.join(allowed)}",
-                f"tasks.{name}.op",
-            )
+            message = f"DMA engines copy and cannot reduce, so not {task.op!r}"
+            raise InputError(f"{message}; allowed: {', '.join(allowed)}", f"tasks.{name}.op")
     change = {"backend": "dma", "channels": None, "algorithm": None, "protocol": None}
     return with_tasks(workload, dict.fromkeys(collectives(workload), change))
 
 
 def baseline(workload: Workload, node: Node) -> Workload:
-    """The workload whose isolated times all strategies are measured by: no masks, collectives on
-    compute units.
-    """
+    """The workload that gives all isolated times: no masks, collectives on compute units."""
     first = compute_tasks(workload)
     return launch_order(
         on_compute_units(plain(workload), node), lambda name: float(name not in first)

@@ -143,24 +143,25 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
+def unknown_strategy(name: str) -> str:
+    """Why *name*, ``sp`` or ``rp:32``, is no strategy; empty if it is one."""
+    known = name.partition(":")[0] in STRATEGIES
+    return "" if known else unknown("strategy", name, STRATEGIES)
+
+
 def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate, ...]:
-    """The candidates of strategy *name* (``sp``, ``rp:32``). Raises InputError: unknown, or it
-    cannot apply.
-    """
+    """The candidates of strategy *name* (``sp``, ``rp:32``). Raises InputError."""
     strategy, numbers = _parsed(name, node)
     if strategy.needs_collective and not collectives(workload):
         word = name.partition(":")[0]
-        raise InputError(
-            f"strategy {word!r} needs a collective; workload {workload.name!r} has none"
-        )
+        has_none = f"workload {workload.name!r} has none"
+        raise InputError(f"strategy {word!r} needs a collective; {has_none}")
     base = workload if strategy.as_written else baseline(workload, node)
     return tuple(strategy.rewrite(base, node, number) for number in numbers)
 
 
 def exhaustive(workload: Workload, node: Node) -> tuple[Candidate, ...]:
-    """Every candidate that ``auto`` is compared with: of every strategy that can apply and needs no
-    isolated times.
-    """
+    """The candidates that ``auto`` is compared with: all that apply and need no isolated times."""
     candidates: list[Candidate] = []
     for name in STRATEGIES:
         if name not in ("as_written", "auto", "conccl_latte"):
@@ -173,16 +174,15 @@ def exhaustive(workload: Workload, node: Node) -> tuple[Candidate, ...]:
 
 def _parsed(name: str, node: Node) -> tuple[Strategy, tuple[int, ...]]:
     """The strategy, and the numbers to try: the one that *name* gives, else those of the node."""
+    if mistake := unknown_strategy(name):
+        raise InputError(mistake)
     word, colon, text = name.partition(":")
-    if word not in STRATEGIES:
-        raise InputError(unknown("strategy", name, STRATEGIES))
     strategy, limit = STRATEGIES[word], node.gpu.compute_unit_count - 1
     if not colon:
         return strategy, splits(node) if strategy.numbered else (0,)
     if not strategy.numbered:
         raise InputError(f"strategy {name!r}: {word} takes no number; write {word!r}")
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= limit):
-        raise InputError(
-            f"strategy {name!r}: {text!r} compute units; must be 1 to {limit}, as in '{word}:32'"
-        )
+        given = f"{text!r} compute units" if text else "no number behind the colon"
+        raise InputError(f"strategy {name!r}: {given}; must be 1 to {limit}, as in '{word}:32'")
     return strategy, (int(text),)

@@ -1,6 +1,4 @@
-"""The kinds of studies: ``kind`` of a study file -> how it runs, prints and is drawn; a study from
-its file to the result of its kind.
-"""
+"""The kinds of studies: ``kind`` in a study file -> how it runs, prints and is drawn."""
 
 from __future__ import annotations
 
@@ -8,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
 from c3sim.specs.study import Study
-from c3sim.strategies.table import STRATEGIES
+from c3sim.strategies.table import unknown_strategy
 from c3sim.studies import c3, c3_variants, dma_variants, kv_fetch, sweep
 from c3sim.studies.kind import Kind, Options, StudyResult
 from c3sim.studies.settings import with_settings
@@ -31,7 +28,7 @@ def run_study(study: Study, options: Options | None = None) -> StudyResult:
     if options.strategies:
         changed = changed.model_copy(update={"strategies": tuple(options.strategies)})
     for index, name in enumerate(changed.strategies):
-        if name.partition(":")[0] not in STRATEGIES:
-            raise InputError(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")
+        if mistake := unknown_strategy(name):
+            raise InputError(mistake, f"strategies[{index}]")
     result: StudyResult = KINDS[study.kind].run(changed, options)
     return result

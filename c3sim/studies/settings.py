@@ -1,6 +1,4 @@
-"""Values given on the command line for a whole study: each becomes an axis, so that it wins over
-file and scenarios.
-"""
+"""Values set for a whole study: each becomes an axis, so it wins over file and scenarios."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ from c3sim.specs.study import Study
 
 
 def with_settings(study: Study, settings: Mapping[str, object]) -> Study:
-    """*study* with every path of *settings* as an axis: one value, or several of a list in
-    brackets, ``[0.5, 0.9]``.
-    """
+    """*study* with an axis for each path of *settings*; ``[0.5, 0.9]`` is several values."""
     axes = {path: _values(value) for path, value in settings.items()}
     return study.model_copy(update={"axes": {**study.axes, **axes}})
 

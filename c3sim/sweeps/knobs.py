@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.input.aliases import canonical
-from c3sim.input.hints import unknown
 from c3sim.input.loading import LoadedStudy
 from c3sim.input.paths import is_whole, unit_of
 from c3sim.input.yaml_nodes import join
 from c3sim.specs.study import Range, Search, Values
-from c3sim.strategies.table import STRATEGIES
+from c3sim.strategies.table import unknown_strategy
 from c3sim.sweeps.axes import are_numbers, ends_of, make_axis
 from c3sim.sweeps.setup import Setup, located
 
@@ -59,8 +58,8 @@ def make_knobs(loaded: LoadedStudy, search: Search, setup: Setup) -> tuple[Knob,
     if isinstance(strategies, Range) or not strategies:
         raise loaded.error("must be a list of strategies", place)
     for name in strategies:
-        if str(name).partition(":")[0] not in STRATEGIES:
-            raise loaded.error(unknown("strategy", name, STRATEGIES), place)
+        if mistake := unknown_strategy(str(name)):
+            raise loaded.error(mistake, place)
     paths = [knob.path for knob in knobs]
     repeated = [path for path in paths if paths.count(path) > 1]
     if repeated:

@@ -29,6 +29,7 @@ from c3sim.sweeps.setup import Setup
 
 Settings = tuple[tuple[str, Any], ...]  # (path, value in SI units)
 Row = dict[str, Any]
+Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 Model = TypeVar("Model")
 _MANY = 8  # settings from which on it pays to validate them together
@@ -132,10 +133,17 @@ def _mean(rows: Sequence[Row], name: str) -> float | None:
 _runners: dict[str, PointRunner] = {}  # of what this process works on: one at a time
 
 
-def shared_runner(setup: Setup, name: str, code: str) -> PointRunner:
-    """The runner called *name* in this process: batches of the same work share its models.
+def run_batch(
+    setup: Setup,
+    name: str,
+    code: str,
+    row: Callable[[PointRunner, Item], Row],
+    items: Sequence[tuple[int, Item]],
+) -> list[tuple[int, Row]]:
+    """*row(runner, item)* of each of *items*, by number.
 
-    *code* is the hash of the caller's code. Raises InputError where this process has other code.
+    Batches of the work called *name* share a runner, and so its models, in this process. *code* is
+    the hash of the caller's code. Raises InputError where this process has other code.
     """
     if code != code_hash():
         raise InputError(
@@ -145,7 +153,7 @@ def shared_runner(setup: Setup, name: str, code: str) -> PointRunner:
     if name not in _runners:
         _runners.clear()
         _runners[name] = PointRunner(setup)
-    return _runners[name]
+    return [(number, row(_runners[name], item)) for number, item in items]
 
 
 def _remembered(memory: dict[Key, Model], key: Key, build: Callable[[], Model]) -> Model:

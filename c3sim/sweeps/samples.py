@@ -9,7 +9,7 @@ from functools import partial
 
 from c3sim.sweeps.executor import Watcher, Workers, in_batches
 from c3sim.sweeps.identity import code_hash, hash_of
-from c3sim.sweeps.points import Row, Settings, shared_runner
+from c3sim.sweeps.points import PointRunner, Row, Settings, run_batch
 from c3sim.sweeps.setup import Setup
 
 
@@ -27,7 +27,8 @@ class Sampler:
         name = hash_of(
             [self.setup.node.model_dump(mode="json"), sorted(self.setup.workloads), self.strategy]
         )
-        work = partial(run_samples, self.setup, name, code_hash(), self.strategy)
+        mean_row = partial(_mean_row, self.strategy)
+        work = partial(run_batch, self.setup, name, code_hash(), mean_row)
         rows: list[Row] = [{} for _ in samples]
         done = failed = 0
         watcher(0, len(samples), 0)
@@ -41,9 +42,5 @@ class Sampler:
         return rows
 
 
-def run_samples(
-    setup: Setup, name: str, code: str, strategy: str, samples: Sequence[tuple[int, Settings]]
-) -> list[tuple[int, Row]]:
-    """Rows of *samples* by number; *name*, *code*: shared_runner."""
-    runner = shared_runner(setup, name, code)
-    return [(number, runner.mean_row(strategy, settings)) for number, settings in samples]
+def _mean_row(strategy: str, runner: PointRunner, settings: Settings) -> Row:
+    return runner.mean_row(strategy, settings)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.expressions import Expression, parse_expression
+from c3sim.input.expressions import Expression
 from c3sim.input.loading import LoadedStudy, open_study
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Search
@@ -24,7 +24,7 @@ from c3sim.sweeps.front import pareto_front
 from c3sim.sweeps.identity import code_hash, hash_of
 from c3sim.sweeps.knobs import Knob, make_knobs
 from c3sim.sweeps.outputs import output_names
-from c3sim.sweeps.points import PointRunner, Row, Settings, shared_runner
+from c3sim.sweeps.points import PointRunner, Row, Settings, run_batch
 from c3sim.sweeps.setup import Setup, checked_constraints, located, make_setup
 
 Design = tuple[str, Settings]  # strategy, settings
@@ -89,13 +89,13 @@ def optimise(
     for knob in knobs:
         if not knob.numeric:
             words |= {knob.path: knob.choices, knob.written: knob.choices}
-    constraints = [each.text for each in checked_constraints(loaded, setup, words)]
+    row = partial(_row, checked_constraints(loaded, setup, words))
     name = hash_of([loaded.study.name, setup.node.model_dump(mode="json"), seed, trials])
     search = search.model_copy(
         update={"trials": trials or search.trials, "seed": search.seed if seed is None else seed}
     )
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
-    work = partial(run_designs, setup, name, code_hash(), constraints)
+    work = partial(run_batch, setup, name, code_hash(), row)
     settings, rows = _tried(search, knobs, objectives, work, workers or Workers(), watcher)
     return SearchResult(
         loaded=loaded,
@@ -148,14 +148,7 @@ def _tried(
     """Settings and rows of all designs; a design that is proposed again is not run again."""
     import optuna
 
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    sampler: Any
-    if search.sampler == "nsga2":
-        sampler = optuna.samplers.NSGAIISampler(population_size=search.generation, seed=search.seed)
-    else:
-        sampler = optuna.samplers.TPESampler(multivariate=False, seed=search.seed)
-    directions: Any = ["maximize" if more else "minimize" for more in objectives.values()]
-    optimiser = optuna.create_study(directions=directions, sampler=sampler)
+    optimiser = _optimiser(search, objectives)
     watcher = watcher or (lambda *_: None)
     settings: list[Settings] = []
     rows: list[Row] = []
@@ -182,6 +175,19 @@ def _tried(
     return settings, rows
 
 
+def _optimiser(search: Search, objectives: Mapping[str, bool]) -> Any:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler: Any
+    if search.sampler == "nsga2":
+        sampler = optuna.samplers.NSGAIISampler(population_size=search.generation, seed=search.seed)
+    else:
+        sampler = optuna.samplers.TPESampler(multivariate=False, seed=search.seed)
+    directions: Any = ["maximize" if more else "minimize" for more in objectives.values()]
+    return optuna.create_study(directions=directions, sampler=sampler)
+
+
 def _design(trial: Any, knobs: Sequence[Knob]) -> Design:
     """What *trial* proposes; the strategy is one of the knobs."""
     values = {knob.path: knob.suggest(trial) for knob in knobs}
@@ -189,33 +195,16 @@ def _design(trial: Any, knobs: Sequence[Knob]) -> Design:
     return strategy, tuple(values.items())
 
 
-def run_designs(
-    setup: Setup,
-    name: str,
-    code: str,
-    constraints: Sequence[str],
-    designs: Sequence[tuple[int, Design]],
-) -> list[tuple[int, Row]]:
-    """The mean row of each of *designs* by number; *name*, *code*: shared_runner."""
-    runner = shared_runner(setup, name, code)
-    parsed = [parse_expression(text) for text in constraints]
-    return [(number, _row(runner, parsed, *design)) for number, design in designs]
-
-
-def _row(
-    runner: PointRunner, constraints: Sequence[Expression], strategy: str, settings: Settings
-) -> Row:
+def _row(constraints: Sequence[Expression], runner: PointRunner, design: Design) -> Row:
+    """The mean row of *design*; one that breaks a constraint is not run."""
     empty: Row = dict.fromkeys(runner.setup.outputs)
     try:
         for constraint in constraints:
-            if not all(
-                runner.holds(constraint, scenario, strategy, settings)
-                for scenario in runner.setup.workloads
-            ):
+            if not all(runner.holds(constraint, name, *design) for name in runner.setup.workloads):
                 return {**empty, "error": f"{_BREAKS}{constraint.text}"}
     except InputError as error:
         return {**empty, "error": str(error)}
-    return runner.mean_row(strategy, settings)
+    return runner.mean_row(*design)
 
 
 def front_of(rows: Sequence[Row], objectives: Mapping[str, bool]) -> list[int]:

@@ -12,14 +12,13 @@ from c3sim.errors import InputError
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.dimensions import TRUTH, WORDS, check_constraint
 from c3sim.input.expressions import Expression, parse_expression
-from c3sim.input.hints import unknown
 from c3sim.input.loading import LoadedStudy, load_hardware, load_workload
 from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.input.yaml_nodes import join
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import WITH_POINTS, Scenario
 from c3sim.specs.workload import Workload
-from c3sim.strategies.table import STRATEGIES
+from c3sim.strategies.table import unknown_strategy
 from c3sim.sweeps.outputs import FIELDS, output_names
 
 _COLUMNS = ("point", "scenario", "strategy", "error")
@@ -84,8 +83,8 @@ def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
 def _check_strategies(loaded: LoadedStudy) -> None:
     strategies = loaded.study.strategies
     for index, name in enumerate(strategies):
-        if name.partition(":")[0] not in STRATEGIES:
-            raise loaded.error(unknown("strategy", name, STRATEGIES), f"strategies[{index}]")
+        if mistake := unknown_strategy(name):
+            raise loaded.error(mistake, f"strategies[{index}]")
     repeated = [name for name in strategies if strategies.count(name) > 1]
     if repeated:
         raise loaded.error(f"{repeated[0]!r} is given twice", "strategies")

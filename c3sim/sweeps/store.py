@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from c3sim.errors import InputError
-from c3sim.output.kit.files import check_folder, write_text
+from c3sim.errors import InputError, reason_of
+from c3sim.output.kit.files import check_folder, make_folder, write_text
 from c3sim.sweeps.result_files import write_table
 
 if TYPE_CHECKING:
@@ -53,12 +53,9 @@ class Store:
         if self.identity.exists():
             self._check_same(hashes)
         elif self.results.exists() or self.parts.exists():
-            raise InputError(
-                "holds results, but not what they are of (sweep.json); "
-                "choose another folder, or --fresh to start over",
-                "--out",
-                str(self.folder),
-            )
+            message = "holds results, but not what they are of (sweep.json)"
+            hint = "choose another folder, or --fresh to start over"
+            raise InputError(f"{message}; {hint}", "--out", str(self.folder))
         else:
             identity = {"version": 1, "points": points, "hashes": dict(hashes)}
             write_text(self.identity, json.dumps(identity, indent=2) + "\n")
@@ -156,12 +153,11 @@ def locked(folder: Path) -> Iterator[None]:
     can be made.
     """
     check_folder(folder)
-    lock = folder / ".lock"
+    lock = make_folder(folder) / ".lock"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(lock, os.O_CREAT | os.O_RDWR)
     except OSError as error:
-        message = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        message = f"cannot be written: {reason_of(error)}"
         raise InputError(message, "--out", str(folder)) from None
     try:
         _lock(handle, folder)
@@ -179,9 +175,6 @@ def _lock(handle: int, folder: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise InputError(
-            "another process is running a sweep here; "
-            "wait for it, or choose another folder with --out",
-            "",
-            str(folder),
-        ) from None
+        hint = "wait for it, or choose another folder with --out"
+        message = f"another process is running a sweep here; {hint}"
+        raise InputError(message, "", str(folder)) from None

@@ -15,9 +15,8 @@ from c3sim.specs.hardware import Node
 from c3sim.sweeps.executor import Watcher, Workers, in_batches
 from c3sim.sweeps.identity import code_hash
 from c3sim.sweeps.plan import Plan, Point, make_plan, point_row
-from c3sim.sweeps.points import Row, shared_runner
+from c3sim.sweeps.points import PointRunner, Row, run_batch
 from c3sim.sweeps.result_files import results_schema
-from c3sim.sweeps.setup import Setup
 from c3sim.sweeps.store import Store, locked
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def _run(
     total, done, failed = len(plan.indices), len(plan.indices) - len(missing), 0
     watcher(done, total, failed)
     numeric = plan.numeric
-    work = partial(run_points, plan.setup, plan.hashes["all"], code_hash())
+    work = partial(run_batch, plan.setup, plan.hashes["all"], code_hash(), _timed_row)
     points = _PlannedPoints(plan, missing)
     with closing(in_batches(work, points, workers, len(plan.strategies))) as batches:
         for batch in batches:
@@ -115,8 +114,8 @@ def _run(
             watcher(done, total, failed)
 
 
-class _PlannedPoints(Sequence[Point]):
-    """The points of *plan* with these *numbers*, made when they are asked for."""
+class _PlannedPoints(Sequence[tuple[int, Point]]):
+    """These *numbers* with their points of *plan*, made when they are asked for."""
 
     def __init__(self, plan: Plan, numbers: Sequence[int]) -> None:
         self.plan, self.numbers = plan, numbers
@@ -126,18 +125,12 @@ class _PlannedPoints(Sequence[Point]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self.plan.point(number) for number in self.numbers[index]]
-        return self.plan.point(self.numbers[index])
+            return [(number, self.plan.point(number)) for number in self.numbers[index]]
+        return self.numbers[index], self.plan.point(self.numbers[index])
 
 
-def run_points(
-    setup: Setup, name: str, code: str, points: Sequence[Point]
-) -> list[tuple[int, Row]]:
-    """Rows of *points* by number, with the ``seconds`` each took; *name*, *code*: shared_runner."""
-    runner = shared_runner(setup, name, code)
-    rows = []
-    for point in points:
-        begin = perf_counter()
-        row = runner.row(point.scenario, point.strategy, point.settings)
-        rows.append((point.number, {**row, "seconds": perf_counter() - begin}))
-    return rows
+def _timed_row(runner: PointRunner, point: Point) -> Row:
+    """The row of *point*, with the ``seconds`` that it took."""
+    begin = perf_counter()
+    row = runner.row(point.scenario, point.strategy, point.settings)
+    return {**row, "seconds": perf_counter() - begin}

@@ -116,16 +116,8 @@ def test_the_unit_of_a_path(path, unit):
             "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, "
             "per_peer, engine_map",
         ),
-        (
-            "gpu.hbm.softness",
-            "8",
-            "path 'gpu.hbm.softness' is called 'gpu.hbm.saturation_exponent' now",
-        ),
-        (
-            "hw.sdma.packet_bytes",
-            "8",
-            "path 'hw.sdma.packet_bytes' is called 'gpu.dma_engines.max_packet_payload' now",
-        ),
+        ("gpu.hbm.softness", "8", "is called 'gpu.hbm.saturation_exponent' now"),
+        ("hw.sdma.packet_bytes", "8", "is called 'gpu.dma_engines.max_packet_payload' now"),
         ("gpus.number", "8", "unknown path 'gpus.number'; gpus has: nothing, it is a single value"),
         (
             "hardware",

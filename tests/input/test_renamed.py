@@ -24,5 +24,5 @@ FIELDS = field_names(Node.model_json_schema())
 
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())
 def test_a_former_name_leads_to_a_field_of_today(old: str, new: str) -> None:
-    assert new in FIELDS
+    assert set(new.split(".")) <= FIELDS
     assert old.rpartition(".")[2] not in FIELDS

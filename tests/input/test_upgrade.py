@@ -105,6 +105,55 @@ def test_a_fit_on_one_line_stays_on_one_line():
     assert leaf.calibrated.interval == (0.5e-6, 2e-6)
 
 
+PART = """      peer_channels:
+        rule: {value: power_of_two, source: "the only rule of files of schema 1"}
+        part:
+          value: 16 MiB
+          source: "32 chunks
+            of 512 KiB"
+"""
+BLOCK = """      direct_part:
+        value: 16 MiB
+        source: "32 chunks
+          of 512 KiB"
+"""
+NEXT = "      store_bytes_per_cycle: {value: 9 B/cycle, source: me}\n"
+LINE = "{value: 16 MiB, source: me}"
+
+
+def test_a_field_that_is_one_of_a_group_now_takes_the_group_with_it():
+    """``direct_part`` was the limit of a rule that had no name."""
+    for old, new in {
+        BLOCK: PART,
+        f"      direct_part: {LINE}\n": PART[: PART.index("part:")] + f"part: {LINE}\n",
+    }.items():
+        text = f"schema: 2\ngpus: 2\nchannels:\n{old}{NEXT}"
+        Path("node.yaml").write_text(text, encoding="utf-8")
+        assert upgrade(Path("node.yaml")).text == text.replace(old, new)
+
+
+def test_a_group_in_braces_stays_in_braces():
+    text = f"schema: 2\ngpus: 2\nchannels: {{direct_part: {LINE}, maximum: 24}}\n"
+    Path("node.yaml").write_text(text, encoding="utf-8")
+    result = upgrade(Path("node.yaml"))
+    rule = '{value: power_of_two, source: "the only rule of files of schema 1"}'
+    assert result.text == text.replace(
+        f"direct_part: {LINE}", f"peer_channels: {{rule: {rule}, part: {LINE}}}"
+    )
+    assert result.changes == ("channels.direct_part becomes peer_channels.part",)
+
+
+def test_the_old_name_of_one_of_a_group_is_answered_with_its_place():
+    text = (HWMODELS / "nodes" / "h200-2.yaml").read_text(encoding="utf-8")
+    old = text[text.index("      peer_channels:\n") : text.index("      link_saturation_exponent:")]
+    lines = errors_of(load_hardware, "node.yaml", text.replace(old, BLOCK))
+    message = "channels: field 'direct_part' is called 'peer_channels.part' now; c3sim upgrade"
+    assert any(message in line for line in lines), lines
+    upgraded = upgrade(Path("node.yaml")).text
+    Path("node.yaml").write_text(upgraded, encoding="utf-8")
+    assert load_hardware("node.yaml").node == load_hardware("h200-2").node
+
+
 @pytest.mark.parametrize("file", PACKAGED, ids=lambda path: path.stem)
 def test_packaged_files_are_of_schema_2_and_stay_as_they_are(file):
     result = upgrade(file)

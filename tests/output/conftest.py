@@ -28,47 +28,21 @@ def counter(
     )
 
 
+def span(row: str, name: str, task: str, start: float, end: float, **detail: int) -> Span:
+    """Something that a queue or an engine of the first GPU did."""
+    return Span(owner="gpu0", row=row, name=name, task=task, start=start, end=end, detail=detail)
+
+
 def make_timeline() -> Timeline:
     links = [
         counter("link", "B/s", 48e9, i, gather=[0.0, 40e9 + i * 1e9, 0.0, 0.0]) for i in range(3)
     ]
     return Timeline(
         spans=[
-            Span(
-                owner="gpu0",
-                row="stream.compute",
-                name="gemm",
-                task="gemm",
-                start=0.0,
-                end=3 * MS,
-                detail={"tiles": 1184},
-            ),
-            Span(
-                owner="gpu0",
-                row="stream.comm",
-                name="all_gather",
-                task="gather",
-                start=0.5 * MS,
-                end=2 * MS,
-            ),
-            Span(
-                owner="gpu0",
-                row="dma[0]",
-                name="copy",
-                task="gather",
-                start=0.5 * MS,
-                end=1.5 * MS,
-                detail={"peer": 1},
-            ),
-            Span(
-                owner="gpu0",
-                row="dma[0]",
-                name="copy",
-                task="other",
-                start=1.0 * MS,
-                end=2.0 * MS,
-                detail={"peer": 2},
-            ),
+            span("stream.compute", "gemm", "gemm", 0.0, 3 * MS, tiles=1184),
+            span("stream.comm", "all_gather", "gather", 0.5 * MS, 2 * MS),
+            span("dma[0]", "copy", "gather", 0.5 * MS, 1.5 * MS, peer=1),
+            span("dma[0]", "copy", "other", 1.0 * MS, 2.0 * MS, peer=2),
             Span(owner="host", row="", name="launch", task="gemm", start=0.0, end=5e-6),
         ],
         counters=[

@@ -237,8 +237,9 @@ def test_it_falls_back_where_engines_only_copy() -> None:
     """
     long = {**GEMM, "m": 8192, "n": 8192, "k": 8192}
     given, node = workload({**GATHER, "size": 64 * 2**20}, compute=long), NODES["mi300x-8"]
-    assert latte(given, node).tasks["g0"].variant == "bcst"  # type: ignore[union-attr]
-    assert latte(given, with_commands(node, "copy", "poll")).tasks["g0"].variant == "pcpy"  # type: ignore[union-attr]
+    for found, variant in ((node, "bcst"), (with_commands(node, "copy", "poll"), "pcpy")):
+        task = latte(given, found).tasks["g0"]
+        assert isinstance(task, Collective) and task.variant == variant
 
 
 def test_it_says_what_it_chose() -> None:

@@ -199,7 +199,10 @@ def test_conccl_rp_withholds_one_cu_per_die_from_memory_bound_gemms_only():
         ("sp:3", "strategy 'sp:3': sp takes no number; write 'sp'"),
         ("rp:0", "strategy 'rp:0': '0' compute units; must be 1 to 303, as in 'rp:32'"),
         ("rp:304", "strategy 'rp:304': '304' compute units; must be 1 to 303, as in 'rp:32'"),
-        ("sp_rp:", "strategy 'sp_rp:': '' compute units; must be 1 to 303, as in 'sp_rp:32'"),
+        (
+            "sp_rp:",
+            "strategy 'sp_rp:': no number behind the colon; must be 1 to 303, as in 'sp_rp:32'",
+        ),
         ("rp:-8", "strategy 'rp:-8': '-8' compute units; must be 1 to 303, as in 'rp:32'"),
     ],
 )

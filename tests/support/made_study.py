@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from c3sim.result import Result
 from c3sim.studies.c3.study import C3Result
 from c3sim.studies.c3.summary import Means, Outcome, Scenario
@@ -31,20 +34,24 @@ PUBLISHED = {
 }
 
 
-def made_row(
-    strategy: str = "base", *, loss: float = 0.0, chosen: str = "", **fields: float
-) -> Row:
+def made_row(strategy: str = "base", *, loss: float = 0.0, chosen: str = "", **fields: Any) -> Row:
     """A row whose result has *fields*; the others say nothing."""
-    plain = {"wall_s": 1.0, "serial_s": 1.0, "ideal_speedup": 1.0, "speedup": 1.0, "energy_j": 0.0}
-    result = Result(
+    plain = Result(
         workload="made",
         node="made",
         strategy=strategy,
         tasks={},
         folded=True,
         events=0,
-        **{"fraction_of_ideal": None, "own_fraction": None, **plain, **fields},  # type: ignore[arg-type]
+        wall_s=1.0,
+        serial_s=1.0,
+        ideal_speedup=1.0,
+        speedup=1.0,
+        fraction_of_ideal=None,
+        own_fraction=None,
+        energy_j=0.0,
     )
+    result = replace(plain, **fields)
     return Row(strategy=strategy, chosen=chosen or strategy, result=result, loss=loss)
 
 

@@ -21,23 +21,23 @@ from c3sim.sweeps.sweep import Interrupted, sweep
 
 
 def test_a_complete_sweep_is_not_run_again(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "run_points", lambda *_: pytest.fail("it ran again"))
+    monkeypatch.setattr(module, "run_batch", lambda *_: pytest.fail("it ran again"))
     again = sweep(write(tmp_path), whole.folder)
     assert again.finished_before == 12 and again.table.equals(whole.table)
 
 
 def stopped_after(monkeypatch, points):
     """Ctrl-C once so many points are done."""
-    real = module.run_points
+    real = module.run_batch
 
-    def run_points(*arguments):
-        if run_points.done >= points:
+    def run_batch(*arguments):
+        if run_batch.done >= points:
             raise KeyboardInterrupt
-        run_points.done += len(arguments[-1])
+        run_batch.done += len(arguments[-1])
         return real(*arguments)
 
-    run_points.done = 0
-    monkeypatch.setattr(module, "run_points", run_points)
+    run_batch.done = 0
+    monkeypatch.setattr(module, "run_batch", run_batch)
 
 
 def test_an_interrupt_keeps_what_is_done_and_says_so(whole, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from sweep_case import write
 from c3sim.errors import InputError
 from c3sim.sweeps import sweep as module
 from c3sim.sweeps.executor import Workers
+from c3sim.sweeps.points import PointRunner
 from c3sim.sweeps.sweep import sweep
 
 
@@ -112,7 +113,7 @@ def test_a_scheduler_needs_dask(tmp_path):
 def test_a_worker_with_other_code_is_refused(tmp_path):
     found = module.make_plan(write(tmp_path))
     with pytest.raises(InputError, match="another version of the code"):
-        module.run_points(found.setup, "name", "another", [found.point(0)])
+        module.run_batch(found.setup, "name", "another", PointRunner.row, [])
 
 
 PARENT = """

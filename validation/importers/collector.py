@@ -20,9 +20,7 @@ def us(value: float) -> float:
 
 
 class Collector:
-    """``add`` for what was read, ``warn`` for what to know, ``leave_out`` and ``broken`` for what
-    is missing.
-    """
+    """``add`` for what was read, ``warn`` for doubts, ``leave_out`` and ``broken`` for the rest."""
 
     def __init__(self, format: str, given: Given):
         self.format, self.given = format, given
@@ -42,9 +40,7 @@ class Collector:
             self._remarks.append(Remark(message, line))
 
     def leave_out(self, what: str, reason: str, line: int = 0) -> None:
-        """A measurement that was read, but is no record; the same reason is reported once, with a
-        count.
-        """
+        """A measurement that is no record; the same reason is reported once, with a count."""
         self._left_out.setdefault((what, reason), []).append(line)
 
     def add(
@@ -61,23 +57,18 @@ class Collector:
         gpus: int | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> None:
-        """A record, unless it was *measured* on another number of *gpus* than the node has, or is
-        not valid. *more*: further fields of the record.
+        """A record, unless it is not valid, or of another number of *gpus* than the node has; with
+        *more* fields.
         """
         given = self.given
         if gpus is not None and given.gpus is not None and gpus != given.gpus:
-            reason = (
-                f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}; name "
-                "the node it was measured on"
-            )
-            self.leave_out("measurement", reason, line)
+            reason = f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}"
+            self.leave_out("measurement", f"{reason}; name the node it was measured on", line)
             return
         role = given.role
         if role == "calibration" and len(workload["tasks"]) > 1:
-            self.warn(
-                "tasks that ran at the same time are never fitted to: these records "
-                "have the role validation"
-            )
+            reason = "tasks that ran at the same time are never fitted to"
+            self.warn(f"{reason}: these records have the role validation")
             role = "validation"
         assumed = ", ".join(f"{key}={value}" for key, value in given.assume.items())
         origin = (given.origin, facts, f"assumed by the user: {assumed}" if assumed else "")
@@ -97,17 +88,8 @@ class Collector:
             **({"note": note} if note else {}),
             **(more or {}),
         }
-        try:
-            check_workload(Record.model_validate(record).workload)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            self.broken(
-                f"{workload['name']}: {where}: got {first.get('input')!r}; {first['msg'].lower()}",
-                line,
-            )
-        except InputErrors as error:
-            self.broken(f"{workload['name']}: {error.errors[0]}", line)
+        if fault := _fault(record):
+            self.broken(f"{workload['name']}: {fault}", line)
         else:
             self._records.append(record)
 
@@ -128,3 +110,16 @@ class Collector:
             kernels=tuple(self.kernels),
             overlaps=tuple(self.overlaps),
         )
+
+
+def _fault(record: dict[str, Any]) -> str:
+    """What is wrong with *record*; empty where nothing is."""
+    try:
+        check_workload(Record.model_validate(record).workload)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return f"{where}: got {first.get('input')!r}; {first['msg'].lower()}"
+    except InputErrors as error:
+        return str(error.errors[0])
+    return ""

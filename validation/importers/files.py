@@ -7,9 +7,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError, InputErrors, reason_of
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware
 from c3sim.specs.hardware import Node
@@ -17,9 +16,10 @@ from c3sim.specs.record import Record
 
 from .formats import find_format
 from .loops.records import records_of_loops
-from .result import Given, ImportResult, LoopTrace, Remark
+from .result import Given, ImportResult, LoopTrace, Remark, Role
 
 LARGEST = 4 * 1024**3  # of unpacked text
+ROLES: tuple[Role, ...] = ("calibration", "validation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,32 +27,26 @@ class Target:
     """What the user says about the logs; *known* is the node, if there is one of that name."""
 
     node: str
-    role: Literal["calibration", "validation"]
+    role: Role
     suite: str
     assume: Mapping[str, str]
     known: Node | None
 
 
 def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> tuple[Target, str]:
-    """And a warning when no node is called that, empty otherwise. Raises InputError for a role that
-    does not exist.
-    """
-    if role not in ("calibration", "validation"):
+    """The target, and a warning where no node is called that. Raises InputError: no such role."""
+    chosen = next((each for each in ROLES if each == role), None)
+    if chosen is None:
         raise InputError(f"got {role!r}; must be calibration or validation", "--role")
     if not node.strip():
         raise InputError("is empty; must be the node the logs were measured on", "--node")
-    target = Target(node=node, role=role, suite=suite, assume=assume, known=None)  # type: ignore[arg-type]  # as checked
+    target = Target(node=node, role=chosen, suite=suite, assume=assume, known=None)
     try:
         return replace(target, known=load_hardware(node).node), ""
     except (InputError, InputErrors) as error:
         first = str(error).split("\n")[0]
-        return (
-            target,
-            (
-                f"--node: {first}; the records name it all the same, but cannot be "
-                "validated without it"
-            ),
-        )
+        doubt = "the records name it all the same, but cannot be validated without it"
+        return target, f"--node: {first}; {doubt}"
 
 
 def import_file(path: Path, format: str, target: Target) -> ImportResult:
@@ -114,9 +108,7 @@ def _other_device(result: ImportResult, target: Target) -> list[Remark]:
 
 
 def _not_runnable(result: ImportResult, target: Target) -> list[Remark]:
-    """What keeps the node, as it stands, from running the records: a library it does not describe,
-    say.
-    """
+    """What keeps the node from running the records, such as a library it does not describe."""
     if target.known is None:
         return []
     reasons: dict[str, int] = {}
@@ -136,10 +128,8 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"cannot be read ({reason}); must be a readable file", file=str(path)
-        ) from None
+        message = f"cannot be read ({reason_of(error)}); must be a readable file"
+        raise InputError(message, file=str(path)) from None
 
 
 def _text(data: bytes, path: Path) -> tuple[str, str]:

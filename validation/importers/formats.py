@@ -21,11 +21,9 @@ from .transferbench import reader as transferbench
 
 @dataclass(frozen=True)
 class Format:
-    """*recognise* looks at the text of a file; *sign* says in words what it looks for."""
+    """*recognise* tells by the text of a file whether it is in the format."""
 
     name: str
-    description: str
-    sign: str
     recognise: Callable[[str], bool]
     read: Callable[[str, Given], ImportResult]
 
@@ -43,8 +41,8 @@ def _loop(text: str) -> bool:
     return _json_with("traceEvents")(text) and re.search(r'"loop"\s*:\s*\{', text) is not None
 
 
-def _has(pattern: str) -> Callable[[str], bool]:
-    compiled = re.compile(pattern, re.MULTILINE)
+def _has(*patterns: str) -> Callable[[str], bool]:
+    compiled = re.compile("|".join(patterns), re.MULTILINE)
     return lambda text: compiled.search(text) is not None
 
 
@@ -58,95 +56,36 @@ def _bench(library: str) -> Callable[[str], bool]:
     return recognise
 
 
+_JSON_OF_NCCL = ("out_of_place", "in_place", "busBw", "out_of_bounds")
+_TEXT_OF_NCCL = (
+    *(r"^#\s+size\s+count\s+type", r"^#\s*(?:nccl|rccl)-tests"),
+    *("Collective test starting", r"^#\s*nThread"),
+)
+_TRANSFERBENCH = (
+    *("TransferBench v", "^Bytes Per Direction", "Scaling benchmark:", "All-To-All benchmark"),
+    *("^ ?Executor: ", "^Test#,"),
+)
 #: In the order in which they are tried.
 FORMATS: tuple[Format, ...] = (
-    Format(
-        "loops",
-        "PyTorch profiler traces of a loop, one per rank, from validation/frameworks",
-        'JSON with "traceEvents" and "loop"',
-        _loop,
-        loops.read,
-    ),
-    Format(
-        "kineto",
-        "PyTorch profiler trace (.json, .json.gz)",
-        'JSON with "traceEvents"',
-        _json_with("traceEvents"),
-        kineto.read,
-    ),
-    Format(
-        "nccl-tests-json",
-        "JSON output of nccl-tests and rccl-tests",
-        'JSON with "out_of_place" or "busBw"',
-        _json_with("out_of_place", "in_place", "busBw", "out_of_bounds"),
-        json_reader.read,
-    ),
-    Format(
-        "transferbench",
-        "TransferBench, text and CSV",
-        "'TransferBench v...' or its tables",
-        _has(
-            r"TransferBench v|^Bytes Per Direction|Scaling benchmark:|All-To-All benchmark"
-            r"|^ ?Executor: |^Test#,"
-        ),
-        transferbench.read,
-    ),
-    Format(
-        "hipblaslt-bench",
-        "hipblaslt-bench log",
-        "a line 'transA,transB,...,hipblaslt-Gflops,...,us'",
-        _bench("hipblaslt"),
-        blas_bench.read_hipblaslt,
-    ),
-    Format(
-        "rocblas-bench",
-        "rocblas-bench log",
-        "a line 'transA,transB,...,rocblas-Gflops,us'",
-        _bench("rocblas"),
-        blas_bench.read_rocblas,
-    ),
-    Format(
-        "rocprofv3",
-        "kernel-trace CSV of rocprofv3",
-        "columns Kernel_Name, Start_Timestamp, End_Timestamp",
-        _has(r"\bKernel_Name\b.*\bStart_Timestamp\b"),
-        rocprofv3.read,
-    ),
-    Format(
-        "nccl-tests-csv",
-        "CSV output of rccl-tests and nccl-tests",
-        "columns size, type, time, algbw, busbw",
-        lambda text: csv_reader.header_line(text) >= 0,
-        csv_reader.read,
-    ),
-    Format(
-        "nccl-tests",
-        "text output of nccl-tests and rccl-tests (-A 1 too)",
-        "a line '# size count type ... time algbw busbw'",
-        _has(
-            r"^#\s+size\s+count\s+type|^#\s*(?:nccl|rccl)-tests"
-            r"|Collective test starting|^#\s*nThread"
-        ),
-        text_reader.read,
-    ),
+    Format("loops", _loop, loops.read),
+    Format("kineto", _json_with("traceEvents"), kineto.read),
+    Format("nccl-tests-json", _json_with(*_JSON_OF_NCCL), json_reader.read),
+    Format("transferbench", _has(*_TRANSFERBENCH), transferbench.read),
+    Format("hipblaslt-bench", _bench("hipblaslt"), blas_bench.read_hipblaslt),
+    Format("rocblas-bench", _bench("rocblas"), blas_bench.read_rocblas),
+    Format("rocprofv3", _has(r"\bKernel_Name\b.*\bStart_Timestamp\b"), rocprofv3.read),
+    Format("nccl-tests-csv", lambda text: csv_reader.header_line(text) >= 0, csv_reader.read),
+    Format("nccl-tests", _has(*_TEXT_OF_NCCL), text_reader.read),
 )
 
 
 def find_format(name: str, text: str, file: str) -> Format:
-    """The format called *name*, or with ``auto`` the one *text* is in. Raises InputError that lists
-    all formats.
-    """
-    if name != "auto":
-        chosen = next((each for each in FORMATS if each.name == name), None)
-        if chosen is None:
-            raise InputError(
-                unknown("format", name, ["auto", *(each.name for each in FORMATS)]), "--format"
-            )
-        return chosen
-    chosen = next((each for each in FORMATS if each.recognise(text)), None)
-    if chosen is None:
-        known = "; ".join(f"{each.name} ({each.sign})" for each in FORMATS)
-        raise InputError(
-            f"in none of the formats that can be imported: {known}; --format names one", file=file
-        )
-    return chosen
+    """The format called *name*, or with ``auto`` the one *text* is in. Raises InputError."""
+    names = [each.name for each in FORMATS]
+    if name not in ("auto", *names):
+        raise InputError(unknown("format", name, ["auto", *names]), "--format")
+    for each in FORMATS:
+        if each.name == name or (name == "auto" and each.recognise(text)):
+            return each
+    message = f"in no known format ({', '.join(names)}); --format names one"
+    raise InputError(message, file=file)

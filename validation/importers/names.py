@@ -18,59 +18,35 @@ OP_TASKS = {
     "all_to_all": "exchange",
 }
 
-#: Letters and digits only, lower case -> data type of the schema.
-DTYPES = {
-    "float": "fp32",
-    "float32": "fp32",
-    "fp32": "fp32",
-    "f32": "fp32",
-    "f32r": "fp32",
-    "s": "fp32",
-    "single": "fp32",
-    "half": "fp16",
-    "float16": "fp16",
-    "fp16": "fp16",
-    "f16": "fp16",
-    "f16r": "fp16",
-    "h": "fp16",
-    "bfloat16": "bf16",
-    "bf16": "bf16",
-    "bf16r": "bf16",
-    "fp8": "fp8",
-    "fp8e4m3": "fp8",
-    "fp8e5m2": "fp8",
-    "f8e4m3": "fp8",
-    "f8e5m2": "fp8",
-    "float8e4m3": "fp8",
-    "float8e5m2": "fp8",
-    "float8e4m3fn": "fp8",
-    "float8e4m3fnuz": "fp8",
-    "float8e5m2fnuz": "fp8",
-    "f8r": "fp8",
-    "bf8r": "fp8",
-    "f8fnuzr": "fp8",
-    "bf8fnuzr": "fp8",
+# spellings without what is neither letter nor digit, in lower case
+_DTYPE_SPELLINGS = {
+    "fp32": "float float32 fp32 f32 f32r s single",
+    "fp16": "half float16 fp16 f16 f16r h",
+    "bf16": "bfloat16 bf16 bf16r",
+    "fp8": "fp8 fp8e4m3 fp8e5m2 f8e4m3 f8e5m2 float8e4m3 float8e5m2 float8e4m3fn float8e4m3fnuz"
+    " float8e5m2fnuz f8r bf8r f8fnuzr bf8fnuzr",
 }
-_OPS = {
-    "allreduce": "all_reduce",
-    "allgather": "all_gather",
-    "allgatherbase": "all_gather",
-    "allgatherintotensor": "all_gather",
-    "allgatherintotensorcoalesced": "all_gather",
-    "reducescatter": "reduce_scatter",
-    "reducescatterbase": "reduce_scatter",
-    "reducescattertensor": "reduce_scatter",
-    "reducescattertensorcoalesced": "reduce_scatter",
-    "alltoall": "all_to_all",
-    "alltoallbase": "all_to_all",
-    "alltoallsingle": "all_to_all",
+_OP_SPELLINGS = {
+    "all_reduce": "allreduce",
+    "all_gather": "allgather allgatherbase allgatherintotensor allgatherintotensorcoalesced",
+    "reduce_scatter": "reducescatter reducescatterbase reducescattertensor"
+    " reducescattertensorcoalesced",
+    "all_to_all": "alltoall alltoallbase alltoallsingle",
 }
+
+
+def by_spelling(spellings: Mapping[str, str]) -> dict[str, str]:
+    """Spelling -> name, from name -> its spellings."""
+    return {each: name for name, words in spellings.items() for each in words.split()}
+
+
+#: Spelling -> data type of the schema.
+DTYPES = by_spelling(_DTYPE_SPELLINGS)
+_OPS = by_spelling(_OP_SPELLINGS)
 
 
 def collective_of(name: str) -> str | None:
-    """The schema's name of ``AllGather``, ``all_gather_perf``, ``_allgather_base``; None for what
-    it has no name for.
-    """
+    """The schema's name of ``AllGather``, ``all_gather_perf``, ``_allgather_base``, or None."""
     letters = re.sub(r"[^a-z]", "", name.lower().removesuffix("_perf"))
     return _OPS.get(letters)
 

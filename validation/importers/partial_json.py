@@ -1,6 +1,4 @@
-"""Reads JSON that may be cut off: the members of one list up to the fault, and what stands before
-the list.
-"""
+"""Reads JSON that may be cut off: members of a list up to the fault, and what is before it."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ def _partly(
     text: str, key: str, error: Exception
 ) -> tuple[dict[str, Any] | None, list[Any], Fault | None]:
     start = re.search(rf'"{key}"\s*:\s*\[', text)
-    begin = start.end() if start else _GAP.match(text).end()  # type: ignore[union-attr]  # matches nothing as well
+    begin = start.end() if start else _after_gap(text, 0)
     is_list = start is None and text[begin : begin + 1] == "["
     members, end = _members(text, begin + is_list)
     rest = text[end:].strip()
@@ -68,13 +66,17 @@ def _partly(
 def _members(text: str, position: int) -> tuple[list[Any], int]:
     members: list[Any] = []
     while True:
-        match = _GAP.match(text, position)
-        begin = match.end() if match else position
+        begin = _after_gap(text, position)
         try:
             member, position = _DECODER.raw_decode(text, begin)
         except (json.JSONDecodeError, RecursionError):
             return members, begin
         members.append(member)
+
+
+def _after_gap(text: str, position: int) -> int:
+    match = _GAP.match(text, position)
+    return match.end() if match else position
 
 
 def _before(text: str, end: int) -> dict[str, Any]:

@@ -9,29 +9,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+Role = Literal["calibration", "validation"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a log does not know about itself, from the user; *assume* holds facts that this log
-    lacks.
-    """
+    """What a log does not know about itself, from the user; *assume*: facts that it lacks."""
 
     node: str
     origin: str  # file name and hash, as it goes into the records
     file: str = ""  # file name alone; the last resort for the name of the collective
-    role: Literal["calibration", "validation"] = "validation"
+    role: Role = "validation"
     suite: str = ""  # left out: named after the format
-    gpus: int | None = (
-        None  # of the node, where it is known: measurements on another number are left out
-    )
+    # of the node, where it is known: measurements on another number are left out
+    gpus: int | None = None
     assume: Mapping[str, str] = field(default_factory=dict)  # op, size, dtype, m, n, k, gpus
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark about the log; *line* is 0 where it has none. *lost*: something could not
-    be read.
-    """
+    """*line* is 0 where there is none; *lost*: something could not be read."""
 
     message: str
     line: int = 0
@@ -43,9 +40,7 @@ class Remark:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelTimes:
-    """All instances of one kernel of a trace: medians [us], alone and beside kernels of other
-    streams.
-    """
+    """All instances of one kernel: medians [us], alone and beside kernels of other streams."""
 
     name: str
     kind: Literal["gemm", "collective", "other"]
@@ -55,9 +50,8 @@ class KernelTimes:
     isolated_us: float | None
     concurrent: int
     concurrent_us: float | None
-    overlap_us: (
-        float | None
-    )  # of a concurrent instance: how long a kernel of another stream ran beside it
+    # of a concurrent instance: how long a kernel of another stream ran beside it
+    overlap_us: float | None
 
     @property
     def slowdown(self) -> float | None:
@@ -92,9 +86,7 @@ class LoopTrace:
 
 @dataclass(frozen=True, kw_only=True)
 class ImportResult:
-    """The records (JSON objects, ready to be written), and everything that was not carried over,
-    with its line.
-    """
+    """Records, ready to be written as JSON, and what was not carried over, with its line."""
 
     format: str
     records: tuple[dict[str, Any], ...] = ()

@@ -4,7 +4,7 @@ the word of every poll.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
@@ -32,35 +32,31 @@ _ANYWHERE = ("op", "engine", "queue")
 Place = tuple[object, int]  # engine, by number or by the peer it serves, and queue
 
 
-def program_errors(workload: Workload) -> list[InputError]:
+def program_errors(workload: Workload) -> Iterator[InputError]:
     """What is wrong with the programs of the workload's ``commands`` tasks."""
-    errors: list[InputError] = []
     for name, task in workload.tasks.items():
         if isinstance(task, Commands):
-            path = join(join("tasks", name), "program")
-            errors += _field_errors(task.program, path) or _poll_errors(task, path)
-    return errors
+            path = join("tasks", name, "program")
+            yield from list(_field_errors(task.program, path)) or _poll_errors(task, path)
 
 
-def _field_errors(program: Sequence[Command], path: str) -> list[InputError]:
-    errors = []
+def _field_errors(program: Sequence[Command], path: str) -> Iterator[InputError]:
     for i, command in enumerate(program):
         where, op, needs = join(path, i), command.op, _NEEDS[command.op]
         given = {name for name, value in command if value not in (None, ())}
         for field in needs:
             if field not in given:
                 message = f"op {op!r} without {field!r}; needs {' and '.join(needs)}"
-                errors.append(InputError(message, where))
+                yield InputError(message, where)
         allowed = {*needs, *_MAY.get(op, ()), *_ANYWHERE}
         for field in sorted((given & command.model_fields_set) - allowed):
             message = f"op {op!r} has no {field!r}; it has {', '.join(sorted(allowed))}"
-            errors.append(InputError(message, join(where, field)))
+            yield InputError(message, join(where, field))
         if command.peer == "host" and op != "copy":
             message = f"op {op!r} works between GPUs; only copy has host"
-            errors.append(InputError(message, join(where, "peer")))
+            yield InputError(message, join(where, "peer"))
         if len(set(command.peers)) < len(command.peers):
-            errors.append(InputError("a destination is named twice", join(where, "peers")))
-    return errors
+            yield InputError("a destination is named twice", join(where, "peers"))
 
 
 def _poll_errors(task: Commands, path: str) -> list[InputError]:

@@ -1,6 +1,4 @@
-"""What must hold between the fields of a measurement record: names of tasks, a time or an
-observation, samples.
-"""
+"""What must hold between the fields of a measurement record: names of tasks, times, samples."""
 
 from __future__ import annotations
 

@@ -133,9 +133,7 @@ def _order_errors(workload: Workload) -> Iterator[InputError]:
 
 
 def _stream_errors(workload: Workload) -> Iterator[InputError]:
-    """A stream that is declared and not used is a misspelt one: its priority or mask would silently
-    do nothing.
-    """
+    """A stream that no task uses is a misspelt one: its priority or mask would do nothing."""
     used = sorted({task.stream for task in workload.tasks.values() if task.stream is not None})
     for name in workload.streams:
         if name not in used:
@@ -169,9 +167,7 @@ def _cycle_errors(workload: Workload) -> list[InputError]:
 
 
 def _find_cycle(waits: dict[str, list[str]]) -> list[str]:
-    """A cycle, its first task repeated at the end; empty when there is none. Iterative: chains may
-    be long.
-    """
+    """A cycle, its first task repeated at the end; or empty. Iterative: chains may be long."""
     done: set[str] = set()
     for start in waits:
         trail: list[str] = []

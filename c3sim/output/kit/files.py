@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, reason_of
 
 # RuntimeError: a loop of links; ValueError: a zero byte in the name
 UNUSABLE = (OSError, RuntimeError, ValueError)
@@ -37,6 +37,16 @@ def check_folder(path: str | os.PathLike[str], option: str = "--out") -> None:
     if Path(path).exists() and not Path(path).is_dir():
         message = "is not a folder; allowed: a folder, or a path where one can be made"
         raise InputError(message, option, str(path))
+
+
+def make_folder(path: str | os.PathLike[str], option: str = "--out") -> Path:
+    """The folder *path*, made if it is not there. Raises InputError, naming *option*."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {reason_of(error)}", option, str(folder)) from None
+    return folder
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
@@ -73,6 +83,5 @@ def _create_beside(target: Path) -> Path:
 
 
 def _unwritable(target: Path, error: Exception) -> InputError:
-    reason = str((isinstance(error, OSError) and error.strerror) or error).lower()
-    message = f"cannot write: {reason}; allowed: a file in an existing, writable folder"
+    message = f"cannot write: {reason_of(error)}; allowed: a file in an existing, writable folder"
     return InputError(message, file=str(target))

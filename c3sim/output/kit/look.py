@@ -93,6 +93,17 @@ def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
     axes.set_axisbelow(True)
 
 
+def key(of: Axes | Figure, columns: int, *, size: float = 9.5, **where: Any) -> None:
+    """The key of a picture or a panel, without a box; *where* as matplotlib's legends take it."""
+    of.legend(frameon=False, fontsize=size, ncols=columns, **where)
+
+
+def above(axes: Axes, columns: int, side: Literal["left", "right"], **more: Any) -> None:
+    """The key of a panel above it, from its *side* on."""
+    corner = (0.0 if side == "left" else 1.0, 1.0)
+    key(axes, columns, loc=f"lower {side}", bbox_to_anchor=corner, borderaxespad=0.2, **more)
+
+
 def only_x_axis(axes: Axes) -> None:
     """No frame but the x axis."""
     axes.spines[["top", "right", "left"]].set_visible(False)

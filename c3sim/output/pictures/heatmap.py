@@ -39,7 +39,8 @@ def draw_heatmap(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
     for axes in every[1:]:
         if not axes.get_subplotspec().is_first_col():  # type: ignore[union-attr]
             axes.set_ylabel("")
-    figure.colorbar(image, ax=list(every), label=plan.value.title, fraction=0.05, pad=0.02)  # type: ignore[arg-type]
+    assert image is not None  # there is a panel at least
+    figure.colorbar(image, ax=list(every), label=plan.value.title, fraction=0.05, pad=0.02)
     return figure, f"each cell: the median of up to {most} points that share it" if most > 1 else ""
 
 
@@ -61,7 +62,8 @@ def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, float])
             colours[row][column] = median_low(found) / factor
         if numbered or not found:
             _write(axes, column, row, colours[row][column] if found else None, limits)
-    image = axes.imshow(colours, cmap=COLOURS, aspect="auto", origin="lower", **limits)  # type: ignore[arg-type]
+    low, high = limits["vmin"], limits["vmax"]
+    image = axes.imshow(colours, cmap=COLOURS, aspect="auto", origin="lower", vmin=low, vmax=high)
     axes.spines[:].set_visible(False)
     for column_, side in ((plan.x, "x"), (plan.y, "y")):
         _ticks(axes, column_, side)

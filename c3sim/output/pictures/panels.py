@@ -61,12 +61,13 @@ def grid(
     *share*: one y scale for all.
     """
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     columns = 1 if count == 1 else 2 if count in (2, 4) else 3 if count < 10 else 4
     rows = -(-count // columns)
     size = (max(columns * width, 6.4), rows * height + HEADER)
-    figure = Figure(figsize=size, layout="constrained")
-    figure.get_layout_engine().set(rect=(0.005, 0.005, 0.99, 1 - HEADER / size[1]))  # type: ignore[union-attr,call-arg]
+    below_header = (0.005, 0.005, 0.99, 1 - HEADER / size[1])
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(rect=below_header))
     every = figure.subplots(rows, columns, squeeze=False, sharey=share).flatten()
     for spare in every[count:]:
         spare.set_visible(False)

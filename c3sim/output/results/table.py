@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, reason_of
 from c3sim.input.hints import unknown
 from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
 from c3sim.output.results.columns import Column, Role, known_unit, label_of
@@ -102,8 +102,8 @@ def read_results(path: str | os.PathLike[str]) -> ResultTable:
         with file.open("rb") as stream:
             parquet = stream.read(4) == b"PAR1"
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}; {ALLOWED}", file=str(file)) from None
+        message = f"cannot be read: {reason_of(error)}; {ALLOWED}"
+        raise InputError(message, file=str(file)) from None
     return _parquet(file) if parquet else _json(file)
 
 

@@ -24,9 +24,7 @@ _NEAR = 1e-9  # relative: numbers are compared as they are written
 
 
 def select(table: ResultTable, conditions: Iterable[str]) -> ResultTable:
-    """The rows that meet all *conditions*. Raises InputError: no condition, unknown column or
-    value, nothing left.
-    """
+    """The rows that meet all *conditions*. Raises InputError: a wrong condition, no row left."""
     for text in conditions:
         found = _CONDITION.fullmatch(text)
         if found is None:

@@ -1,6 +1,4 @@
-"""The phases of collectives across nodes as a table: when each began and ended, and for how long it
-sent.
-"""
+"""Phases of collectives across nodes as a table: begin, end, and time of sending."""
 
 from __future__ import annotations
 

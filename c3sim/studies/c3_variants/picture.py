@@ -1,6 +1,4 @@
-"""A study of kind ``c3_variants`` at a glance: which variant wins by size and GEMM, and what each
-costs by size.
-"""
+"""A study of kind ``c3_variants`` at a glance: the best variant and wall times by size."""
 
 from __future__ import annotations
 
@@ -57,9 +55,7 @@ def _titles(best: Axes, later: Axes, what: str) -> None:
 
 
 def _winners(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str], among: Among) -> None:
-    """A cell per GEMM and size: the colour of the first variant that is as good as the best, and
-    what pcpy loses.
-    """
+    """A cell per GEMM and size: the colour of the best variant, and what pcpy loses."""
     from matplotlib.patches import Patch
 
     sizes = [size_bytes for size_bytes, _ in by_size(rows)]
@@ -85,15 +81,7 @@ def _winners(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str], among:
         for name in rows[0].variants
         if name in winners
     ]
-    axes.legend(
-        handles=handles,
-        frameon=False,
-        fontsize=9,
-        ncols=8,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        borderaxespad=0.2,
-    )
+    look.above(axes, 8, "left", handles=handles, size=9)
 
 
 def _walls(axes: Axes, rows: Sequence[Row], colours: Mapping[str, str]) -> None:

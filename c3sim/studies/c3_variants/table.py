@@ -1,6 +1,4 @@
-"""Tables of a study of kind ``c3_variants``: which variant wins, what each costs, and the regret of
-ways to choose.
-"""
+"""Tables of a study of kind ``c3_variants``: best variants, wall times, regrets of choosers."""
 
 from __future__ import annotations
 
@@ -63,9 +61,7 @@ def winner_table(where: str, rows: Sequence[Row], among: Among = "good") -> Grou
 
 
 def wall_table(where: str, rows: Sequence[Row]) -> Group:
-    """A row per size: wall time over the ideal one under each strategy and by each variant, and
-    slowdowns of the GEMM.
-    """
+    """A row per size: wall time over the ideal one by strategy and variant, GEMM slowdowns."""
     strategies, variants = list(rows[0].strategies), list(rows[0].variants)
     same = "conccl" in strategies and "pcpy" in variants
     names = [*strategies, *(name for name in variants if name != "pcpy" or not same)]

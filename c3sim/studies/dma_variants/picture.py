@@ -1,6 +1,4 @@
-"""A study of kind ``dma_variants`` at a glance: speedups by size, phases of a copy, and the
-power saved over compute units.
-"""
+"""A study of kind ``dma_variants`` at a glance: speedups by size, phases, power saved."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ def _speedups(axes: Axes, operation: str, rows: Sequence[Row]) -> None:
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter("{x:g}")
     label_sizes(axes, [row.size_bytes for row in rows])
-    axes.legend(frameon=False, fontsize=9.5, ncols=4)
+    look.key(axes, 4)
 
 
 def _phases(axes: Axes, study: DmaVariantsResult) -> None:
@@ -71,14 +69,7 @@ def _phases(axes: Axes, study: DmaVariantsResult) -> None:
         axes.bar(range(len(rows)), shares, 0.7, bottom=below, color=colour, label=name)
         below = [low + share for low, share in zip(below, shares, strict=True)]
     label_sizes(axes, [row.size_bytes for row in rows])
-    axes.legend(
-        frameon=False,
-        fontsize=9.5,
-        ncols=4,
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        borderaxespad=0.2,
-    )
+    look.above(axes, 4, "right")
 
 
 def _savings(
@@ -97,12 +88,11 @@ def _savings(
         highs = [100 * each.high for each in saved if each.high is not None]
         if name == "pcpy" and lows:
             label = "pcpy, every energy in its interval"
-            axes.fill_between(
-                places, lows, highs, color=colour, alpha=0.15, linewidth=0, label=label
-            )
+            shade: dict[str, Any] = {"color": colour, "alpha": 0.15, "linewidth": 0}
+            axes.fill_between(places, lows, highs, label=label, **shade)
     if published:
         since = [i for i in places if rows[i].size_bytes >= published["large_bytes"]]
         saving = 100 * published["saving_over_rccl"]
         label = f"published, pcpy: {saving:.0f} %"
         axes.plot(since, [saving] * len(since), "--", color=look.INK, label=label)
-    axes.legend(frameon=False, fontsize=9.5, ncols=3, loc="upper left")
+    look.key(axes, 3, loc="upper left")

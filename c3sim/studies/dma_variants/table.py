@@ -1,6 +1,4 @@
-"""Tables of a study of kind ``dma_variants``: phases of one copy, speedups by size beside the
-published ones, claims, energies.
-"""
+"""Tables of a study of kind ``dma_variants``: phases, speedups by size, claims, energies."""
 
 from __future__ import annotations
 

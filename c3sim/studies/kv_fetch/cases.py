@@ -38,9 +38,7 @@ class ServingCase:
 
 
 def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
-    """Scenarios crossed with axes, the last axis fastest. *node* replaces the study's. Raises
-    InputError.
-    """
+    """Scenarios crossed with axes, the last one fastest; *node*: instead of the study's."""
     assert study.serving is not None  # the caller asks only then
     axes = {path: values for path, values in study.axes.items() if not isinstance(values, Range)}
     if len(axes) < len(study.axes) or study.linked or study.constraints or study.costs:
@@ -89,9 +87,7 @@ def _case(
 
 
 def set_serving(serving: Serving, path: str, value: object) -> Serving:
-    """*serving* with *value* (text as on the command line, or Python data) at *path*. Raises
-    InputError.
-    """
+    """*serving* with *value*, text or Python data, at *path*. Raises InputError."""
     name = path.partition(".")[2]
     fields = fields_of(Serving)
     if name not in fields:

@@ -34,14 +34,8 @@ def draw(study: KvFetchResult) -> Figure:
         _speedups(axes, measure, rows, colours, claims)
         lines, labels = axes.get_legend_handles_labels()
         names |= dict(zip(labels, lines, strict=True))
-    figure.legend(
-        list(names.values()),
-        list(names),
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-        fontsize=9.5,
-    )
+    artists = [*names.values()]
+    look.key(figure, 3, handles=artists, labels=[*names], loc="outside lower center")
     figure.suptitle(study.title, x=0.01, ha="left", fontsize=14, fontweight="bold")
     return figure
 
@@ -58,18 +52,15 @@ def _copies(axes: Axes, rows: Sequence[CopyCost]) -> None:
     for name, colour in look.colours(rows[0].per_copy_s).items():
         costs = [1e6 * row.per_copy_s[name] for row in rows]
         axes.plot(kibs, costs, "--" if name.endswith("_pl") else "-", color=colour, label=name)
-        known = [
-            (row.size_bytes / 1024, 1e6 * row.reported_s[name])
-            for row in rows
-            if name in row.reported_s
-        ]
-        axes.plot([x for x, _ in known], [y for _, y in known], "o", color=colour)
+        known = [row for row in rows if name in row.reported_s]
+        places = [row.size_bytes / 1024 for row in known]
+        axes.plot(places, [1e6 * row.reported_s[name] for row in known], "o", color=colour)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("block (KiB)")
-    axes.legend(frameon=False, fontsize=9.5, ncols=4)
+    look.key(axes, 4)
 
 
 def _speedups(

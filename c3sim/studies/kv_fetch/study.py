@@ -29,6 +29,7 @@ SHOWN |= {"hit_rate", "requests", "arrivals_per_second"}
 BATCHED = ("batched", "batched_pl")
 #: How published costs of copies name a method.
 METHOD_OF = {"loop": "per_block", "batch": "batched"}
+Key = tuple[str, int, str, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,10 +125,10 @@ def run(study: Study, options: Options) -> KvFetchResult:
     node = cases[0].node
     published = published_for(study, node)
     reported = published.get("copy_costs", ())
-    runs = _SharedRuns()
+    shared: dict[Key, Steps] = {}
     rows: list[Row] = []
     for case in cases:
-        rows.append(_row(case, runs))
+        rows.append(_row(case, _steps(case, shared)))
         options.report("serving", len(rows), len(cases))
     sizes = {row.block_bytes for row in rows} | {entry["bytes"] for entry in reported}
     one = node.model_copy(update={"gpus": 1})
@@ -141,37 +142,26 @@ def run(study: Study, options: Options) -> KvFetchResult:
     )
 
 
-class _SharedRuns:
-    """Steps and fetches that several cases share, with what they have simulated."""
+def _steps(case: ServingCase, shared: dict[Key, Steps]) -> Steps:
+    """The steps of *case*, *shared* with the cases of the same node and model.
 
-    def __init__(self) -> None:
-        self._steps: dict[tuple[str, int, str, float], Steps] = {}
-        self._fetches: dict[tuple[Steps, str, int, int], Fetch] = {}
-
-    def steps(self, case: ServingCase) -> Steps:
-        """The steps of *case*; nodes of the same text are the same."""
-        serving, text = case.serving, case.node.model_dump_json()
-        key = (text, serving.tensor_parallel, serving.model, serving.attention_efficiency)
-        if key not in self._steps:
-            cut = node_of(case.node, serving)
-            self._steps[key] = Steps(cut, case.model, serving.attention_efficiency)
-        return self._steps[key]
-
-    def fetch(self, steps: Steps, method: str, block: int, workgroups: int) -> Fetch:
-        key = (steps, method, block, workgroups)
-        if key not in self._fetches:
-            self._fetches[key] = Fetch(steps.node, method, block, workgroups)
-        return self._fetches[key]
+    They keep what they have simulated. Nodes of the same text are the same.
+    """
+    serving, text = case.serving, case.node.model_dump_json()
+    key = (text, serving.tensor_parallel, serving.model, serving.attention_efficiency)
+    if key not in shared:
+        cut = node_of(case.node, serving)
+        shared[key] = Steps(cut, case.model, serving.attention_efficiency)
+    return shared[key]
 
 
-def _row(case: ServingCase, runs: _SharedRuns) -> Row:
+def _row(case: ServingCase, steps: Steps) -> Row:
     serving = case.serving
-    steps = runs.steps(case)
     block, copies = block_bytes(case.model, serving), copies_of(case.model, serving)
-    methods = {}
-    for method in METHODS:
-        fetch = runs.fetch(steps, method, block, serving.gather_workgroups)
-        methods[method] = _served(case, steps, fetch, copies)
+    methods = {
+        method: _served(case, steps, steps.fetch(method, block, serving.gather_workgroups), copies)
+        for method in METHODS
+    }
     base = methods[BASE]
     share = serving.tensor_parallel
     return Row(

@@ -29,7 +29,7 @@ from c3sim.studies.c3_variants.study import (
     summed_regrets,
 )
 from c3sim.studies.c3_variants.table import pcpy_loss, settings
-from c3sim.studies.cases import study_cases
+from c3sim.studies.cases import collective_of, study_cases
 
 pytestmark = pytest.mark.slow
 
@@ -233,7 +233,7 @@ def test_the_packaged_studies(name: str, cases: int) -> None:
     """From 16 KiB; the large one to 3.25 GiB under one host, the small one under four."""
     found = study_cases(load_study(name))
     assert len(found) == cases
-    assert min(case.workload.tasks["gather"].size for case in found) == 2**14  # type: ignore[union-attr]
+    assert min(collective_of(case)[1].size for case in found) == 2**14
     hosts = {host_name(case.workload.host) for case in found}
     assert len(hosts) == (1 if name == "c3-latte" else 4) and DIRECT in hosts
 

@@ -41,19 +41,13 @@ def run(
 ):
     """Run a plan of the fake probe's *commands* into ``out``."""
     binary, plan = fake_probe(Path.cwd(), gpus, machine), plan_file(Path.cwd(), *commands, **fields)
-    arguments = [
-        "probe",
-        "run",
-        plan.name,
-        "--node",
-        "mine-2",
-        "--out",
-        "out",
-        "--probe",
-        str(binary),
-        *options,
-    ]
-    return CliRunner().invoke(app, arguments)
+    return CliRunner().invoke(app, probe_run(plan, binary, *options))
+
+
+def probe_run(plan: Path, binary: Path, *options: str) -> list[str]:
+    """The arguments of ``c3sim`` that run *plan* into ``out``."""
+    where = ("--node", "mine-2", "--out", "out", "--probe", str(binary))
+    return ["probe", "run", str(plan), *where, *options]
 
 
 def records(step: str) -> int:
@@ -137,20 +131,7 @@ def test_a_step_for_four_gpus_on_two_is_skipped(here):
     plan = json.loads(file.read_text())
     plan["steps"].append({"name": "wide", "role": "validation", "command": "stream", "gpus": 4})
     file.write_text(json.dumps(plan))
-    binary = fake_probe(here, gpus=2)
-    arguments = [
-        "probe",
-        "run",
-        str(file),
-        "--node",
-        "mine-2",
-        "--out",
-        "out",
-        "--probe",
-        str(binary),
-        "--json",
-    ]
-    found = CliRunner().invoke(app, arguments)
+    found = CliRunner().invoke(app, probe_run(file, fake_probe(here, gpus=2), "--json"))
     assert found.exit_code == 0, found.stderr
     assert "wide: skipped: needs 4 GPUs, there are 2" in found.stderr
     steps = json.loads(found.stdout)["steps"]
@@ -187,18 +168,7 @@ def test_a_replaced_step_that_measures_nothing_leaves_the_earlier_records(here):
     plan = json.loads(plan_file(here, "fail").read_text())
     plan["steps"][0]["name"] = "stream"
     (here / "other.yaml").write_text(json.dumps(plan))
-    arguments = [
-        "probe",
-        "run",
-        "other.yaml",
-        "--node",
-        "n",
-        "--out",
-        "out",
-        "--probe",
-        str(fake_probe(here)),
-        "--replace",
-    ]
+    arguments = probe_run(here / "other.yaml", fake_probe(here), "--replace")
     assert CliRunner().invoke(app, arguments).exit_code == 1
     assert records("stream") == 2
 
@@ -206,18 +176,8 @@ def test_a_replaced_step_that_measures_nothing_leaves_the_earlier_records(here):
 def test_a_dry_run_prints_the_commands_and_touches_nothing(here):
     binary, plan = fake_probe(here), plan_file(here, "stream --bytes '1 MiB'", "fail")
     before = sorted(os.listdir())
-    arguments = (
-        "--node",
-        "mine-2",
-        "--out",
-        "out",
-        "--dry-run",
-        "--revision",
-        "r",
-        "--skip",
-        "fail",
-    )
-    found = CliRunner().invoke(app, ["probe", "run", str(plan), *arguments, "--probe", str(binary)])
+    options = ("--dry-run", "--revision", "r", "--skip", "fail")
+    found = CliRunner().invoke(app, probe_run(plan, binary, *options))
     assert found.exit_code == 0
     tail = (
         "--node mine-2 --suite stream --role calibration --revision r --source "
@@ -230,19 +190,8 @@ def test_a_dry_run_prints_the_commands_and_touches_nothing(here):
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_ends_the_step_and_keeps_what_is_there(here, number):
     binary, plan = fake_probe(here), plan_file(here, f"interrupt {number}", "stream")
-    arguments = [
-        "probe",
-        "run",
-        plan.name,
-        "--node",
-        "mine-2",
-        "--out",
-        "out",
-        "--probe",
-        str(binary),
-        "--json",
-    ]
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
+    command = [*COMMAND, *probe_run(plan, binary, "--json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 130, done.stderr
     steps = json.loads(done.stdout)["steps"]
     assert [(step["result"], step["records"]) for step in steps] == [("failed", 1), ("not run", 0)]
@@ -278,9 +227,7 @@ def test_a_probe_that_cannot_be_started_is_one_line(here):
     (here / "fake probe").write_text("not a program")
     (here / "fake probe").chmod(0o755)
     plan = plan_file(here, "stream")
-    found = CliRunner().invoke(
-        app, ["probe", "run", str(plan), "--node", "n", "--out", "out", "--probe", "fake probe"]
-    )
+    found = CliRunner().invoke(app, probe_run(plan, Path("fake probe")))
     assert (
         found.exit_code == 1
         and "stream: failed: could not be started: exec format error" in found.stderr

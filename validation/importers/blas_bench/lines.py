@@ -1,6 +1,4 @@
-"""Logs of hipblaslt-bench and rocblas-bench: a line of column names, lines of values below it,
-anything in between.
-"""
+"""Logs of hipblaslt-bench and rocblas-bench: a line of column names, lines of values below it."""
 
 from __future__ import annotations
 

@@ -46,13 +46,10 @@ def _read(text: str, given: Given, library: str) -> ImportResult:
 
 def _add(collector: Collector, bench: Bench, values: Values, library: str) -> None:
     columns = values.columns
-    if foreign := [
-        name for name in columns if name.endswith("-gflops") and not name.startswith(library)
-    ]:
-        collector.broken(
-            f"column {foreign[0]}; expected {library}-Gflops: this is the log of another library",
-            values.line,
-        )
+    rates = [name for name in columns if name.endswith("-gflops")]
+    if foreign := [name for name in rates if not name.startswith(library)]:
+        message = f"expected {library}-Gflops: this is the log of another library"
+        collector.broken(f"column {foreign[0]}; {message}", values.line)
         return
     try:
         m, n, k = (as_int(columns[key]) for key in "mnk")
@@ -60,9 +57,8 @@ def _add(collector: Collector, bench: Bench, values: Values, library: str) -> No
         batch = as_int(columns.get("batch_count") or _option(values.command, "--batch_count") or 1)
     except (KeyError, ValueError) as error:
         what = f"no column {error}" if isinstance(error, KeyError) else str(error)
-        collector.broken(
-            f"{what}; expected whole numbers m, n, k and a time in column us", values.line
-        )
+        expected = "expected whole numbers m, n, k and a time in column us"
+        collector.broken(f"{what}; {expected}", values.line)
         return
     if columns.get("grouped_gemm", "0") not in ("0", ""):
         collector.leave_out("grouped GEMM", "the schema has one shape per GEMM", values.line)
@@ -72,14 +68,10 @@ def _add(collector: Collector, bench: Bench, values: Values, library: str) -> No
         collector.leave_out("GEMM", how, values.line)
         return
     if not _agrees(columns, 2.0 * m * n * k * batch, time):
-        collector.broken(
-            "the rate (Gflops) does not follow from shape and time; one of them is damaged",
-            values.line,
-        )
+        message = "the rate (Gflops) does not follow from shape and time; one of them is damaged"
+        collector.broken(message, values.line)
         return
-    task = _task(
-        {"kind": "gemm", "m": m, "n": n, "k": k, "dtype": dtype, "library": library}, batch, values
-    )
+    task = {"kind": "gemm", "m": m, "n": n, "k": k, "dtype": dtype, "library": library}
     shape = f"{m}x{n}x{k}" + (f" x{batch}" if batch > 1 else "")
     layout = columns["transa"] + columns["transb"]
     count = _option(values.command, "--iters") or _option(values.command, "-i")
@@ -87,7 +79,7 @@ def _add(collector: Collector, bench: Bench, values: Values, library: str) -> No
         suite=f"{library}_bench",
         workload={
             "name": f"GEMM {shape} {dtype} {layout}, {library}-bench",
-            "tasks": {"gemm": task},
+            "tasks": {"gemm": _task(task, batch, values)},
         },
         measured={"isolated": {"gemm": us(time)}},
         software=", ".join(bench.versions) or f"{library}-bench, version not in the log",
@@ -116,22 +108,16 @@ def _dtype(values: Values, collector: Collector) -> tuple[str, str]:
     """Data type and a note on where it is from; or nothing and why not."""
     given = [values.columns[key] for key in _TYPES if key in values.columns]
     given = given or [text for key in _TYPES if (text := _option(values.command, f"--{key}"))]
-    given = given or [
-        text for key in ("-r", "--precision") if (text := _option(values.command, key))
-    ]
+    named = (_option(values.command, key) for key in ("-r", "--precision"))
+    given = given or [text for text in named if text]
     assumed = collector.given.assume.get("dtype")
     if not given:
         why = "the log does not state the data type; give it: --assume dtype=bf16"
         return (assumed, f"data type {assumed} is assumed") if assumed else ("", why)
     types = {dtype_of(text) for text in given}
     if len(types) > 1 or None in types:
-        return (
-            "",
-            (
-                f"operands of type {' and '.join(given)}; the schema has bf16, fp16, fp8 and "
-                "fp32, both operands alike"
-            ),
-        )
+        has = "the schema has bf16, fp16, fp8 and fp32, both operands alike"
+        return "", f"operands of type {' and '.join(given)}; {has}"
     output = values.columns.get("d_type", "")
     return types.pop() or "", f"output {output}" if output and output not in given else ""
 

@@ -11,23 +11,11 @@ from ..traces.kernel_names import KernelClass
 from .links import Links
 
 _ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
-_OPERATORS = (
-    "mm",
-    "matmul",
-    "linear",
-    "addmm",
-    "bmm",
-    "baddbmm",
-    "_scaled_mm",
-    "addmm_",
-    "_addmm_activation",
-)
-_MATRICES = {
-    "addmm": 1,
-    "baddbmm": 1,
-    "addmm_": 1,
-    "_addmm_activation": 1,
-}  # index of the first matrix among inputs
+#: Matrix products -> index of the first matrix among their inputs.
+_OPERATORS = {
+    **dict.fromkeys(("mm", "matmul", "linear", "bmm", "_scaled_mm"), 0),
+    **dict.fromkeys(("addmm", "baddbmm", "addmm_", "_addmm_activation"), 1),
+}
 Identity = tuple[dict[str, Any] | None, int | None, str]
 
 
@@ -38,53 +26,41 @@ def identify(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identi
 
 def matrix_operator(args: Mapping[str, Any], links: Links) -> Mapping[str, Any] | None:
     """The innermost matrix product that launched the kernel with *args*."""
-    operators = links.operators(args)
-    return next(
-        (
-            op
-            for op in operators
-            if _plain(op) in _OPERATORS and isinstance(op.get("args"), Mapping)
-        ),
-        None,
-    )
+    for operator in links.operators(args):
+        if _plain(operator) in _OPERATORS and isinstance(operator.get("args"), Mapping):
+            return operator
+    return None
 
 
 def _plain(operator: Mapping[str, Any]) -> str:
     return str(operator.get("name", "")).removeprefix("aten::")
 
 
+def _lacks(what: str, gpus: int | None = None) -> Identity:
+    return None, gpus, what
+
+
 def _gemm(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
     operator = matrix_operator(args, links)
     if operator is None:
-        return None, None, "no matrix product operator is linked to it, so its shape is not known"
-    if links.claims(operator) > 1:
-        return (
-            None,
-            None,
-            (
-                f"its operator launched {links.claims(operator)} GEMM kernels; the shape "
-                "is that of all together"
-            ),
-        )
+        return _lacks("no matrix product operator is linked to it, so its shape is not known")
+    if (claims := links.claims(operator)) > 1:
+        what = "the shape is that of all together"
+        return _lacks(f"its operator launched {claims} GEMM kernels; {what}")
     name, inputs = _plain(operator), operator["args"]
-    first = _MATRICES.get(name, 0)
+    first = _OPERATORS[name]
     shape = gemm_shape(inputs.get("Input Dims"), first, transposed=name == "linear")
     types = inputs.get("Input type")
     dtype = dtype_of(str(types[first])) if isinstance(types, list) and len(types) > first else None
     if shape is None or dtype is None:
-        return (
-            None,
-            None,
-            f"operator {name} has no input shapes and types that make a GEMM (record_shapes=True?)",
-        )
+        what = "no input shapes and types that make a GEMM (record_shapes=True?)"
+        return _lacks(f"operator {name} has {what}")
     tile = {"macro_tile": list(kind.macro_tile)} if kind.macro_tile else {}
     return {"kind": "gemm", **shape, "dtype": dtype, "library": kind.library, **tile}, None, ""
 
 
 def gemm_shape(dims: Any, first: int, *, transposed: bool) -> dict[str, int] | None:
-    """M, N, K and batch from the shapes of two inputs, from index *first* on; *transposed*: the
-    second is N x K.
-    """
+    """M, N, K, batch of two inputs from index *first* on; *transposed*: the second is N x K."""
     if not isinstance(dims, list) or len(dims) < first + 2:
         return None
     a, b = dims[first], dims[first + 1]
@@ -121,24 +97,18 @@ def _collective(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Ide
     group = data.get("Group size")
     gpus = group if isinstance(group, int) and group > 0 else None
     if named and op is None:
-        return None, gpus, f"{named!r} is no collective of the workload schema"
+        return _lacks(f"{named!r} is no collective of the workload schema", gpus)
     if op is None:
-        return None, gpus, "neither its name nor metadata tell which collective it is"
+        return _lacks("neither its name nor metadata tell which collective it is", gpus)
     counts = [data.get(key) for key in ("In msg nelems", "Out msg nelems")]
     elements = max((count for count in counts if isinstance(count, int)), default=0)
     dtype = dtype_of(str(data.get("dtype", "")))
     if not elements:
-        return (
-            None,
-            gpus,
-            "no metadata with its size (In msg nelems, Out msg nelems) is linked to it",
-        )
+        what = "no metadata with its size (In msg nelems, Out msg nelems) is linked to it"
+        return _lacks(what, gpus)
     if dtype is None:
-        return (
-            None,
-            gpus,
-            f"data type {data.get('dtype', 'not given')!r} is not in the workload schema",
-        )
+        given = data.get("dtype", "not given")
+        return _lacks(f"data type {given!r} is not in the workload schema", gpus)
     task: dict[str, Any] = {
         "kind": "collective",
         "op": op,

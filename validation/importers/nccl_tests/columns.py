@@ -11,33 +11,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..collector import Collector
+from ..names import by_spelling
 from ..numbers import as_float, as_int
 from ..result import Given
-from .header import check_ranks, name_collective
+from .header import name_collective
 from .rows import add_row
 from .run import Row, Run, Timing
 
-_SAME = {
-    "name": "collective",
-    "collname": "collective",
-    "op": "collective",
-    "wrong": "wrong",
-    "nwrong": "wrong",
-    "errors": "wrong",
-    "numwrong": "wrong",
-    "datatype": "type",
-    "dtype": "type",
-    "timeus": "time",
-    "bytes": "size",
-    "sizeb": "size",
-    "algorithm": "algo",
-    "protocol": "proto",
-    "nchannels": "channels",
-    "nranks": "ranks",
-    "algbwgbs": "algbw",
-    "busbwgbs": "busbw",
-    "isinplace": "inplace",
-}
+_SAME = by_spelling(
+    {
+        "collective": "name collname op",
+        "wrong": "wrong nwrong errors numwrong",
+        "type": "datatype dtype",
+        "time": "timeus",
+        "size": "bytes sizeb",
+        "algo": "algorithm",
+        "proto": "protocol",
+        "channels": "nchannels",
+        "ranks": "nranks",
+        "algbw": "algbwgbs",
+        "busbw": "busbwgbs",
+        "inplace": "isinplace",
+    }
+)
 _PREFIXES = (("outofplace", 0), ("oop", 0), ("inplace", 1), ("ip", 1))
 _FIGURES = ("time", "algbw", "busbw", "wrong")
 
@@ -61,9 +57,7 @@ def read_table(
     lines: Iterable[int] = (),
     run: Run | None = None,
 ) -> Run:
-    """Records from *rows* (mappings of column to value); *lines* are theirs, *run* holds what a
-    header said.
-    """
+    """Records from *rows*, column to value, on *lines*; *run*: what a header said."""
     run, numbers = run or Run(), list(lines)
     for index, raw in enumerate(rows):
         line = numbers[index] if index < len(numbers) else index + 1
@@ -81,7 +75,6 @@ def read_table(
         run.executable = str(values.get("collective", "") or run.executable)
         name_collective(run, collector, given, line)
         _take_over(values, run, given, collector, line)
-        check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, line)
         add_row(collector, run, row)
     return run
 

@@ -1,6 +1,4 @@
-"""CSV output of rccl-tests (``-Z csv``), and tables with the columns of the text output separated
-by commas.
-"""
+"""CSV output of rccl-tests (``-Z csv``), and tables of the text output with commas."""
 
 from __future__ import annotations
 

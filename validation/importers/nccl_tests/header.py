@@ -1,6 +1,4 @@
-"""The header of nccl-tests and rccl-tests text output: collective, ranks, devices, versions,
-settings.
-"""
+"""The header of nccl-tests and rccl-tests: collective, ranks, devices, versions, settings."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import re
 from ..collector import Collector
 from ..names import collective_of, version_of
 from ..result import Given
-from .run import Run
+from .run import Row, Run
 
 _START = re.compile(r"#\s*(nccl-tests|rccl-tests)\b.*?version:?\s+(\S+)", re.IGNORECASE)
 _CODES = re.compile(r"(?:nccl|rccl)-library=(\d+)")
@@ -72,28 +70,19 @@ def name_collective(run: Run, collector: Collector, given: Given, line: int) -> 
         return
     named = re.search(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all", given.file.lower())
     run.executable = named[0] if named else "unknown"
+    nameless = "the log does not name its collective"
     if named:
-        collector.warn(
-            f"the log does not name its collective; {named[0]!r} is taken from the file name", line
-        )
-    else:
-        expected = (
-            "a line '# Collective test starting: all_gather_perf' or the command "
-            "with its executable"
-        )
-        collector.broken(
-            f"the log does not name its collective; expected {expected}; or give it: --assume op=",
-            line,
-        )
+        collector.warn(f"{nameless}; {named[0]!r} is taken from the file name", line)
+        return
+    start = "a line '# Collective test starting: all_gather_perf'"
+    expected = f"expected {start} or the command with its executable"
+    collector.broken(f"{nameless}; {expected}; or give it: --assume op=", line)
 
 
-def check_ranks(
-    run: Run, algbw: float | None, busbw: float | None, collector: Collector, line: int
-) -> None:
-    """The ratio of bus to algorithm bandwidth tells the ranks; where both are large enough to be
-    exact.
-    """
+def check_ranks(run: Run, row: Row, collector: Collector) -> None:
+    """The ratio of bus to algorithm bandwidth tells the ranks, where both are large and exact."""
     op = collective_of(run.executable)
+    algbw, busbw = row.timings[0].algbw, row.timings[0].busbw
     if op is None or algbw is None or busbw is None or algbw < 10 or not busbw > 0:
         return
     factor = busbw / algbw
@@ -101,11 +90,8 @@ def check_ranks(
     ranks = round(_RANKS_OF[op](factor)) if factor < limit * 0.999 else 0
     if run.gpus is None and ranks > 1:
         run.gpus = ranks
-        collector.warn(
-            f"the header lists no ranks; busbw / algbw of {factor:.3f} is that of {ranks}", line
-        )
+        message = f"the header lists no ranks; busbw / algbw of {factor:.3f} is that of {ranks}"
+        collector.warn(message, row.line)
     elif run.gpus is not None and ranks and ranks != run.gpus:
-        collector.warn(
-            f"busbw / algbw is {factor:.3f}, as with {ranks} ranks, but the header has {run.gpus}",
-            line,
-        )
+        message = f"as with {ranks} ranks, but the header has {run.gpus}"
+        collector.warn(f"busbw / algbw is {factor:.3f}, {message}", row.line)

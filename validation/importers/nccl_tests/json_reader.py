@@ -13,7 +13,7 @@ from ..names import version_of
 from ..partial_json import read_members
 from ..result import Given, ImportResult
 from .columns import column_name, read_table, row_of
-from .header import check_ranks, name_collective
+from .header import name_collective
 from .rows import add_row
 from .run import Run
 
@@ -33,21 +33,14 @@ def read(text: str, given: Given) -> ImportResult:
     run = _run(document)
     name_collective(run, collector, given, 1)
     for index, result in enumerate(results):
-        where = f"results[{index}]"
         line = text.count("\n", 0, _position(text, index)) + 1 if "\n" in text else 1
         try:
             row = row_of(_values(result), line)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            collector.broken(
-                (
-                    f"{where}: {what}; expected size, type, out_of_place and in_place "
-                    "with time and alg_bw"
-                ),
-                line,
-            )
+            expected = "expected size, type, out_of_place and in_place with time and alg_bw"
+            collector.broken(f"results[{index}]: {what}; {expected}", line)
             continue
-        check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, line)
         add_row(collector, run, row)
     if not results:
         collector.broken("no results; expected a list 'results' with one entry per size", 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..collector import Collector, us
 from ..names import DTYPES, OP_TASKS, OP_WORDS, OPS, collective_of, dtype_of, size_text
+from .header import check_ranks
 from .run import Row, Run, Timing
 
 RATE_TOLERANCE, RATE_ROUNDING = 0.02, 0.006  # algbw [GB/s] has two decimals, time as many
@@ -16,18 +17,16 @@ RATE_TOLERANCE, RATE_ROUNDING = 0.02, 0.006  # algbw [GB/s] has two decimals, ti
 
 def add_row(collector: Collector, run: Run, row: Row) -> None:
     """A record for each timing of *row*."""
+    check_ranks(run, row, collector)
     run.rows += 1
     op = collective_of(run.executable)
     dtype = dtype_of(row.dtype)
     if op is None:
-        reason = (
-            f"{run.executable!r} is no collective of the workload schema; it has: {', '.join(OPS)}"
-        )
+        what = f"{run.executable!r} is no collective of"
+        reason = f"{what} the workload schema; it has: {', '.join(OPS)}"
     elif dtype is None:
-        reason = (
-            f"data type {row.dtype!r} is not in the workload schema; it has: "
-            f"{', '.join(sorted(set(DTYPES.values())))}"
-        )
+        what = f"data type {row.dtype!r} is not in"
+        reason = f"{what} the workload schema; it has: {', '.join(sorted(set(DTYPES.values())))}"
     elif row.size == 0:
         reason = "size 0 moves nothing"
     else:
@@ -42,19 +41,15 @@ def _add_timing(
 ) -> None:
     place = "in-place" if timing.in_place else "out-of-place"
     if timing.wrong.upper() not in ("N/A", "") and float(timing.wrong) > 0:
-        reason = (
-            "the results were wrong (#wrong is above 0), so nothing is known about a correct run"
-        )
-        collector.leave_out(f"{place} measurement", reason, row.line)
+        reason = "the results were wrong (#wrong is above 0)"
+        unknown = "so nothing is known about a correct run"
+        collector.leave_out(f"{place} measurement", f"{reason}, {unknown}", row.line)
         return
     if timing.algbw is not None and timing.time > 0:
         rate = row.size / timing.time / 1e3
         if abs(rate - timing.algbw) > RATE_TOLERANCE * max(rate, timing.algbw) + RATE_ROUNDING:
-            message = (
-                f"{place} algbw is {timing.algbw:g} GB/s, but size and time give "
-                f"{rate:.4g}; one of them is damaged"
-            )
-            collector.broken(message, row.line)
+            message = f"but size and time give {rate:.4g}; one of them is damaged"
+            collector.broken(f"{place} algbw is {timing.algbw:g} GB/s, {message}", row.line)
             return
     graph = run.settings.get("graph", "0") not in ("0", "")
     launch = "queued" if graph else "looped"

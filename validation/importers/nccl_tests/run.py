@@ -11,9 +11,8 @@ class Run:
 
     line: int = 0
     executable: str = ""  # all_gather_perf, or AllGather in CSV output
-    ranks: dict[int, str] = field(
-        default_factory=dict
-    )  # rank -> process, where the header lists them
+    # rank -> process, where the header lists them
+    ranks: dict[int, str] = field(default_factory=dict)
     gpus: int | None = None
     device: str = ""
     library: str = ""  # nccl or rccl

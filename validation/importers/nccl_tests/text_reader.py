@@ -1,6 +1,4 @@
-"""Text output of nccl-tests and rccl-tests, with ``-A 1`` columns where they are there; several
-runs in one file too.
-"""
+"""Text output of nccl-tests and rccl-tests, ``-A 1`` columns too; several runs in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import re
 from ..collector import Collector
 from ..result import Given, ImportResult
 from .columns import column_name, place_names, row_of
-from .header import check_ranks, name_collective, read_header
+from .header import name_collective, read_header
 from .rows import add_row
 from .run import Run
 
@@ -38,16 +36,14 @@ def read(text: str, given: Given) -> ImportResult:
         elif _ROW.match(line):
             name_collective(run, collector, given, number)
             if not columns:
-                collector.warn(
-                    "rows without the line of column names; the usual 13 columns are taken", number
-                )
+                message = "rows without the line of column names; the usual 13 columns are taken"
+                collector.warn(message, number)
                 columns = _DEFAULT
             last = number == len(lines)  # no line end: cut off
             _read_row(line, number, columns, run, collector, last)
         elif match := _WRONG.search(line):
-            collector.warn(
-                f"the run had {match[1]} wrong values; rows with wrong results are left out", number
-            )
+            message = "rows with wrong results are left out"
+            collector.warn(f"the run had {match[1]} wrong values; {message}", number)
         elif _FAILURE.search(line):
             collector.broken(f"the run reports a failure: {line.strip(' #')}", number)
         run.finished = run.finished or line.startswith(_FOOTER)
@@ -93,20 +89,13 @@ def _read_row(
         run.rows += 1
         collector.broken(f"{error}; expected numbers in columns {' '.join(columns)}", number)
         return
-    check_ranks(run, row.timings[0].algbw, row.timings[0].busbw, collector, number)
     add_row(collector, run, row)
 
 
 def _finish(run: Run, collector: Collector, line: int) -> None:
     if run.rows and not run.finished:
-        collector.broken(
-            (
-                "the log ends without '# Out of bounds values'; the run did not finish "
-                "or the file is cut"
-            ),
-            line,
-        )
+        reason = "the run did not finish or the file is cut"
+        collector.broken(f"the log ends without '# Out of bounds values'; {reason}", line)
     elif not run.rows and run.executable and not run.finished:
-        collector.broken(
-            f"{run.executable}: a header without rows; expected lines of sizes and times", line
-        )
+        expected = "expected lines of sizes and times"
+        collector.broken(f"{run.executable}: a header without rows; {expected}", line)

@@ -6,7 +6,7 @@ the overlap needs none.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..collector import Collector
 from ..numbers import as_int
@@ -33,15 +33,7 @@ def read(text: str, given: Given) -> ImportResult:
         collector.broken(f"no column {', '.join(missing)}; a kernel trace has them", start + 1)
         return collector.result()
     sizes, kernels = Sizes(collector), list[Kernel]()
-    rows = list[tuple[int, dict[str, str]]]()
-    for number, line in enumerate(lines[start + 1 :], start + 2):
-        if line.strip():
-            fields = next(csv.reader([line]))
-            if len(fields) != len(columns):
-                cut = "; the line is cut off" if number == len(lines) else ""
-                collector.broken(f"got {len(fields)} values; expected {len(columns)}{cut}", number)
-                continue
-            rows.append((number, dict(zip(columns, fields, strict=True))))
+    rows = list(_rows(lines, start + 1, columns, collector))
     queue = _queue_column([row for _, row in rows])
     base = next(
         (as_int(row["Start_Timestamp"]) for _, row in rows if row["Start_Timestamp"].isdigit()), 0
@@ -52,17 +44,27 @@ def read(text: str, given: Given) -> ImportResult:
         try:
             kernels.append(_kernel(row, queue, base, sizes))
         except (ValueError, KeyError) as error:
-            collector.broken(
-                f"{error}; expected start and end in whole nanoseconds, the end after the start",
-                number,
-            )
+            expected = "expected start and end in whole nanoseconds, the end after the start"
+            collector.broken(f"{error}; {expected}", number)
     if not kernels:
         collector.broken("no kernel below the line of column names", start + 1)
         return collector.result()
-    add_trace(
-        collector, sizes.settle(kernels), Origin(suite="rocprofv3", software="rocprofv3", facts="")
-    )
+    origin = Origin(suite="rocprofv3", software="rocprofv3", facts="")
+    add_trace(collector, sizes.settle(kernels), origin)
     return collector.result()
+
+
+def _rows(
+    lines: Sequence[str], start: int, columns: Sequence[str], collector: Collector
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Number and values of each line from index *start* on."""
+    for number, line in enumerate(lines[start:], start + 1):
+        fields = next(csv.reader([line])) if line.strip() else []
+        if len(fields) == len(columns):
+            yield number, dict(zip(columns, fields, strict=True))
+        elif fields:
+            cut = "; the line is cut off" if number == len(lines) else ""
+            collector.broken(f"got {len(fields)} values; expected {len(columns)}{cut}", number)
 
 
 def _queue_column(rows: Sequence[Mapping[str, str]]) -> str:

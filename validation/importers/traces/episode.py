@@ -13,9 +13,7 @@ from .intervals import Kernel
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A run of equal kernels on one stream. *start* and *end* [us] count from the episode's first
-    kernel.
-    """
+    """A run of equal kernels on one stream; *start*, *end* [us] from the episode's first one."""
 
     key: str
     what: str
@@ -27,9 +25,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Episode:
-    """*others* and *total*: kernel time [us] of kernels that are neither GEMM nor collective, and
-    of all.
-    """
+    """*others*, *total*: kernel time [us] of what is neither GEMM nor collective, and of all."""
 
     workload: dict[str, Any]
     tasks: dict[str, Part]

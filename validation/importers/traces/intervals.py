@@ -1,6 +1,4 @@
-"""Kernels on a time line: which ran beside which, for how long, and the episodes in which several
-ran at once.
-"""
+"""Kernels on a time line: which ran beside which, how long, and in which episodes."""
 
 from __future__ import annotations
 
@@ -8,17 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-NEGLIGIBLE = (
-    0.01  # an overlap of less than this share of the shorter kernel is a hand-over, not concurrency
-)
+# an overlap of less than this share of the shorter kernel is a hand-over, not concurrency
+NEGLIGIBLE = 0.01
 Span = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """One instance. Times in microseconds; *task* is it in the workload schema, None when its size
-    is not known.
-    """
+    """One instance; times in us. *task*: it in the workload schema, None for an unknown size."""
 
     name: str
     kind: Literal["gemm", "collective", "other"]
@@ -67,26 +62,21 @@ def both(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
 
 
 def _pairs(kernels: Sequence[Kernel]) -> Iterable[tuple[int, int]]:
-    """Indices of kernels of different streams that run at the same time. *kernels* are in order of
-    their start.
-    """
+    """Indices of *kernels*, in order of start, of different streams that run at once."""
     running: list[int] = []
     for i, kernel in enumerate(kernels):
         running = [j for j in running if kernels[j].end > kernel.start]
         for j in running:
             other = kernels[j]
             shared = min(kernel.end, other.end) - kernel.start
-            if other.stream != kernel.stream and shared > NEGLIGIBLE * min(
-                kernel.duration, other.duration
-            ):
+            shorter = min(kernel.duration, other.duration)
+            if other.stream != kernel.stream and shared > NEGLIGIBLE * shorter:
                 yield j, i
         running.append(i)
 
 
 def overlaps(kernels: Sequence[Kernel]) -> list[float]:
-    """For each of *kernels* (of one device, in order of their start): how long others ran beside it
-    [us].
-    """
+    """How long [us] others ran beside each of *kernels*: of one device, in order of start."""
     beside: list[list[Span]] = [[] for _ in kernels]
     for i, j in _pairs(kernels):
         span = (max(kernels[i].start, kernels[j].start), min(kernels[i].end, kernels[j].end))
@@ -96,9 +86,7 @@ def overlaps(kernels: Sequence[Kernel]) -> list[float]:
 
 
 def episodes(kernels: Sequence[Kernel]) -> list[list[Kernel]]:
-    """*kernels* (of one device, in order of their start) grouped: those connected by running at the
-    same time.
-    """
+    """*kernels*, of one device in order of start, in groups connected by running at once."""
     leader = list(range(len(kernels)))
 
     def find(i: int) -> int:

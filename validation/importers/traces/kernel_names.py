@@ -8,6 +8,7 @@ in the name.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,9 +17,7 @@ from ..names import collective_of
 
 @dataclass(frozen=True)
 class KernelClass:
-    """*library* is the schema's name of who wrote the kernel; *op* is None for a collective the
-    name does not tell.
-    """
+    """*library*: the schema's name of who wrote it; *op*: None where the name does not tell."""
 
     kind: Literal["gemm", "collective", "other"]
     library: str = ""
@@ -42,52 +41,38 @@ _TILES = (
     re.compile(r"_(\d{2,3})x(\d{2,3})x\d{2,3}(?:_|$)"),  # cutlass3x_sm90_..._128x256x64_...
 )
 _GEMMS = (
-    (re.compile(r"^nvjet_"), "cublas"),
-    (
-        re.compile(r"^(?:void )?(?:ampere|turing|volta|maxwell|hopper|blackwell|sm\d+)_\w*gemm\w*"),
-        "cublas",
-    ),
-    (
-        re.compile(
-            r"cutlass\w*gemm|cutlass\d*x?_sm\d+|cutlass_\d+_\w*gemm|cutlass::(?:Kernel|device_kernel).*[Gg]emm"
-        ),
-        "cublas",
-    ),
-    (re.compile(r"(?:cublas\w*::)?\b(?:gemmk1|gemmSN|gemv\w*)_?kernel"), "cublas"),
-    (re.compile(r"\bck(?:_tile)?::.*[Gg]emm|kernel_gemm_(?:xdl|mul)|^kernel_batched_gemm"), "ck"),
-    (re.compile(r"^triton_\w*_(?:mm|bmm|addmm|matmul|gemm)(?:_|\b)"), "triton"),
+    (r"^nvjet_", "cublas"),
+    (r"^(?:void )?(?:ampere|turing|volta|maxwell|hopper|blackwell|sm\d+)_\w*gemm\w*", "cublas"),
+    (r"cutlass\w*gemm|cutlass\d*x?_sm\d+|cutlass_\d+_\w*gemm", "cublas"),
+    (r"cutlass::(?:Kernel|device_kernel).*[Gg]emm", "cublas"),
+    (r"(?:cublas\w*::)?\b(?:gemmk1|gemmSN|gemv\w*)_?kernel", "cublas"),
+    (r"\bck(?:_tile)?::.*[Gg]emm|kernel_gemm_(?:xdl|mul)|^kernel_batched_gemm", "ck"),
+    (r"^triton_\w*_(?:mm|bmm|addmm|matmul|gemm)(?:_|\b)", "triton"),
 )
-_PLAIN_NAME = re.compile(
-    r"_?(?:[a-z0-9]+_)*(?:matmul|gemm)(?:_\w+)?"
-)  # a bare Python name: Triton has no others
+# a bare Python name: Triton has no others
+_PLAIN_NAME = re.compile(r"_?(?:[a-z0-9]+_)*(?:matmul|gemm)(?:_\w+)?")
 
 
 def classify(name: str) -> KernelClass:
     """The class of the kernel *name*; ``other`` when it is neither."""
     if match := _COLLECTIVE.match(name.removeprefix("void ")):
-        text = match["op"] or ""
-        return KernelClass(
-            "collective", match["prefix"] or "rccl", collective_of(text) if text else None
-        )
+        op = collective_of(match["op"]) if match["op"] else None
+        return KernelClass("collective", match["prefix"] or "rccl", op)
     if _OTHER_TRAFFIC.search(name):
         return KernelClass("other")
     if _TENSILE.search(name):
-        tile = _TENSILE_TILE.search(name)
-        return KernelClass(
-            "gemm", "hipblaslt", macro_tile=(int(tile[1]), int(tile[2])) if tile else None
-        )
+        return KernelClass("gemm", "hipblaslt", macro_tile=_tile(name, (_TENSILE_TILE,)))
     for pattern, library in _GEMMS:
-        if pattern.search(name):
-            return KernelClass(
-                "gemm", library, macro_tile=_tile(name) if library == "cublas" else None
-            )
+        if re.search(pattern, name):
+            tile = _tile(name, _TILES) if library == "cublas" else None
+            return KernelClass("gemm", library, macro_tile=tile)
     if _PLAIN_NAME.fullmatch(name):
         return KernelClass("gemm", "triton")
     return KernelClass("other")
 
 
-def _tile(name: str) -> tuple[int, int] | None:
-    for pattern in _TILES:
+def _tile(name: str, patterns: Iterable[re.Pattern[str]]) -> tuple[int, int] | None:
+    for pattern in patterns:
         if match := pattern.search(name):
             return int(match[1]), int(match[2])
     return None

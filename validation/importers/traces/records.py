@@ -140,21 +140,17 @@ def _add_episodes(
     missing = [name for name, task in episode.tasks.items() if not isolated[task.key]]
     if missing:
         shown = ", ".join(sorted({episode.tasks[name].what for name in missing}))
-        collector.warn(
-            f"no instance of {shown} runs alone in this trace: its slowdown is not known"
-        )
+        message = "runs alone in this trace: its slowdown is not known"
+        collector.warn(f"no instance of {shown} {message}")
     alone = {
         name: us(task.count * median(isolated[task.key]))
         for name, task in episode.tasks.items()
         if name not in missing
     }
     if any(other := [e.others for e in alike]):
-        notes.append(
-            f"{us(median(other))} us of kernels that are neither GEMM nor collective left out"
-        )
-    notes.append(
-        "a collective's time includes waiting for other ranks; caches as the run left them"
-    )
+        left_out = "kernels that are neither GEMM nor collective left out"
+        notes.append(f"{us(median(other))} us of {left_out}")
+    notes += ["a collective's time includes waiting for other ranks; caches as the run left them"]
     collector.add(
         suite=f"{origin.suite}_concurrent",
         workload=episode.workload,
@@ -176,10 +172,8 @@ def _unfit(alike: Sequence[Episode]) -> str:
     if len(episode.streams) < 2:
         return "GEMMs and collectives are on one stream; what ran beside them is neither"
     if len(episode.tasks) > MOST_TASKS:
-        return (
-            f"more than {MOST_TASKS} different tasks hang together; times per "
-            "kernel are in the summary"
-        )
+        several = f"more than {MOST_TASKS} different tasks hang together"
+        return f"{several}; times per kernel are in the summary"
     if max(e.others / e.total for e in alike) > OTHERS_SHARE:
         return f"more than {OTHERS_SHARE:.0%} of its kernel time is neither GEMM nor collective"
     return ""

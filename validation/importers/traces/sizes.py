@@ -16,9 +16,7 @@ _HOW = {"gemm": "m=, n=, k=, dtype=", "collective": "op=, size=, dtype="}
 
 
 class Sizes:
-    """Notes kernels of unknown size; ``settle`` fills in what the user assumed, if it is clear
-    which kernel is meant.
-    """
+    """Notes kernels of unknown size; ``settle`` fills in what the user assumed, where clear."""
 
     def __init__(self, collector: Collector):
         self._collector = collector
@@ -53,19 +51,13 @@ class Sizes:
     def _assumed(self, kind: str, name: str) -> dict[str, Any] | None:
         known, assume = classify(name), self._collector.given.assume
         if kind == "gemm":
-            shape = assumed_gemm(assume)
+            fixed = assumed_gemm(assume)
             tile = {"macro_tile": list(known.macro_tile)} if known.macro_tile else {}
-            return (
-                {"kind": "gemm", **shape, "library": known.library, **tile, **self._seen[name]}
-                if shape
-                else None
-            )
-        size = assumed_collective(assume, known.op)
-        return (
-            {"kind": "collective", **size, "backend": known.library, **self._seen[name]}
-            if size
-            else None
-        )
+            found: dict[str, Any] = {"library": known.library, **tile}
+        else:
+            fixed = assumed_collective(assume, known.op)
+            found = {"backend": known.library}
+        return {"kind": kind, **fixed, **found, **self._seen[name]} if fixed else None
 
     def _warn(self, kind: str, name: str, several: bool) -> None:
         reasons = self._reasons[kind, name]

@@ -11,9 +11,8 @@ def kernel_lines(result: ImportResult) -> Iterator[str]:
     """A line per device, and one per GEMM and collective; the rest is counted."""
     for each in result.overlaps:
         yield (
-            f"device {each.device}: GEMMs ran {each.gemm_us:.1f} us, collectives "
-            f"{each.collective_us:.1f} us, "
-            f"both at once {each.both_us:.1f} us"
+            f"device {each.device}: GEMMs ran {each.gemm_us:.1f} us,"
+            f" collectives {each.collective_us:.1f} us, both at once {each.both_us:.1f} us"
         )
     for kernel in result.kernels:
         if kernel.kind != "other":
@@ -29,9 +28,7 @@ def _line(kernel: KernelTimes) -> str:
     )
     beside = f"{kernel.concurrent} beside others"
     if kernel.concurrent:
-        beside += (
-            f", median {kernel.concurrent_us:.1f} us, of which "
-            f"{kernel.overlap_us:.1f} us overlapped"
-        )
+        beside += f", median {kernel.concurrent_us:.1f} us"
+        beside += f", of which {kernel.overlap_us:.1f} us overlapped"
     slower = f"; slowdown {kernel.slowdown:.3f}" if kernel.slowdown else ""
     return f"{name} (stream {', '.join(kernel.streams)}): {alone}; {beside}{slower}"

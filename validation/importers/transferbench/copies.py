@@ -8,20 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..collector import Collector, us
-from .log import Log, copy_task
+from .log import NO_GPUS, Log, copy_task
 
-_GPU_MEMORY, _HOST_MEMORY = (
-    "GF",
-    "CBDHUK",
-)  # letters of TransferBench: plain and fine-grained GPU memory; host memory
+# letters of TransferBench: plain and fine-grained GPU memory; host memory
+_GPU_MEMORY, _HOST_MEMORY = "GF", "CBDHUK"
 _SHAPE = re.compile(r"([A-Z])(\d+)")
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """One line: source and destination memory as in ``G0``; *executor* GPU (kernel), DMA or CPU,
-    and its index.
-    """
+    """One line: memories as in ``G0``; *executor* GPU (kernel), DMA or CPU, and its index."""
 
     gbps: float
     size: int
@@ -41,9 +37,7 @@ def add_test(
     transfers: Sequence[Transfer],
     rates: Mapping[int, float],
 ) -> None:
-    """Copies of one GPU, or the same copies on all of them (then a record as seen by each). *rates*
-    are per GPU.
-    """
+    """Copies of one GPU, or of all alike, a record as seen by each; *rates* are per GPU."""
     by_gpu: dict[int, list[dict[str, Any]]] = {}
     speeds: dict[int, list[Transfer]] = {}
     for transfer in transfers:
@@ -60,11 +54,9 @@ def add_test(
     alike = all(tasks == sorted_tasks[first] for tasks in sorted_tasks.values())
     everyone = len(by_gpu) > 1 and alike and len(by_gpu) == log.gpus
     if len(by_gpu) > 1 and not everyone:
-        reason = (
-            "its GPUs run different copies, or not all of them take part; the schema "
-            "has one GPU or all alike"
-        )
-        collector.leave_out(f"test {title!r}", reason, transfers[0].line)
+        reason = "its GPUs run different copies, or not all of them take part"
+        has = "the schema has one GPU or all alike"
+        collector.leave_out(f"test {title!r}", f"{reason}; {has}", transfers[0].line)
         return
     for gpu, tasks in sorted_tasks.items():
         mine = [speeds[gpu][i] for i in order[gpu]]
@@ -80,25 +72,21 @@ def _task(transfer: Transfer, gpus: int | None) -> dict[str, Any]:
     """Raises ValueError with what the schema cannot say."""
     dma = transfer.executor in ("DMA", "D")
     if not dma and transfer.executor not in ("GPU", "GFX", "G"):
-        raise ValueError(
-            f"executor {transfer.executor}; the schema has copies by kernels and "
-            "DMA engines of a GPU"
-        )
+        has = "the schema has copies by kernels and DMA engines of a GPU"
+        raise ValueError(f"executor {transfer.executor}; {has}")
     if transfer.gbps <= 0:
         raise ValueError(f"a rate of {transfer.gbps:g} GB/s gives no time")
     sides, peer = [], None
     for memory in (transfer.source, transfer.destination):
         match = _SHAPE.fullmatch(memory)
         if match is None or match[1] not in _GPU_MEMORY + _HOST_MEMORY:
-            raise ValueError(
-                f"memory {memory!r}; the schema has copies between one GPU and itself, "
-                "a peer or the host"
-            )
+            has = "the schema has copies between one GPU and itself, a peer or the host"
+            raise ValueError(f"memory {memory!r}; {has}")
         local = int(match[2]) == transfer.index
         sides.append("host" if match[1] in _HOST_MEMORY else "gpu" if local else "peer")
         if sides[-1] == "peer":
             if gpus is None:
-                raise ValueError("the log does not state how many GPUs there are (--assume gpus=)")
+                raise ValueError(NO_GPUS)
             peer = (int(match[2]) - transfer.index) % gpus
     if "gpu" not in sides:
         raise ValueError("neither source nor destination is the GPU that copies")
@@ -123,29 +111,19 @@ def _add_record(
     total: float | None,
     everyone: bool,
 ) -> None:
-    times = [transfer.size / transfer.gbps / 1e3 for transfer in transfers]
+    times, line = [each.size / each.gbps / 1e3 for each in transfers], transfers[0].line
     seen = f", as seen by GPU{gpu}" if everyone else f" on GPU{gpu}"
     gpus = {"gpus": "all"} if everyone else {}
     if len(tasks) == 1:
-        task = {**tasks[0], **gpus}
-        log.add_copy(
-            collector,
-            preset=preset,
-            name=title + seen,
-            task=task,
-            time=times[0],
-            line=transfers[0].line,
-        )
+        name, task = title + seen, {**tasks[0], **gpus}
+        log.add_copy(collector, preset=preset, name=name, task=task, time=times[0], line=line)
         return
-    names = [f"to{task['peer']}" if "peer" in task else f"copy{i}" for i, task in enumerate(tasks)]
-    if len(set(names)) < len(names):
-        names = [f"copy{i}" for i in range(len(tasks))]
+    names = _names(tasks)
     bytes_moved = sum(transfer.size for transfer in transfers)
     wall = bytes_moved / total / 1e3 if total else max(times)
+    by = "DMA engines" if tasks[0]["executor"] == "dma" else "copy kernels"
     workload = {
-        "name": (
-            f"{title} by {'DMA engines' if tasks[0]['executor'] == 'dma' else 'copy kernels'}{seen}"
-        ),
+        "name": f"{title} by {by}{seen}",
         "tasks": {
             name: {**task, **gpus, "stream": f"s_{name}"}
             for name, task in zip(names, tasks, strict=True)
@@ -156,18 +134,12 @@ def _add_record(
         "wall_us": us(max(wall, *times)),
         "tasks": {name: {"time_us": us(time)} for name, time in zip(names, times, strict=True)},
     }
-    note = (
-        f"{len(tasks)} copies at once on each GPU; wall_us is the bytes of all "
-        "over the rate of the GPU"
-    )
-    collector.add(
-        suite=f"transferbench_{preset}",
-        workload=workload,
-        measured=measured,
-        software=log.software,
-        facts=log.facts,
-        samples=log.samples,
-        note="; ".join(filter(None, (note, log.note))),
-        line=transfers[0].line,
-        gpus=log.gpus,
-    )
+    wall_note = "wall_us is the bytes of all over the rate of the GPU"
+    note = f"{len(tasks)} copies at once on each GPU; {wall_note}"
+    log.add(collector, preset=preset, workload=workload, measured=measured, line=line, note=note)
+
+
+def _names(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """By peer, where every copy has one of its own."""
+    names = [f"to{task['peer']}" if "peer" in task else f"copy{i}" for i, task in enumerate(tasks)]
+    return names if len(set(names)) == len(names) else [f"copy{i}" for i in range(len(tasks))]

@@ -10,6 +10,7 @@ from typing import Any
 from ..collector import Collector, us
 from ..numbers import as_float
 
+NO_GPUS = "the log does not state how many GPUs there are (--assume gpus=)"
 DEVICE = re.compile(r"(CPU|GPU)\s*(\d+)")
 
 
@@ -40,6 +41,29 @@ class Log:
         iterations = f"{self.samples} iterations" if self.samples else ""
         return ", ".join(part for part in (count, iterations) if part)
 
+    def add(
+        self,
+        collector: Collector,
+        *,
+        preset: str,
+        workload: Mapping[str, Any],
+        measured: Mapping[str, Any],
+        line: int,
+        note: str = "",
+    ) -> None:
+        """A record of this log."""
+        collector.add(
+            suite=f"transferbench_{preset}",
+            workload=workload,
+            measured=measured,
+            software=self.software,
+            facts=self.facts,
+            samples=self.samples,
+            note="; ".join(part for part in (note, self.note) if part),
+            line=line,
+            gpus=self.gpus,
+        )
+
     def add_copy(
         self,
         collector: Collector,
@@ -52,17 +76,10 @@ class Log:
         note: str = "",
     ) -> None:
         """A record of one copy, *time* [us]."""
-        notes = "; ".join(part for part in (note, self.note) if part)
-        collector.add(
-            suite=f"transferbench_{preset}",
-            workload={"name": name, "tasks": {"copy": dict(task)}},
-            measured={"isolated": {"copy": us(time)}},
-            software=self.software,
-            facts=self.facts,
-            samples=self.samples,
-            note=notes,
-            line=line,
-            gpus=self.gpus,
+        workload = {"name": name, "tasks": {"copy": dict(task)}}
+        measured = {"isolated": {"copy": us(time)}}
+        self.add(
+            collector, preset=preset, workload=workload, measured=measured, line=line, note=note
         )
 
 

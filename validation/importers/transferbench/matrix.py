@@ -21,9 +21,8 @@ def read_matrix(log: Log, collector: Collector) -> int:
     if title is None or start < 0:
         return 0
     if copied is None:
-        collector.broken(
-            "expected '- Copying N bytes between ... using K CUs' above the matrix", start + 1
-        )
+        message = "expected '- Copying N bytes between ... using K CUs' above the matrix"
+        collector.broken(message, start + 1)
         return 1
     columns = [int(index) for _, index in DEVICE.findall(log.lines[start])]
     rows = _rows(log, collector, start, columns)

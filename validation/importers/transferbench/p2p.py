@@ -16,8 +16,8 @@ _TITLE = re.compile(
 _ROW = re.compile(r"\s*(CPU|GPU)\s*(\d+)\s+(->|<->|<-)\s*,?(.*)$")
 _HOST = "the schema has no copy run by the CPU"
 _PAIR = (
-    "both directions of one pair are a workload only where every GPU has such a "
-    "partner (offset of half the GPUs)"
+    "both directions of one pair are a workload only where every GPU has such a partner"
+    " (offset of half the GPUs)"
 )
 _ALL = "written as every GPU copying to its peer at offset {0}: pairs like this one, all at once"
 
@@ -110,18 +110,12 @@ def _add_one_way(table: _Table, size: int, log: Log, collector: Collector) -> No
                 collector.leave_out("copy from CPU", _HOST, line)
                 continue
             other = source if table.remote_read else destination
-            peer = (
-                _offset(executor, other, count)
-                if other.startswith("GPU") and other != executor
-                else None
-            )
             side = "host" if other.startswith("CPU") else "gpu" if other == executor else "peer"
+            peer = _offset(executor, other, count) if side == "peer" else None
             ends = (side, "gpu") if table.remote_read else ("gpu", side)
-            name = (
-                f"local copy on {executor}"
-                if other == executor
-                else f"copy {source} to {destination}"
-            )
+            name = f"copy {source} to {destination}"
+            if side == "gpu":
+                name = f"local copy on {executor}"
             log.add_copy(
                 collector,
                 preset="p2p_uni",
@@ -139,21 +133,20 @@ def _offset(executor: str, other: str, count: int) -> int:
 def _task(
     table: _Table, size: int, ends: tuple[str, str], peer: int | None, log: Log
 ) -> dict[str, Any]:
-    workgroups = log.settings.get("NUM_GPU_SE")
+    (source, destination), groups = ends, log.settings.get("NUM_GPU_SE")
     return copy_task(
         size=size,
-        source=ends[0],
-        destination=ends[1],
+        source=source,
+        destination=destination,
         peer=peer,
         dma=table.dma,
-        workgroups=workgroups,
+        workgroups=groups,
     )
 
 
 def _by(table: _Table) -> str:
-    return (", DMA" if table.dma else "") + (
-        ", read by the destination" if table.remote_read else ""
-    )
+    reader = ", read by the destination" if table.remote_read else ""
+    return (", DMA" if table.dma else "") + reader
 
 
 def _add_both_ways(table: _Table, size: int, log: Log, collector: Collector) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..collector import Collector
-from .log import DEVICE, Log, cells, copy_task, rate
+from .log import DEVICE, NO_GPUS, Log, cells, copy_task, rate
 
 _TITLE = re.compile(r"GPU-(\w+) Scaling benchmark")
 _BYTES = re.compile(r"Copying (\d+) bytes from GPU (\d+)")
@@ -33,13 +33,11 @@ def read_scaling(log: Log, collector: Collector) -> int:
             _read_row(match, number, columns, (size, origin, dma, complete), log, collector)
         best = best or line.strip().startswith("Best")
     if not size or not columns:
-        collector.broken(
-            "expected '- Copying N bytes from GPU 0' and a line 'NumCUs CPU00 GPU00 ...'", begin + 1
-        )
+        lines = "'- Copying N bytes from GPU 0' and a line 'NumCUs CPU00 GPU00 ...'"
+        collector.broken(f"expected {lines}", begin + 1)
     elif not best:
-        collector.broken(
-            "the scaling table has no last line 'Best'; the file is cut", len(log.lines)
-        )
+        message = "the scaling table has no last line 'Best'; the file is cut"
+        collector.broken(message, len(log.lines))
     return 1
 
 
@@ -59,11 +57,8 @@ def _read_row(
         collector.broken(f"{error}; expected {len(columns)} rates", line)
         return
     if len(rates) != len(columns) or not complete or not size:
-        message = (
-            f"got {len(rates)} rates; expected {len(columns)}, one per device; the "
-            "line may be cut off"
-        )
-        collector.broken(message, line)
+        expected = f"expected {len(columns)}, one per device; the line may be cut off"
+        collector.broken(f"got {len(rates)} rates; {expected}", line)
         return
     for column, value in zip(columns, rates, strict=True):
         if value is None:
@@ -72,11 +67,7 @@ def _read_row(
         side = "host" if host else "gpu" if index == origin else "peer"
         where = f"host memory {column}" if host else f"GPU{index}"
         if side == "peer" and log.gpus is None and origin:
-            collector.leave_out(
-                "copy to a peer",
-                "the log does not state how many GPUs there are (--assume gpus=)",
-                line,
-            )
+            collector.leave_out("copy to a peer", NO_GPUS, line)
             continue
         peer = (index - origin) % (log.gpus or index + 1) if side == "peer" else None
         name = f"local copy on GPU{origin}" if side == "gpu" else f"copy GPU{origin} to {where}"

@@ -5,25 +5,12 @@ not.
 from __future__ import annotations
 
 import copy
-import gzip
 import json
 
 import pytest
+from kineto_case import kernels
 
 from c3sim.validation.importers.kineto import reader as kineto
-
-
-@pytest.fixture
-def trace(data) -> str:
-    return gzip.decompress((data / "kineto_h200x4_rank0.json.gz").read_bytes()).decode()
-
-
-def kernels(document: dict, part: str) -> list[dict]:
-    return [
-        event
-        for event in document["traceEvents"]
-        if event.get("cat") == "kernel" and part in event["name"]
-    ]
 
 
 def with_isolated(trace: str) -> dict:
