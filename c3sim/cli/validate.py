@@ -38,7 +38,8 @@ def validate(
 ) -> None:
     """Predict every measurement record and compare; exit code 1 when a bound is missed.
 
-    A record is one JSON line ('c3sim schema record'); suites without a bound are reported and pass.
+    A record is one JSON line ('c3sim schema record'). Records of your own are compared, and judged
+    only by bounds of your own (--bounds).
     Lines with one id are repeats of one measurement: compared once, by their mean, with the spread
     between them beside the error.
 
@@ -63,8 +64,12 @@ def validate(
     else:
         print_verdict(verdict, worst)
     for score in verdict.missed:
-        say(f"suite {score.suite}: {score.metric} misses its bound")
-    if not verdict.passed:
+        if score.new_defects:
+            names = ", ".join(rival.predictor for rival in score.new_defects)
+            say(f"suite {score.suite}: {score.metric} is predicted better by {names}")
+        if score.bound and not score.errors.within(score.bound.limit):
+            say(f"suite {score.suite}: {score.metric} misses its bound")
+    if verdict.passed is False:
         raise typer.Exit(FAILED)
 
 
@@ -75,10 +80,12 @@ def _verdict(
     from c3sim.validation.compare.bounds import FILE, load_bounds
     from c3sim.validation.compare.measurements import merge
     from c3sim.validation.compare.nodes import nodes_for
-    from c3sim.validation.compare.record_files import load
+    from c3sim.validation.compare.record_files import are_packaged, load
     from c3sim.validation.compare.verdict import validate as compare
 
     limits = load_bounds(bounds or FILE)
+    if bounds is None and not are_packaged(files):
+        limits = limits.for_own_records()
     records = load(files)
     nodes = nodes_for(records, node, changes)
     done, total = 0, len(merge(records))

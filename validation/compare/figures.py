@@ -27,6 +27,7 @@ class Figure:
     predicted: float
     measured: float
     baselines: Baselines = NO_BASELINES
+    given: float | None = None  # predicted slowdown times measured isolated time
 
     @property
     def record(self) -> Record:
@@ -46,6 +47,18 @@ class Figure:
     def error(self) -> float:
         """Signed relative error."""
         return self.predicted / self.measured - 1
+
+    @property
+    def given_error(self) -> float | None:
+        """The same of the prediction that is given measured isolated times."""
+        return None if self.given is None else self.given / self.measured - 1
+
+    @property
+    def fair_error(self) -> float:
+        """That of the prediction to hold beside a plain one: given measured isolated times, where
+        there are any.
+        """
+        return self.error if self.given_error is None else self.given_error
 
     @property
     def unit(self) -> str:
@@ -92,10 +105,11 @@ def compare(
 ) -> list[Figure]:
     """Every figure of every measurement, with baselines. See :func:`predict` for the rest."""
     records = [one.record for one in measurements]
+    known = baselines_of(records, nodes)
     predicted = predict(nodes, records, jobs, progress)
     return [
         figure
-        for each in zip(measurements, predicted, baselines_of(records), strict=True)
+        for each in zip(measurements, predicted, known, strict=True)
         for figure in _figures(*each)
     ]
 
@@ -108,7 +122,8 @@ def _figures(
             measurement=measurement,
             metric=key[0],
             task=key[1],
-            predicted=predicted[key],
+            predicted=predicted.own[key],
+            given=predicted.given.get(key),
             measured=measured,
             baselines=baselines.get(key, NO_BASELINES),
         )

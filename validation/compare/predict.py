@@ -1,7 +1,8 @@
 """Predicts the figures of measured records: of one, or of many on every core.
 
-A slowdown divides the predicted concurrent time by the predicted isolated time. Times are in
-microseconds, as in the records.
+A slowdown divides the predicted concurrent time by the predicted isolated time. A concurrent time
+is predicted in two ways: with the model's own isolated times, and as the predicted slowdown times
+the *measured* isolated time. Times are in microseconds, as in the records.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from c3sim.errors import C3simError, InputError
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.simulation.runs import alone
-from c3sim.simulation.simulate import simulate
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
@@ -26,7 +28,16 @@ BATCH = 25  # records handed to a process at once
 WORTH_PROCESSES = 4.0  # seconds of work below which starting processes costs more than it saves
 
 Progress = Callable[[int], None]  # how many more records are done
-Predicted = dict[FigureKey, float]
+
+
+class Predicted(NamedTuple):
+    """Figures predicted with the model's *own* isolated times, and those *given* the measured ones.
+
+    ``given`` lacks the figures of tasks alone, and those whose isolated time was not measured.
+    """
+
+    own: dict[FigureKey, float]
+    given: dict[FigureKey, float]
 
 
 def as_run(node: Node, record: Record) -> Workload:
@@ -79,18 +90,32 @@ def _predict(node: Node, record: Record) -> Predicted:
     loop = predicted_loop(node, workload).figures if ("power", "") in keys else {}
     concurrent = record.measured.tasks or record.measured.wall_us is not None
     run = simulate(node, workload) if concurrent else None
-    predicted: Predicted = {}
+    own: dict[FigureKey, float] = {}
+    given: dict[FigureKey, float] = {}
     for metric, task in keys:
         if metric.startswith("isolated_"):
-            predicted[metric, task] = isolated[task]
+            own[metric, task] = isolated[task]
         elif metric in UNITS:
-            predicted[metric, task] = loop[metric]
+            own[metric, task] = loop[metric]
         else:
             assert run is not None  # the other figures are of a concurrent run
             end = (run.task(task).end if task else run.end) * 1e6
             slowdown = metric.endswith("_slowdown")
-            predicted[metric, task] = end / isolated[task] if slowdown else end
-    return predicted
+            own[metric, task] = end / isolated[task] if slowdown else end
+            rescaled = own[metric, task] if slowdown else _given(record, run, isolated, task)
+            if rescaled is not None:
+                given[metric, task] = rescaled
+    return Predicted(own, given)
+
+
+def _given(record: Record, run: Run, isolated: Mapping[str, float], task: str) -> float | None:
+    """End [us] of *task*, or without one of the run: predicted slowdowns times measured isolated
+    times; None where one of these is missing.
+    """
+    measured, names = record.measured.isolated, [task] if task else list(record.workload.tasks)
+    if not all(name in measured for name in names):
+        return None
+    return max(run.task(name).end * 1e6 / isolated[name] * measured[name] for name in names)
 
 
 def _batches(

@@ -7,10 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from c3sim.input.leaves import Leaf, provenance
 from c3sim.input.units import format_si
 
+from ..compare.baselines import PREDICTORS
 from ..compare.record_files import data_hash
 from ..compare.scores import SuiteScore
 from ..compare.verdict import Verdict
-from .words import STANDINGS, baseline_texts, error_texts, limit_text, repeats_text, state
+from .words import (
+    BETTER,
+    STANDINGS,
+    baseline_texts,
+    defect_text,
+    error_texts,
+    limit_text,
+    repeats_text,
+    state,
+)
 
 INTRODUCTION = """# How far can c3sim be trusted?
 
@@ -19,10 +29,12 @@ Written by `python tools/validation_page.py` from the packaged records; a test c
 source of every parameter.
 
 Errors are relative. *Bias* is the median signed error. *max*, *sum*, *constant* are the median
-errors, on the same cases, of three plain predictors that are given **measured** isolated times:
+errors, on the same cases, of plain predictors that are given **measured** isolated times:
 no interference; no overlap, one after the other; one constant slowdown per kind of task, learnt
-from the other held-out records of the suite. A dash: the source lacks a time that the predictor
-needs.
+from the other held-out records of the suite. *roofline* is the time of a task alone from data
+sheets: peak rate of the compute units, the memory or the links. A dash: the source lacks a time
+that the predictor needs. *given* is the median error of the model when it is given measured
+isolated times as well: predicted slowdown times measured isolated time.
 
 A measurement that was repeated counts once, by the mean of its repeats; *repeats* is the median
 and the 90th percentile of |a - b| / mean between them.
@@ -57,6 +69,9 @@ says where every other table comes from and how its figures were carried over.
 """
 
 
+PLAIN = "|".join(f"#{name}" for name in PREDICTORS)
+
+
 def markdown(verdict: Verdict) -> str:
     """The page."""
     parts = [
@@ -64,6 +79,7 @@ def markdown(verdict: Verdict) -> str:
         *_nodes(verdict),
         *_standings(verdict),
         *_suites(verdict),
+        *_defects(verdict),
         *_gaps(verdict),
         *_worst(verdict),
         CALIBRATION,
@@ -101,8 +117,8 @@ def _nodes(verdict: Verdict) -> Iterator[str]:
         ]
         for score in verdict.of_nodes()
     ]
-    headers = "node|metric|#cases|#inspected|#median %|#p90 %|#bias %|#target|verdict"
-    yield from _table(f"{headers}|#max|#sum|#constant", rows)
+    headers = "node|metric|#cases|#inspected|#median %|#p90 %|#bias %|#given %|#target|verdict"
+    yield from _table(f"{headers}|{PLAIN}", rows)
     yield (
         "Of concurrent runs, those count here whose source measured the tasks alone as well, and "
         "slowdowns rather than times.\n*inspected*: cases of suites whose rows somebody looked at "
@@ -126,8 +142,10 @@ def _standings(verdict: Verdict) -> Iterator[str]:
 
 def _suites(verdict: Verdict) -> Iterator[str]:
     yield "## Every suite\n"
-    headers = "suite|metric|standing|#cases|#median %|#p90 %|#bias %|#bounds|#repeats|verdict"
-    yield from _table(f"{headers}|#max|#sum|#constant", map(_suite, verdict.scores))
+    headers = (
+        "suite|metric|standing|#cases|#median %|#p90 %|#bias %|#given %|#bounds|#repeats|verdict"
+    )
+    yield from _table(f"{headers}|{PLAIN}", map(_suite, verdict.scores))
 
 
 def _suite(score: SuiteScore) -> list[str]:
@@ -142,6 +160,13 @@ def _suite(score: SuiteScore) -> list[str]:
         state(score),
         *baseline_texts(score),
     ]
+
+
+def _defects(verdict: Verdict) -> Iterator[str]:
+    yield f"## Where a plain predictor is better\n\n{BETTER}\n"
+    for score in verdict.defects:
+        yield f"- `{score.suite}` {score.label}: {defect_text(score)}"
+    yield "" if verdict.defects else "Nowhere.\n"
 
 
 def _gaps(verdict: Verdict) -> Iterator[str]:
