@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
 
 NUMBERS = ("median", "p90", "bias", "given", "bounds", "repeats", *PREDICTORS)
+SHORT = {"constant": "const-\nant", "roofline": "roof-\nline"}
 
 
 def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
     """Every score; below, the *worst* figures of each that misses its target, explained."""
-    columns = ["cases", *(f"{name}\n(%)" for name in NUMBERS)]
+    columns = ["cases", *(f"{SHORT.get(name, name)}\n(%)" for name in NUMBERS)]
     table = make_table(["suite", "metric", "verdict", "standing"], columns)
     for score in verdict.scores:
         add_row(

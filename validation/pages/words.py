@@ -66,7 +66,7 @@ def percent(value: float | None) -> str:
 
 
 def error_texts(score: SuiteScore | NodeScore) -> list[str]:
-    """Median, 90th percentile and bias in per cent, and the median given measured isolated times."""
+    """Median, 90th percentile, bias, and median given measured isolated times, in per cent."""
     errors = score.errors
     return [
         percent(errors.median),
