@@ -48,13 +48,16 @@ def as_run(node: Node, record: Record) -> Workload:
     return best_candidate(record.strategy, record.workload, node).workload
 
 
-def predict_record(node: Node, record: Record) -> Predicted:
+def predict_record(
+    node: Node, record: Record, known: dict[tuple[str, str], float] | None = None
+) -> Predicted:
     """The figures that *record* has, predicted on *node*.
 
-    Raises InputError, with the record's id, when it cannot be run there.
+    *known* keeps times of tasks alone, which many records of one node share. Raises InputError,
+    with the record's id, when it cannot be run there.
     """
     try:
-        return _predict(node, record)
+        return _predict(node, record, {} if known is None else known)
     except C3simError as error:
         text = "; ".join(str(error).split("\n"))
         raise InputError(
@@ -80,12 +83,9 @@ def predict(
     return predicted
 
 
-def _predict(node: Node, record: Record) -> Predicted:
+def _predict(node: Node, record: Record, known: dict[tuple[str, str], float]) -> Predicted:
     workload = as_run(node, record)
-    isolated = {
-        task: simulate(node, alone(workload, task)).task(task).end * 1e6
-        for task in record.measured.isolated
-    }
+    isolated = {task: _isolated(node, workload, task, known) for task in record.measured.isolated}
     keys = measured_figures(record)
     loop = predicted_loop(node, workload).figures if ("power", "") in keys else {}
     concurrent = record.measured.tasks or record.measured.wall_us is not None
@@ -108,6 +108,19 @@ def _predict(node: Node, record: Record) -> Predicted:
     return Predicted(own, given)
 
 
+def _isolated(
+    node: Node, workload: Workload, task: str, known: dict[tuple[str, str], float]
+) -> float:
+    """Time [us] of *task* alone."""
+    lonely = alone(workload, task)
+    # What of a workload decides its run; names and descriptions do not.
+    conditions = lonely.model_dump_json(include={"buffers", "tasks", "streams", "host"})
+    key = node.name, conditions
+    if key not in known:
+        known[key] = simulate(node, lonely).task(task).end * 1e6
+    return known[key]
+
+
 def _given(record: Record, run: Run, isolated: Mapping[str, float], task: str) -> float | None:
     """End [us] of *task*, or without one of the run: predicted slowdowns times measured isolated
     times; None where one of these is missing.
@@ -123,6 +136,7 @@ def _batches(
 ) -> Iterator[list[Predicted]]:
     batches = [records[start : start + BATCH] for start in range(0, len(records), BATCH)]
     began = time.perf_counter()
+    known: dict[tuple[str, str], float] = {}
     for number, batch in enumerate(batches):
         spent = time.perf_counter() - began
         left = spent / number * (len(batches) - number) if number else 0.0
@@ -132,14 +146,19 @@ def _batches(
             run = Parallel(n_jobs=jobs, return_as="generator")
             yield from run(delayed(_batch)(nodes, late) for late in batches[number:])
             return
-        yield _batch(nodes, batch)
+        yield _batch(nodes, batch, known)
 
 
-def _batch(nodes: Mapping[str, Node], records: Sequence[Record]) -> list[Predicted]:
+def _batch(
+    nodes: Mapping[str, Node],
+    records: Sequence[Record],
+    known: dict[tuple[str, str], float] | None = None,
+) -> list[Predicted]:
+    known = {} if known is None else known
     for record in records:
         if record.node not in nodes:
             raise InputError(
                 f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, "
                 "of which there is no model"
             )
-    return [predict_record(nodes[record.node], record) for record in records]
+    return [predict_record(nodes[record.node], record, known) for record in records]
