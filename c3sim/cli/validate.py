@@ -11,6 +11,7 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED
 from c3sim.cli.options import Json, NodeName, Report, Settings, settings
 from c3sim.cli.pages import PAGES
+from c3sim.errors import InputError
 
 if TYPE_CHECKING:
     from c3sim.validation.compare.verdict import Verdict
@@ -33,6 +34,16 @@ def validate(
     worst: Annotated[
         int, Option(min=0, help="Worst cases to explain, of each suite and metric.")
     ] = 1,
+    coverage: Annotated[
+        bool,
+        Option(
+            "--coverage",
+            help="Scale each number of the nodes by 0.7 and 1.4, and say which suites notice.",
+        ),
+    ] = False,
+    only: Annotated[
+        str, Option(metavar="PATH", help="Of --coverage: numbers at or below this path alone.")
+    ] = "",
     jobs: Annotated[int, Option(min=0, help="Processes; 0 for as many as there are cores.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -48,7 +59,16 @@ def validate(
       c3sim validate                                       the packaged records
       c3sim validate mine.jsonl --report mine.html
       c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
+      c3sim validate --coverage --only gpu.hbm             which suites notice?
     """
+    if coverage:
+        from c3sim.cli.coverage import show_coverage
+
+        given = {"--node": node, "--set": set_, "--bounds": bounds, "--report": report}
+        show_coverage(files or [], only, jobs, as_json, given)
+        return
+    if only:
+        raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
     from c3sim.output.kit.files import check_writable
     from c3sim.validation.compare.explain import explain_worst
     from c3sim.validation.pages import write_report

@@ -17,7 +17,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from c3sim.input.loading import LoadedNode, load_file
+from c3sim.input.library import names
+from c3sim.input.loading import LoadedNode, load_file, load_hardware
 from c3sim.output.kit.files import write_text
 from c3sim.specs.base import Spec
 
@@ -65,13 +66,25 @@ def _matches(entry: Unseen, path: str) -> bool:
     return any(fnmatchcase(path, pattern) for pattern in entry.paths)
 
 
-def sights_of(loaded: LoadedNode) -> Mapping[str, str]:
-    """Path -> stored state of the numbers of *loaded*, which may share them with another node."""
-    families = {path for path in loaded.provenance}
+def unseen_of(loaded: LoadedNode) -> frozenset[str]:
+    """Paths of *loaded* whose number no suite notices, stored for this node or for one that takes
+    the number from the same file; empty for a node without measurements.
+    """
+    paths: set[str] = set()
     for name, sights in stored().items():
-        if name == loaded.node.name or families == {*sights} | (families - {*sights}):
-            return {path: str(sight["state"]) for path, sight in sights.items()}
-    return {}
+        if name == loaded.node.name:
+            shared = set(sights)
+        elif name in names("node"):
+            theirs = load_hardware(name).provenance
+            shared = {
+                path
+                for path, leaf in loaded.provenance.items()
+                if path in theirs and theirs[path].file == leaf.file
+            }
+        else:
+            continue
+        paths |= {path for path in shared & set(sights) if sights[path]["state"] not in SEEN}
+    return frozenset(paths)
 
 
 def write(sights: Iterable[Sight], keep: Stored) -> None:
@@ -92,13 +105,15 @@ def complaints(nodes: Mapping[str, LoadedNode]) -> Sequence[str]:
     """What is wrong with the stored coverage: numbers it lacks, or that are no more, unseen numbers
     that are not listed, and listed patterns that match none. Fast: nothing is run.
     """
-    wrong = []
     numbers = {(each.nodes[0], each.path) for each in numbers_of(nodes)}
     known = {(name, path) for name, sights in stored().items() for path in sights}
-    again = "run: python tools/coverage.py --only"
-    wrong += [f"{name}: {path} has no coverage; {again} {path}" for name, path in numbers - known]
-    wrong += [
-        f"{name}: {path} is no number any more; {again} {path}" for name, path in known - numbers
+    wrong = [
+        f"{name}: {path} {what}"
+        for what, paths in (
+            ("has no coverage; run: python tools/coverage.py --only PATH", numbers - known),
+            ("is no number any more; take it out of coverage.json", known - numbers),
+        )
+        for name, path in paths
     ]
     listed = load_file(UNSEEN, UnseenFile).nodes
     for name in stored():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from c3sim.evaluation.domain import outside
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
@@ -28,6 +29,7 @@ class Figure:
     measured: float
     baselines: Baselines = NO_BASELINES
     given: float | None = None  # predicted slowdown times measured isolated time
+    outside: str = ""  # why its record lies outside what its libraries were calibrated on
 
     @property
     def record(self) -> Record:
@@ -110,13 +112,23 @@ def compare(
     return [
         figure
         for each in zip(measurements, predicted, known, strict=True)
-        for figure in _figures(*each)
+        for figure in _figures(*each, _outside(nodes[each[0].record.node], each[0].record))
     ]
 
 
+def _outside(node: Node, record: Record) -> Mapping[str, str]:
+    """Task -> why it lies outside; the node of a record is known by the record's name of it."""
+    return outside(node.model_copy(update={"name": record.node}), record.workload)
+
+
 def _figures(
-    measurement: Measurement, predicted: Predicted, baselines: Mapping[FigureKey, Baselines]
+    measurement: Measurement,
+    predicted: Predicted,
+    baselines: Mapping[FigureKey, Baselines],
+    outside: Mapping[str, str] | None = None,
 ) -> list[Figure]:
+    """The figures; one of a single task counts as outside if that task is, one of a run if any."""
+    beyond = outside or {}
     return [
         Figure(
             measurement=measurement,
@@ -126,6 +138,11 @@ def _figures(
             given=predicted.given.get(key),
             measured=measured,
             baselines=baselines.get(key, NO_BASELINES),
+            outside=(
+                beyond.get(key[1], "")
+                if key[0].startswith("isolated_")
+                else "; ".join(f"{name}: {words}" for name, words in beyond.items())
+            ),
         )
         for key, measured in measured_figures(measurement.record).items()
     ]

@@ -53,6 +53,11 @@ class SuiteScore:
     beaten: Beaten | None = None  # plain predictors that may be better, and why
 
     @property
+    def outside(self) -> int:
+        """How many figures lie outside what their libraries were calibrated on."""
+        return sum(bool(figure.outside) for figure in self.figures)
+
+    @property
     def label(self) -> str:
         """The metric in words."""
         return self.metric.replace("_", " ")

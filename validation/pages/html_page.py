@@ -22,6 +22,7 @@ from .words import (
     BASELINES_EXPLAINED,
     BETTER,
     GIVEN_EXPLAINED,
+    OUTSIDE_EXPLAINED,
     REPEATS_EXPLAINED,
     STANDINGS_EXPLAINED,
 )
@@ -44,7 +45,7 @@ _PAGE = """<!doctype html>
 """
 _LEGEND = (
     f"Errors are relative; bias is the median signed error; {REPEATS_EXPLAINED}; "
-    f"{GIVEN_EXPLAINED}. {STANDINGS_EXPLAINED} {BASELINES_EXPLAINED}; "
+    f"{GIVEN_EXPLAINED}. {OUTSIDE_EXPLAINED}. {STANDINGS_EXPLAINED} {BASELINES_EXPLAINED}; "
     "green where the model has at most half of their error."
 )
 _TIMELINES = (

@@ -8,13 +8,16 @@ from c3sim.input.leaves import Leaf, provenance
 from c3sim.input.units import format_si
 
 from ..compare.baselines import PREDICTORS
+from ..compare.coverage_file import stored, unseen
 from ..compare.record_files import data_hash
 from ..compare.scores import SuiteScore
 from ..compare.verdict import Verdict
 from .words import (
     BETTER,
+    OUTSIDE_EXPLAINED,
     STANDINGS,
     baseline_texts,
+    cases_text,
     defect_text,
     error_texts,
     limit_text,
@@ -69,6 +72,20 @@ says where every other table comes from and how its figures were carried over.
 """
 
 
+UNSEEN = """## What no measurement sees
+
+`c3sim validate --coverage` scales each number of a node by 0.7 and 1.4 (an integer by one step at
+least; in place of 0 the far end of its interval). A suite notices where it misses a bound, or where
+the median of one of its metrics moves by half a point. A number that nothing notices could be wrong
+and no suite would tell; `c3sim show` marks it. `validation/coverage.json` has the suites of each
+number (`python tools/coverage.py`), `validation/unseen.yaml` the reasons below.
+"""
+STATES = {
+    "bound": "make a suite miss a bound",
+    "moves": "move a median",
+    "nothing": "are noticed by nothing",
+    "not tried": "are 0 without another value to try",
+}
 PLAIN = "|".join(f"#{name}" for name in PREDICTORS)
 
 
@@ -82,6 +99,7 @@ def markdown(verdict: Verdict) -> str:
         *_defects(verdict),
         *_gaps(verdict),
         *_worst(verdict),
+        *_unseen(verdict),
         CALIBRATION,
     ]
     for name, loaded in verdict.nodes.items():
@@ -141,7 +159,7 @@ def _standings(verdict: Verdict) -> Iterator[str]:
 
 
 def _suites(verdict: Verdict) -> Iterator[str]:
-    yield "## Every suite\n"
+    yield f"## Every suite\n\n{OUTSIDE_EXPLAINED}.\n"
     headers = (
         "suite|metric|standing|#cases|#median %|#p90 %|#bias %|#given %|#bounds|#repeats|verdict"
     )
@@ -153,7 +171,7 @@ def _suite(score: SuiteScore) -> list[str]:
         f"`{score.suite}`",
         score.label,
         STANDINGS[score.standing],
-        str(len(score.figures)),
+        cases_text(score),
         *error_texts(score),
         limit_text(score.bound.limit if score.bound else None),
         repeats_text(score.repeats),
@@ -180,6 +198,20 @@ def _gaps(verdict: Verdict) -> Iterator[str]:
         words = name.replace("_", " ")
         yield f"- **{words}** ({where}): {gap.what}. *Suspected:* {gap.suspected}."
     yield ""
+
+
+def _unseen(verdict: Verdict) -> Iterator[str]:
+    yield UNSEEN
+    for name in (each for each in verdict.nodes if each in stored()):
+        states = [sight["state"] for sight in stored()[name].values()]
+        counts = ", ".join(f"{states.count(each)} {words}" for each, words in STATES.items())
+        yield f"### {name}: {len(states)} numbers\n\n{counts}.\n"
+        reasons: dict[str, list[str]] = {}
+        for path, reason in unseen(name).items():
+            reasons.setdefault(reason, []).append(f"`{path}`")
+        for reason, paths in reasons.items():
+            yield f"- {reason}: {', '.join(paths)}"
+        yield ""
 
 
 def _worst(verdict: Verdict) -> Iterator[str]:

@@ -9,6 +9,7 @@ from .kit.markup import cell, number, slug, table, text
 from .words import (
     STANDINGS,
     baseline_texts,
+    cases_text,
     defect_text,
     error_texts,
     limit_text,
@@ -82,7 +83,7 @@ def suites_table(verdict: Verdict) -> str:
 def _suite(score: SuiteScore) -> list[str]:
     style, words = VERDICTS[state(score)]
     numbers = [
-        str(len(score.figures)),
+        cases_text(score),
         *error_texts(score),
         limit_text(score.bound.limit if score.bound else None),
         repeats_text(score.repeats),

@@ -27,6 +27,10 @@ BETTER = (
     "Ten figures or more; both are given measured isolated times; better by more than the median "
     "spread between repeats."
 )
+OUTSIDE_EXPLAINED = (
+    "cases: with a star those outside what their libraries were calibrated on (data type or "
+    "operation; m, n, k; size, channels, ranks), by the least and greatest in the records of a fit"
+)
 GIVEN_EXPLAINED = (
     "given: median error of predicted slowdowns times measured isolated times, as the baselines "
     "have them"
@@ -35,6 +39,11 @@ REPEATS_EXPLAINED = (
     "repeats: median and 90th percentile of |a - b| / mean between repeats of one measurement, "
     "which counts once, by their mean"
 )
+
+
+def cases_text(score: SuiteScore) -> str:
+    """How many figures; with a star how many of them lie outside the calibrated domain."""
+    return f"{len(score.figures)}" + (f", {score.outside}*" if score.outside else "")
 
 
 def state(score: SuiteScore) -> str:
