@@ -78,7 +78,8 @@ UNSEEN = """## What no measurement sees
 least; in place of 0 the far end of its interval). A suite notices where it misses a bound, or where
 the median of one of its metrics moves by half a point. A number that nothing notices could be wrong
 and no suite would tell; `c3sim show` marks it. `validation/coverage.json` has the suites of each
-number (`python tools/coverage.py`), `validation/unseen.yaml` the reasons below.
+number (`python tools/coverage.py`), `validation/unseen.yaml` the reasons below. An unseen number with
+an interval carries it into `--uncertainty` and the bands of studies; a star marks those without.
 """
 STATES = {
     "bound": "make a suite miss a bound",
@@ -208,7 +209,9 @@ def _unseen(verdict: Verdict) -> Iterator[str]:
         yield f"### {name}: {len(states)} numbers\n\n{counts}.\n"
         reasons: dict[str, list[str]] = {}
         for path, reason in unseen(name).items():
-            reasons.setdefault(reason, []).append(f"`{path}`")
+            leaf = verdict.nodes[name].provenance[path]
+            mark = "" if leaf.interval else "\\*"
+            reasons.setdefault(reason, []).append(f"`{path}`{mark}")
         for reason, paths in reasons.items():
             yield f"- {reason}: {', '.join(paths)}"
         yield ""
