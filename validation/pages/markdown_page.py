@@ -78,8 +78,9 @@ UNSEEN = """## What no measurement sees
 least; in place of 0 the far end of its interval). A suite notices where it misses a bound, or where
 the median of one of its metrics moves by half a point. A number that nothing notices could be wrong
 and no suite would tell; `c3sim show` marks it. `validation/coverage.json` has the suites of each
-number (`python tools/coverage.py`), `validation/unseen.yaml` the reasons below. An unseen number with
-an interval carries it into `--uncertainty` and the bands of studies; a star marks those without.
+number (`python tools/coverage.py`), `validation/unseen.yaml` the reasons below. An unseen number
+with an interval carries it into `--uncertainty` and the bands of studies; a star marks those
+without.
 """
 STATES = {
     "bound": "make a suite miss a bound",
