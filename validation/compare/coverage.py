@@ -36,7 +36,7 @@ FACTORS = (0.7, 1.4)
 POINT = 0.005  # of a median error; less is no notice
 # The number of GPUs is part of a record's conditions: other numbers are other machines.
 CONDITIONS = ("gpus",)
-MOST = 24  # measurements of a suite and role that are predicted, at even distances
+MOST = 60  # measurements of a suite and role that are predicted, at even distances
 
 # What a path begins with -> whether a task uses it; a number of any other owner concerns every run.
 OWNERS: Mapping[str, Callable[[Task], bool]] = {
