@@ -9,4 +9,4 @@ for name, task in explanation.tasks.items():
     for cause, share in task.causes.items():
         if abs(share) >= 0.005:
             print(f"  {share:+5.0%}  {cause}")
-    print(f"  {task.left_over:+z5.0%}  left over: causes that hide or reinforce each other")
+    print(f"  {task.left_over:+z5.0%}  left over")

@@ -15,8 +15,8 @@ def explain(
 ) -> None:
     """Split the slowdown of each task of WORKLOAD by cause.
 
-    The run is repeated with one kind of sharing taken away at a time; what a task gains is that
-    cause's share. What is left over is interaction between causes.
+    The run is repeated with kinds of sharing taken away. The share of a cause is its mean effect
+    over all orders in which the kinds can be added, so causes that interact share the effect.
 
     \b
     Examples:

@@ -50,16 +50,25 @@ def show(
     print_out(stack(f"{kind} {data['name']}", *(part for part in parts if part)))
 
 
+UNSEEN = (
+    "{} numbers are unseen by measurements: no suite notices when they are scaled by 0.7 or 1.4"
+    " (docs/validation.md)"
+)
+
+
 def _node(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.cli.spec_values import node_rows
     from c3sim.input.loading import load_hardware
+    from c3sim.validation.compare.coverage_file import unseen_of
 
     loaded = load_hardware(name)
-    node, rows = loaded.node, node_rows(loaded)
+    unseen = unseen_of(loaded)
+    node, rows = loaded.node, node_rows(loaded, unseen)
     data: dict[str, Any] = {"name": node.name, "description": node.description}
     return data | {"values": [row.to_dict() for row in rows]}, [
         node.description,
         _table(rows, sourced=True),
+        UNSEEN.format(len(unseen)) if unseen else "",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -33,6 +34,7 @@ class Row:
     words: str = ""
     estimate: bool = False
     note: str = ""
+    unseen: bool = False  # no suite notices when it is scaled
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""
@@ -41,18 +43,20 @@ class Row:
         return data
 
 
-def node_rows(loaded: LoadedNode) -> list[Row]:
-    """All values of a node, its GPU's included, in the order of the files."""
+def node_rows(loaded: LoadedNode, unseen: Container[str] = ()) -> list[Row]:
+    """All values of a node, its GPU's included, in the order of the files; *unseen*: paths of
+    numbers that no suite of measurements notices.
+    """
     workload = Workload.model_validate(_ANY_WORKLOAD)
     node, sources = loaded.node, loaded.provenance
     return [
-        _node_row(path, get_value(node, workload, path), sources.get(path))
+        _node_row(path, get_value(node, workload, path), sources.get(path), path in unseen)
         for path in paths_of(node, workload)
         if path.split(".")[0] not in (*_IN_FILE, "workload")
     ]
 
 
-def _node_row(path: str, value: Any, leaf: Leaf | None) -> Row:
+def _node_row(path: str, value: Any, leaf: Leaf | None, unseen: bool) -> Row:
     if leaf is None:
         # names and null need no source; a number that the file leaves out is the default
         source = "default" if isinstance(value, float) else ""
@@ -62,7 +66,8 @@ def _node_row(path: str, value: Any, leaf: Leaf | None) -> Row:
         field.name: getattr(leaf, field.name) for field in fields(Row) if hasattr(leaf, field.name)
     }
     ends = " to ".join(_like(end, leaf) for end in leaf.interval or ())
-    own = {"path": path, "value": _plain(value), "interval_text": ends, "words": _words(leaf)}
+    own = {"path": path, "value": _plain(value), "interval_text": ends, "unseen": unseen}
+    own["words"] = ("unseen by measurements; " if unseen else "") + _words(leaf)
     return Row(**same | own)
 
 

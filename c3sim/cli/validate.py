@@ -11,6 +11,7 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED
 from c3sim.cli.options import Json, NodeName, Report, Settings, settings
 from c3sim.cli.pages import PAGES
+from c3sim.errors import InputError
 
 if TYPE_CHECKING:
     from c3sim.validation.compare.verdict import Verdict
@@ -33,12 +34,23 @@ def validate(
     worst: Annotated[
         int, Option(min=0, help="Worst cases to explain, of each suite and metric.")
     ] = 1,
+    coverage: Annotated[
+        bool,
+        Option(
+            "--coverage",
+            help="Scale each number of the nodes by 0.7 and 1.4, and say which suites notice.",
+        ),
+    ] = False,
+    only: Annotated[
+        str, Option(metavar="PATH", help="Of --coverage: numbers at or below this path alone.")
+    ] = "",
     jobs: Annotated[int, Option(min=0, help="Processes; 0 for as many as there are cores.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Predict every measurement record and compare; exit code 1 when a bound is missed.
 
-    A record is one JSON line ('c3sim schema record'); suites without a bound are reported and pass.
+    A record is one JSON line ('c3sim schema record'). Records of your own are compared, and judged
+    only by bounds of your own (--bounds).
     Lines with one id are repeats of one measurement: compared once, by their mean, with the spread
     between them beside the error.
 
@@ -47,7 +59,16 @@ def validate(
       c3sim validate                                       the packaged records
       c3sim validate mine.jsonl --report mine.html
       c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
+      c3sim validate --coverage --only gpu.hbm             which suites notice?
     """
+    if coverage:
+        from c3sim.cli.coverage import show_coverage
+
+        given = {"--node": node, "--set": set_, "--bounds": bounds, "--report": report}
+        show_coverage(files or [], only, jobs, as_json, given)
+        return
+    if only:
+        raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
     from c3sim.output.kit.files import check_writable
     from c3sim.validation.compare.explain import explain_worst
     from c3sim.validation.pages import write_report
@@ -63,8 +84,12 @@ def validate(
     else:
         print_verdict(verdict, worst)
     for score in verdict.missed:
-        say(f"suite {score.suite}: {score.metric} misses its bound")
-    if not verdict.passed:
+        if score.new_defects:
+            names = ", ".join(rival.predictor for rival in score.new_defects)
+            say(f"suite {score.suite}: {score.metric} is predicted better by {names}")
+        if score.bound and not score.errors.within(score.bound.limit):
+            say(f"suite {score.suite}: {score.metric} misses its bound")
+    if verdict.passed is False:
         raise typer.Exit(FAILED)
 
 
@@ -75,10 +100,12 @@ def _verdict(
     from c3sim.validation.compare.bounds import FILE, load_bounds
     from c3sim.validation.compare.measurements import merge
     from c3sim.validation.compare.nodes import nodes_for
-    from c3sim.validation.compare.record_files import load
+    from c3sim.validation.compare.record_files import are_packaged, load
     from c3sim.validation.compare.verdict import validate as compare
 
     limits = load_bounds(bounds or FILE)
+    if bounds is None and not are_packaged(files):
+        limits = limits.for_own_records()
     records = load(files)
     nodes = nodes_for(records, node, changes)
     done, total = 0, len(merge(records))

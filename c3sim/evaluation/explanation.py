@@ -1,45 +1,66 @@
 """Where the time of each task went: its slowdown split by cause.
 
-The run is repeated with one kind of sharing taken away at a time (each task gets, say, the memory
-to itself); what a task gains is that cause's share. With T the time of a task, T0 alone, T(-k)
-without sharing of kind k::
+The run is repeated with kinds of sharing taken away (each task gets, say, the memory to itself).
+With T(S) the time of a task where the kinds S are shared, n kinds in all::
 
-    T - T0 = sum over k of (T - T(-k)) + dependencies + left over
+    share of k = mean over the orders of all kinds of T(S + k) - T(S), S: the kinds before k
+    T - T0 = sum over k of share of k + dependencies + left over
 
-    compute_units  the share of the compute units, less order
+Two kinds that hide each other, or that are worse together than apart, share that effect evenly, so
+nothing of it is left over (Shapley values). The mean is exact: every subset of the kinds that
+matter is run once. A kind does not matter to a run where taking it away changes no task's time,
+from the whole run and from the run that shares only it.
+
+    compute_units  its share, less order
     order          the part of it before the first workgroup got room: queueing, launch
-    dependencies   the time until other tasks release it, with no sharing at all
-    left over      interaction: two causes that hide each other (only the slower one counts), or
-                   that add up to more than their parts; it says how far to trust the split
+    dependencies   the later start behind other tasks with no sharing at all
+    left over      a different length with no sharing at all: work that was done ahead, operands
+                   that the task before left in a cache, kinds that matter only together
 
 Causes and what is left over may be negative: a task may gain from another one. The identity holds
 by construction. The isolated time is that of the task as the strategy runs it, so masks and
-backends are no cause here.
+backends are no cause here. *removal* is what a task gains where one kind alone is taken away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import factorial
 from typing import Any
 
+from c3sim.evaluation.reasons import reasons
 from c3sim.machine.machine import SHARING
-from c3sim.simulation.run import Run
+from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
 from c3sim.strategies.best import Best
 
 CAUSES = ("order", *SHARING, "dependencies")
+SAME = 1e-9  # relative; times that differ by less are the same
+
+WHOLE, NONE = frozenset(SHARING), frozenset[str]()
+
+# Kinds that are shared -> the run in which only they are.
+Runs = Mapping[frozenset[str], Run]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskExplanation:
-    """*isolated_s* + the sum of *causes_s* + *left_over_s* = *time_s*."""
+    """*isolated_s* + the sum of *causes_s* + *left_over_s* = *time_s*.
+
+    *removal_s*: what the task gains where one kind of sharing alone is taken away. *reasons*: why a
+    cause is longer than the isolated time, and why much is left over.
+    """
 
     isolated_s: float
     time_s: float
     causes_s: Mapping[str, float]
     left_over_s: float
+    removal_s: Mapping[str, float]
+    reasons: Sequence[str] = ()
 
     @property
     def slowdown(self) -> float:
@@ -78,6 +99,8 @@ class Explanation:
                 "left_over": task.left_over,
                 "causes_s": dict(task.causes_s),
                 "left_over_s": task.left_over_s,
+                "removal": {kind: gain / task.isolated_s for kind, gain in task.removal_s.items()},
+                "reasons": list(task.reasons),
             }
             for name, task in self.tasks.items()
         }
@@ -93,30 +116,86 @@ class Explanation:
 def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
     """Explain the run of the *best* candidate of *strategy*."""
     workload = best.workload
-    without = {kind: run_once(node, workload, frozenset({kind})) for kind in SHARING}
-    free = run_once(node, workload, frozenset(SHARING))
+    runs, matter = _runs(node, workload)
     tasks = {}
     for name in workload.tasks:
-        alone = isolated(node, workload, name).end
-        causes = _causes(name, best.run, without, free)
-        time = best.run.task(name).end
+        alone, run = isolated(node, workload, name), best.run.task(name)
+        causes = _causes(name, runs, matter, alone)
+        left_over = run.end - alone.end - sum(causes.values())
         tasks[name] = TaskExplanation(
-            isolated_s=alone,
-            time_s=time,
+            isolated_s=alone.end,
+            time_s=run.end,
             causes_s=causes,
-            left_over_s=time - alone - sum(causes.values()),
+            left_over_s=left_over,
+            removal_s={kind: run.end - _end(runs[WHOLE - {kind}], name) for kind in SHARING},
+            reasons=reasons(workload, name, best.run, alone.end, causes, left_over),
         )
     return Explanation(
         workload=workload.name, node=node.name, strategy=strategy, wall_s=best.run.end, tasks=tasks
     )
 
 
-def _causes(name: str, run: Run, without: Mapping[str, Run], free: Run) -> dict[str, float]:
+def _runs(node: Node, workload: Workload) -> tuple[Runs, tuple[str, ...]]:
+    """The runs that a split needs, and the kinds of sharing that matter to some task: all kinds
+    shared, none, each alone, all but one, every subset of those that matter.
+    """
+
+    def run(shared: frozenset[str]) -> Run:
+        return run_once(node, workload, WHOLE - shared)
+
+    runs = {shared: run(shared) for shared in (WHOLE, NONE)}
+    for kind in SHARING:
+        runs[WHOLE - {kind}], runs[frozenset({kind})] = run(WHOLE - {kind}), run(frozenset({kind}))
+    matter = _matter(runs, workload)
+    return runs | {shared: run(shared) for shared in _subsets(matter)}, matter
+
+
+def _matter(runs: Runs, workload: Workload) -> tuple[str, ...]:
+    """The kinds of sharing that change the time of some task."""
+    return tuple(
+        kind
+        for kind in SHARING
+        if any(
+            abs(_end(runs[one], name) - _end(runs[other], name)) > SAME * _end(runs[one], name)
+            for one, other in ((WHOLE, WHOLE - {kind}), (NONE, frozenset({kind})))
+            for name in workload.tasks
+        )
+    )
+
+
+def _subsets(kinds: Sequence[str]) -> Iterator[frozenset[str]]:
+    for count in range(len(kinds) + 1):
+        yield from map(frozenset, combinations(kinds, count))
+
+
+def _end(run: Run, name: str) -> float:
+    return run.task(name).end
+
+
+def _causes(name: str, runs: Runs, matter: Sequence[str], alone: TaskRun) -> dict[str, float]:
     """Seconds per cause of task *name*."""
-    task = run.task(name)
-    gained = {kind: task.end - other.task(name).end for kind, other in without.items()}
-    waited = task.start - without["compute_units"].task(name).start
-    gained["order"] = min(max(waited, 0.0), max(gained["compute_units"], 0.0))
-    gained["compute_units"] -= gained["order"]
-    gained["dependencies"] = free.task(name).ready
-    return {cause: gained[cause] for cause in CAUSES}
+    shares = dict.fromkeys(CAUSES, 0.0)
+    shares |= shapley(matter, lambda shared: _end(runs[shared], name))
+    private = runs[WHOLE - {"compute_units"}]
+    waited = runs[WHOLE].task(name).start - private.task(name).start
+    shares["order"] = min(max(waited, 0.0), max(shares["compute_units"], 0.0))
+    shares["compute_units"] -= shares["order"]
+    shares["dependencies"] = runs[NONE].task(name).start - alone.start
+    return shares
+
+
+def shapley(kinds: Sequence[str], time: Callable[[frozenset[str]], float]) -> dict[str, float]:
+    """The share of each of *kinds* in *time* of all of them, less that of none."""
+    shares = dict.fromkeys(kinds, 0.0)
+    for kind in kinds:
+        for before in _subsets([each for each in kinds if each != kind]):
+            weight = _weight(len(before), len(kinds))
+            shares[kind] += weight * (time(before | {kind}) - time(before))
+    return shares
+
+
+def _weight(before: int, kinds: int) -> float:
+    """The share of all orders of *kinds* in which a given set of *before* comes first, and then a
+    given other kind.
+    """
+    return factorial(before) * factorial(kinds - before - 1) / factorial(kinds)

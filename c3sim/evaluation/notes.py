@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from c3sim.evaluation.domain import outside
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
@@ -46,7 +47,15 @@ def notes(
         )
     if best.run.end < max(common.values()) * (1 - ROUNDING):
         texts.append("faster than ideal: " + _reason(best, node, alone))
-    return (*texts, *_over_the_limit(best, node))
+    return (*texts, *_over_the_limit(best, node), *_outside(best, node))
+
+
+def _outside(best: Best, node: Node) -> list[str]:
+    """A note on each task that lies outside what its library was calibrated on."""
+    return [
+        f"{name} lies outside the calibrated domain: {words}"
+        for name, words in outside(node, best.workload).items()
+    ]
 
 
 def auto_loss(best: Best, node: Node, rivals: Sequence[Candidate]) -> tuple[str, float]:

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import c3sim
-from c3sim.evaluation.explanation import CAUSES
+from c3sim.evaluation.explanation import CAUSES, shapley
+from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
 from c3sim.machine.machine import SHARING
 from c3sim.specs.workload import Workload
@@ -76,6 +77,47 @@ def test_two_collectives_share_links():
     tasks = c3sim.explain(workload(one=GATHER, two=other), node=NODE).tasks
     for task in tasks.values():
         assert task.causes_s["links"] > 0.2 * task.isolated_s
+
+
+def test_kinds_that_act_only_together_share_the_effect():
+    """An all-gather on 32 channels beside a GEMM: memory and clock interact. Removal alone does not
+    add up to the slowdown; the shares do.
+    """
+    task = c3sim.explain(PAIR, node=NODE, strategy="rp:32").tasks["gather"]
+    lost = task.time_s - task.isolated_s
+    assert sum(task.removal_s.values()) > 1.05 * lost
+    assert sum(task.causes_s.values()) == pytest.approx(lost, rel=1e-6)
+
+
+def test_a_share_is_the_mean_over_all_orders():
+    """Two kinds a, b with T() = 10, T(a) = 12, T(b) = 11, T(ab) = 17. Share of a: the mean of
+    12 - 10 and 17 - 11, 4; of b: of 11 - 10 and 17 - 12, 3.
+    """
+    ends = {"": 10.0, "a": 12.0, "b": 11.0, "ab": 17.0}
+    found = shapley(("a", "b"), lambda kinds: ends["".join(sorted(kinds))])
+    assert found == {"a": pytest.approx(4.0), "b": pytest.approx(3.0)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names("workload"))
+def test_a_large_cause_or_remainder_says_why(name):
+    """No cause is longer than the task alone, and no more than 5 % is left over, without a
+    reason.
+    """
+    for task in c3sim.explain(name).tasks.values():
+        for cause, share in task.causes.items():
+            said = any(text.startswith(cause.replace("_", " ")) for text in task.reasons)
+            assert abs(share) <= 1 or said, (cause, share)
+        said = any(text.startswith("left over") for text in task.reasons)
+        assert abs(task.left_over) <= 0.05 or said, task.left_over
+
+
+def test_a_wait_longer_than_the_task_names_what_it_waits_for():
+    small = {**GATHER, "size": 16 * 2**20}
+    task = c3sim.explain(workload(gemm=GEMM, gather=small), node=NODE).tasks["gather"]
+    assert task.causes["order"] > 1
+    (reason,) = task.reasons
+    assert reason.startswith("order") and "gemm" in reason
 
 
 def test_waiting_for_another_task_is_a_dependency():

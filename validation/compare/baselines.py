@@ -1,11 +1,13 @@
-"""Three baselines of concurrent runs. A model has to beat them.
+"""Plain predictors. A model has to beat them.
 
-All are given the *measured* isolated times:
+Those of concurrent runs are given the *measured* isolated times:
 
 ``max``       no interference: every task takes its isolated time, the longest is the wall time
 ``sum``       no overlap: the tasks run one after the other, in the order of their launch
 ``constant``  one slowdown per suite and kind of task: the median of the suite's *other* records
               of role validation
+
+That of a task alone reads data sheets only (``roofline``).
 
 A baseline has no value where a measured isolated time is missing, or, for the constant, another
 record.
@@ -17,9 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
 from .measurements import FigureKey, measured_figures
+from .roofline import roofline
 
 
 class Baselines(NamedTuple):
@@ -28,14 +32,17 @@ class Baselines(NamedTuple):
     max: float | None = None
     sum: float | None = None
     constant: float | None = None
+    roofline: float | None = None
 
 
 PREDICTORS = Baselines._fields
 NO_BASELINES = Baselines()
 
 
-def baselines_of(records: Sequence[Record]) -> list[dict[FigureKey, Baselines]]:
-    """The baselines of each record's figures."""
+def baselines_of(
+    records: Sequence[Record], nodes: Mapping[str, Node] | None = None
+) -> list[dict[FigureKey, Baselines]]:
+    """The baselines of each record's figures; with *nodes*, by name, rooflines as well."""
     slowdowns: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for number, record in enumerate(records):
         if record.role == "validation":
@@ -45,8 +52,21 @@ def baselines_of(records: Sequence[Record]) -> list[dict[FigureKey, Baselines]]:
                     slowdowns.setdefault(key, []).append((number, value))
     return [
         _of_record(record, _constants(record, number, slowdowns))
+        | _alone(record, (nodes or {}).get(record.node))
         for number, record in enumerate(records)
     ]
+
+
+def _alone(record: Record, node: Node | None) -> dict[FigureKey, Baselines]:
+    """The rooflines of the tasks that were measured alone."""
+    if node is None:
+        return {}
+    tasks = record.workload.tasks
+    return {
+        (f"isolated_{tasks[name].kind}", name): Baselines(roofline=time * 1e6)
+        for name in record.measured.isolated
+        if (time := roofline(node, record.workload, name)) is not None
+    }
 
 
 def _constants(

@@ -3,12 +3,15 @@
 ``targets`` are the design's figures, by metric. Every suite under ``suites`` is held to them. Where
 the model does not reach one, the suite has an entry of its own for that metric: a regression bound,
 its reason, and the known gap that explains it.
+
+``beaten`` lists the metrics of suites where a plain predictor is better than the model
+(``rivals``), with the reason. One that it does not list fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -54,10 +57,18 @@ class Gap(Spec):
     suspected: str
 
 
+class Beaten(Spec):
+    """Plain predictors that are known to be better than the model in one metric of one suite."""
+
+    by: tuple[Literal["max", "sum", "constant", "roofline"], ...] = Field(min_length=1)
+    reason: str = Field(min_length=1)
+
+
 class BoundsFile(Spec):
     schema_version: Literal[1] = Field(alias="schema")
     targets: dict[str, Target]
     suites: dict[str, dict[str, Override]]
+    beaten: dict[str, dict[str, Beaten]] = Field({})
     known_gaps: dict[str, Gap]
 
 
@@ -81,6 +92,11 @@ class Bounds:
     suites: Mapping[str, Mapping[str, Bound]]
     gaps: Mapping[str, Gap]
     targets: Mapping[str, Target]
+    beaten: Mapping[str, Mapping[str, Beaten]] = field(default_factory=dict)
+
+    def for_own_records(self) -> Bounds:
+        """The targets alone: records that this file does not know are compared, not judged."""
+        return replace(self, suites={}, beaten={})
 
 
 def load_bounds(path: str | Path = FILE) -> Bounds:
@@ -103,6 +119,7 @@ def load_bounds(path: str | Path = FILE) -> Bounds:
         suites={suite: _bounds(file, suite) for suite in file.suites},
         gaps=file.known_gaps,
         targets=file.targets,
+        beaten=file.beaten,
     )
 
 
@@ -135,6 +152,12 @@ def _mistakes(file: BoundsFile) -> Iterator[tuple[str, str]]:
                 yield unknown("metric", metric, known), where
             if override.gap not in file.known_gaps:
                 yield unknown("known gap", override.gap, file.known_gaps), where + ".gap"
+    for suite, metrics in file.beaten.items():
+        if suite not in file.suites:
+            yield unknown("suite", suite, file.suites), f"beaten.{suite}"
+        for metric in metrics:
+            if metric not in known:
+                yield unknown("metric", metric, known), f"beaten.{suite}.{metric}"
     for where, limit in limits:
         if limit.median > limit.p90:
             yield f"median {limit.median:g} is above p90 {limit.p90:g}; must not be", where

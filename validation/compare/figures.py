@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from c3sim.evaluation.domain import outside
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
@@ -27,6 +28,8 @@ class Figure:
     predicted: float
     measured: float
     baselines: Baselines = NO_BASELINES
+    given: float | None = None  # predicted slowdown times measured isolated time
+    outside: str = ""  # why its record lies outside what its libraries were calibrated on
 
     @property
     def record(self) -> Record:
@@ -46,6 +49,18 @@ class Figure:
     def error(self) -> float:
         """Signed relative error."""
         return self.predicted / self.measured - 1
+
+    @property
+    def given_error(self) -> float | None:
+        """The same of the prediction that is given measured isolated times."""
+        return None if self.given is None else self.given / self.measured - 1
+
+    @property
+    def fair_error(self) -> float:
+        """That of the prediction to hold beside a plain one: given measured isolated times, where
+        there are any.
+        """
+        return self.error if self.given_error is None else self.given_error
 
     @property
     def unit(self) -> str:
@@ -92,25 +107,42 @@ def compare(
 ) -> list[Figure]:
     """Every figure of every measurement, with baselines. See :func:`predict` for the rest."""
     records = [one.record for one in measurements]
+    known = baselines_of(records, nodes)
     predicted = predict(nodes, records, jobs, progress)
     return [
         figure
-        for each in zip(measurements, predicted, baselines_of(records), strict=True)
-        for figure in _figures(*each)
+        for each in zip(measurements, predicted, known, strict=True)
+        for figure in _figures(*each, _outside(nodes[each[0].record.node], each[0].record))
     ]
 
 
+def _outside(node: Node, record: Record) -> Mapping[str, str]:
+    """Task -> why it lies outside; the node of a record is known by the record's name of it."""
+    return outside(node.model_copy(update={"name": record.node}), record.workload)
+
+
 def _figures(
-    measurement: Measurement, predicted: Predicted, baselines: Mapping[FigureKey, Baselines]
+    measurement: Measurement,
+    predicted: Predicted,
+    baselines: Mapping[FigureKey, Baselines],
+    outside: Mapping[str, str] | None = None,
 ) -> list[Figure]:
+    """The figures; one of a single task counts as outside if that task is, one of a run if any."""
+    beyond = outside or {}
     return [
         Figure(
             measurement=measurement,
             metric=key[0],
             task=key[1],
-            predicted=predicted[key],
+            predicted=predicted.own[key],
+            given=predicted.given.get(key),
             measured=measured,
             baselines=baselines.get(key, NO_BASELINES),
+            outside=(
+                beyond.get(key[1], "")
+                if key[0].startswith("isolated_")
+                else "; ".join(f"{name}: {words}" for name, words in beyond.items())
+            ),
         )
         for key, measured in measured_figures(measurement.record).items()
     ]

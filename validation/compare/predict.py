@@ -1,7 +1,8 @@
 """Predicts the figures of measured records: of one, or of many on every core.
 
-A slowdown divides the predicted concurrent time by the predicted isolated time. Times are in
-microseconds, as in the records.
+A slowdown divides the predicted concurrent time by the predicted isolated time. A concurrent time
+is predicted in two ways: with the model's own isolated times, and as the predicted slowdown times
+the *measured* isolated time. Times are in microseconds, as in the records.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from c3sim.errors import C3simError, InputError
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.simulation.runs import alone
-from c3sim.simulation.simulate import simulate
+from c3sim.simulation.simulate import Run, simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
@@ -26,7 +28,16 @@ BATCH = 25  # records handed to a process at once
 WORTH_PROCESSES = 4.0  # seconds of work below which starting processes costs more than it saves
 
 Progress = Callable[[int], None]  # how many more records are done
-Predicted = dict[FigureKey, float]
+
+
+class Predicted(NamedTuple):
+    """Figures predicted with the model's *own* isolated times, and those *given* the measured ones.
+
+    ``given`` lacks the figures of tasks alone, and those whose isolated time was not measured.
+    """
+
+    own: dict[FigureKey, float]
+    given: dict[FigureKey, float]
 
 
 def as_run(node: Node, record: Record) -> Workload:
@@ -37,13 +48,16 @@ def as_run(node: Node, record: Record) -> Workload:
     return best_candidate(record.strategy, record.workload, node).workload
 
 
-def predict_record(node: Node, record: Record) -> Predicted:
+def predict_record(
+    node: Node, record: Record, known: dict[tuple[str, str], float] | None = None
+) -> Predicted:
     """The figures that *record* has, predicted on *node*.
 
-    Raises InputError, with the record's id, when it cannot be run there.
+    *known* keeps times of tasks alone, which many records of one node share. Raises InputError,
+    with the record's id, when it cannot be run there.
     """
     try:
-        return _predict(node, record)
+        return _predict(node, record, {} if known is None else known)
     except C3simError as error:
         text = "; ".join(str(error).split("\n"))
         raise InputError(
@@ -69,28 +83,52 @@ def predict(
     return predicted
 
 
-def _predict(node: Node, record: Record) -> Predicted:
+def _predict(node: Node, record: Record, known: dict[tuple[str, str], float]) -> Predicted:
     workload = as_run(node, record)
-    isolated = {
-        task: simulate(node, alone(workload, task)).task(task).end * 1e6
-        for task in record.measured.isolated
-    }
+    isolated = {task: _isolated(node, workload, task, known) for task in record.measured.isolated}
     keys = measured_figures(record)
     loop = predicted_loop(node, workload).figures if ("power", "") in keys else {}
     concurrent = record.measured.tasks or record.measured.wall_us is not None
     run = simulate(node, workload) if concurrent else None
-    predicted: Predicted = {}
+    own: dict[FigureKey, float] = {}
+    given: dict[FigureKey, float] = {}
     for metric, task in keys:
         if metric.startswith("isolated_"):
-            predicted[metric, task] = isolated[task]
+            own[metric, task] = isolated[task]
         elif metric in UNITS:
-            predicted[metric, task] = loop[metric]
+            own[metric, task] = loop[metric]
         else:
             assert run is not None  # the other figures are of a concurrent run
             end = (run.task(task).end if task else run.end) * 1e6
             slowdown = metric.endswith("_slowdown")
-            predicted[metric, task] = end / isolated[task] if slowdown else end
-    return predicted
+            own[metric, task] = end / isolated[task] if slowdown else end
+            rescaled = own[metric, task] if slowdown else _given(record, run, isolated, task)
+            if rescaled is not None:
+                given[metric, task] = rescaled
+    return Predicted(own, given)
+
+
+def _isolated(
+    node: Node, workload: Workload, task: str, known: dict[tuple[str, str], float]
+) -> float:
+    """Time [us] of *task* alone."""
+    lonely = alone(workload, task)
+    # What of a workload decides its run; names and descriptions do not.
+    conditions = lonely.model_dump_json(include={"buffers", "tasks", "streams", "host"})
+    key = node.name, conditions
+    if key not in known:
+        known[key] = simulate(node, lonely).task(task).end * 1e6
+    return known[key]
+
+
+def _given(record: Record, run: Run, isolated: Mapping[str, float], task: str) -> float | None:
+    """End [us] of *task*, or without one of the run: predicted slowdowns times measured isolated
+    times; None where one of these is missing.
+    """
+    measured, names = record.measured.isolated, [task] if task else list(record.workload.tasks)
+    if not all(name in measured for name in names):
+        return None
+    return max(run.task(name).end * 1e6 / isolated[name] * measured[name] for name in names)
 
 
 def _batches(
@@ -98,6 +136,7 @@ def _batches(
 ) -> Iterator[list[Predicted]]:
     batches = [records[start : start + BATCH] for start in range(0, len(records), BATCH)]
     began = time.perf_counter()
+    known: dict[tuple[str, str], float] = {}
     for number, batch in enumerate(batches):
         spent = time.perf_counter() - began
         left = spent / number * (len(batches) - number) if number else 0.0
@@ -107,14 +146,19 @@ def _batches(
             run = Parallel(n_jobs=jobs, return_as="generator")
             yield from run(delayed(_batch)(nodes, late) for late in batches[number:])
             return
-        yield _batch(nodes, batch)
+        yield _batch(nodes, batch, known)
 
 
-def _batch(nodes: Mapping[str, Node], records: Sequence[Record]) -> list[Predicted]:
+def _batch(
+    nodes: Mapping[str, Node],
+    records: Sequence[Record],
+    known: dict[tuple[str, str], float] | None = None,
+) -> list[Predicted]:
+    known = {} if known is None else known
     for record in records:
         if record.node not in nodes:
             raise InputError(
                 f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, "
                 "of which there is no model"
             )
-    return [predict_record(nodes[record.node], record) for record in records]
+    return [predict_record(nodes[record.node], record, known) for record in records]

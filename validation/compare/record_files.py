@@ -40,6 +40,11 @@ def record_files(paths: Sequence[str | Path] = ()) -> list[Path]:
     return list(files.values())
 
 
+def are_packaged(paths: Sequence[str | Path]) -> bool:
+    """Whether all of *paths* lie in the packaged folder; so do none."""
+    return all(Path(path).resolve().is_relative_to(PACKAGED.resolve()) for path in paths)
+
+
 def load(paths: Sequence[str | Path] = ()) -> list[Record]:
     """Every record of *paths* (see :func:`record_files`). Raises InputError or InputErrors."""
     return load_records(*record_files(paths))

@@ -13,9 +13,10 @@ from itertools import product
 import numpy as np
 
 from .baselines import PREDICTORS
-from .bounds import Bound, Limit, Target
+from .bounds import Beaten, Bound, Limit, Target
 from .figures import Figure
 from .measurements import Spread, spread
+from .rivals import Rival, rivals_of
 from .standings import Standing, standing_of
 
 CALIBRATION = "_calibration"
@@ -30,6 +31,7 @@ class Errors:
     p90: float  # of absolute errors
     bias: float  # median signed error
     baselines: Mapping[str, float | None]
+    given: float | None = None  # median of absolute errors, given measured isolated times
 
     def within(self, limit: Limit) -> bool:
         """Whether median and 90th percentile are at most those of *limit*."""
@@ -47,6 +49,13 @@ class SuiteScore:
     errors: Errors
     bound: Bound | None
     repeats: Spread | None  # between repeats of the same figures
+    rivals: tuple[Rival, ...] = ()
+    beaten: Beaten | None = None  # plain predictors that may be better, and why
+
+    @property
+    def outside(self) -> int:
+        """How many figures lie outside what their libraries were calibrated on."""
+        return sum(bool(figure.outside) for figure in self.figures)
 
     @property
     def label(self) -> str:
@@ -59,9 +68,24 @@ class SuiteScore:
         return self.figures[0].held_out
 
     @property
-    def passed(self) -> bool:
-        """Whether the bound holds; a suite without bounds passes."""
-        return self.bound is None or self.errors.within(self.bound.limit)
+    def passed(self) -> bool | None:
+        """Whether the bound holds, and no plain predictor is better that is not listed; None
+        without a bound.
+        """
+        if self.bound is None:
+            return None
+        return self.errors.within(self.bound.limit) and not self.new_defects
+
+    @property
+    def defects(self) -> tuple[Rival, ...]:
+        """The plain predictors that are better than the model."""
+        return tuple(rival for rival in self.rivals if rival.wins)
+
+    @property
+    def new_defects(self) -> tuple[Rival, ...]:
+        """Those of them that are not listed with a reason."""
+        listed = self.beaten.by if self.beaten else ()
+        return tuple(rival for rival in self.defects if rival.predictor not in listed)
 
     @property
     def on_target(self) -> bool | None:
@@ -101,24 +125,34 @@ def metric_of(figure: Figure) -> str:
 
 
 def score_suites(
-    figures: Iterable[Figure], bounds: BoundsBySuite, standings: Mapping[str, Standing]
+    figures: Iterable[Figure],
+    bounds: BoundsBySuite,
+    standings: Mapping[str, Standing],
+    beaten: Mapping[str, Mapping[str, Beaten]] | None = None,
 ) -> list[SuiteScore]:
-    """By suite, then metric, both in alphabetical order. *bounds*: suite -> metric -> bound."""
+    """By suite, then metric, both in alphabetical order. *bounds*, *beaten*: suite -> metric ->
+    what stands in bounds.yaml.
+    """
     groups: dict[tuple[str, str], list[Figure]] = {}
     for figure in figures:
         groups.setdefault((figure.suite, metric_of(figure)), []).append(figure)
-    return [
-        SuiteScore(
-            suite=suite,
-            metric=metric,
-            standing=standing_of(suite, group[0].record.role, standings),
-            figures=tuple(group),
-            errors=errors_of(group),
-            bound=bounds.get(suite, {}).get(metric),
-            repeats=spread([value for figure in group for value in figure.differences]),
+    scores = []
+    for (suite, metric), group in sorted(groups.items()):
+        repeats = spread([value for figure in group for value in figure.differences])
+        scores.append(
+            SuiteScore(
+                suite=suite,
+                metric=metric,
+                standing=standing_of(suite, group[0].record.role, standings),
+                figures=tuple(group),
+                errors=errors_of(group),
+                bound=bounds.get(suite, {}).get(metric),
+                repeats=repeats,
+                rivals=rivals_of(group, repeats),
+                beaten=(beaten or {}).get(suite, {}).get(metric),
+            )
         )
-        for (suite, metric), group in sorted(groups.items())
-    ]
+    return scores
 
 
 def score_nodes(
@@ -162,7 +196,10 @@ def errors_of(figures: Sequence[Figure]) -> Errors:
         pairs = [(figure.baselines[place], figure.measured) for figure in figures]
         far = [abs(value / measured - 1) for value, measured in pairs if value is not None]
         baselines[name] = float(np.median(far)) if len(far) == len(pairs) else None
+    fair = [figure.given_error for figure in figures]
+    known = [abs(error) for error in fair if error is not None]
     return Errors(
+        given=float(np.median(known)) if len(known) == len(fair) else None,
         median=float(np.median(np.abs(errors))),
         p90=float(np.quantile(np.abs(errors), 0.9)),
         bias=float(np.median(errors)),

@@ -47,12 +47,25 @@ class Verdict:
 
     @property
     def missed(self) -> list[SuiteScore]:
-        """The scores that miss a bound."""
-        return [score for score in self.scores if not score.passed]
+        """The scores that miss a bound, or have a plain predictor that is better and not listed."""
+        return [score for score in self.scores if score.passed is False]
 
     @property
-    def passed(self) -> bool:
+    def defects(self) -> list[SuiteScore]:
+        """The scores in which a plain predictor is better than the model, listed or not."""
+        return [score for score in self.scores if score.defects]
+
+    @property
+    def passed(self) -> bool | None:
+        """None where no suite has a bound."""
+        if all(score.bound is None for score in self.scores):
+            return None
         return not self.missed
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word or two."""
+        return {True: "pass", False: "FAIL", None: "no bound"}[self.passed]
 
     def by_suite(self) -> dict[str, list[SuiteScore]]:
         """Suite -> its scores."""
@@ -88,7 +101,9 @@ class Verdict:
                 for record in self.observations
             ],
             "known_gaps": {name: gap.model_dump() for name, gap in gaps.items()},
+            "defects": [_defect(score) for score in self.defects],
             "pass": self.passed,
+            "verdict": self.word,
         }
 
 
@@ -109,7 +124,7 @@ def validate(
     measurements = merge(records)
     figures = compare(specs, measurements, jobs, progress)
     return Verdict(
-        scores=score_suites(figures, bounds.suites, standings),
+        scores=score_suites(figures, bounds.suites, standings, bounds.beaten),
         figures=figures,
         records=records,
         measurements=measurements,
@@ -127,13 +142,16 @@ def _score(score: SuiteScore, worst: Sequence[tuple[Figure, str]]) -> dict[str, 
         "role": score.figures[0].record.role,
         "standing": score.standing,
         "cases": len(score.figures),
+        "outside_domain": score.outside,
         "median_error": errors.median,
         "p90_error": errors.p90,
         "bias": errors.bias,
+        "median_error_given_isolated": errors.given,
         "bound_median": bound.limit.median if bound else None,
         "bound_p90": bound.limit.p90 if bound else None,
         "pass": score.passed,
         "baselines": dict(errors.baselines),
+        "beaten_by": [rival.predictor for rival in score.defects],
         "on_target": score.on_target,
         "repeats": asdict(score.repeats) if score.repeats else None,
         "known_gap": score.gap,
@@ -142,6 +160,16 @@ def _score(score: SuiteScore, worst: Sequence[tuple[Figure, str]]) -> dict[str, 
             {"id": one.record.id, "name": one.name, "error": one.error, "explanation": text}
             for one, text in worst
         ],
+    }
+
+
+def _defect(score: SuiteScore) -> dict[str, Any]:
+    return {
+        "suite": score.suite,
+        "metric": score.metric,
+        "new": [rival.predictor for rival in score.new_defects],
+        "reason": score.beaten.reason if score.beaten else "",
+        "better": [asdict(rival) for rival in score.defects],
     }
 
 
@@ -158,8 +186,10 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "measured_us": None,
         **values,
         "error": figure.error,
+        "error_given_isolated": figure.given_error,
         "suite": figure.suite,
         "role": figure.record.role,
         "name": figure.name,
+        "outside_domain": figure.outside,
         "repeats": len(figure.measurement.repeats),
     }

@@ -17,8 +17,15 @@ from .kit.style import CSS, SCRIPT
 from .observed import observed_section
 from .parameters import parameters_table
 from .scatter import scatter
-from .tables import gaps_table, nodes_table, standings_table, suites_table
-from .words import BASELINES_EXPLAINED, REPEATS_EXPLAINED, STANDINGS_EXPLAINED
+from .tables import defects_table, gaps_table, nodes_table, standings_table, suites_table
+from .words import (
+    BASELINES_EXPLAINED,
+    BETTER,
+    GIVEN_EXPLAINED,
+    OUTSIDE_EXPLAINED,
+    REPEATS_EXPLAINED,
+    STANDINGS_EXPLAINED,
+)
 from .worst_figures import worst_figures
 
 _PAGE = """<!doctype html>
@@ -37,9 +44,9 @@ _PAGE = """<!doctype html>
 </html>
 """
 _LEGEND = (
-    f"Errors are relative; bias is the median signed error; {REPEATS_EXPLAINED}. "
-    f"{STANDINGS_EXPLAINED} {BASELINES_EXPLAINED}; green where the model has at most half of their "
-    "error."
+    f"Errors are relative; bias is the median signed error; {REPEATS_EXPLAINED}; "
+    f"{GIVEN_EXPLAINED}. {OUTSIDE_EXPLAINED}. {STANDINGS_EXPLAINED} {BASELINES_EXPLAINED}; "
+    "green where the model has at most half of their error."
 )
 _TIMELINES = (
     "What the model did in the worst case of each suite, and of each metric off its target. Bars: "
@@ -60,6 +67,7 @@ _FILTER = (
 _LINKS = {
     "all": "every suite",
     "standing": "who looked at which rows",
+    "beaten": "plain predictors",
     "gaps": "known gaps",
     "figures": "figures",
     "worst": "worst cases",
@@ -83,6 +91,7 @@ def render(verdict: Verdict) -> str:
         _head(verdict),
         section("all", "Every suite", suites_table(verdict), _LEGEND),
         section("standing", "Who looked at which rows", standings_table(verdict)),
+        section("beaten", "Where a plain predictor is better", defects_table(verdict), BETTER),
         section("gaps", "Known gaps", gaps_table(verdict)),
         section("figures", "Predicted against measured, and spread of errors", _KEY + figures),
         *observed_section(verdict.observations),
@@ -94,16 +103,18 @@ def render(verdict: Verdict) -> str:
 
 def _head(verdict: Verdict) -> str:
     bounded = [score for score in verdict.scores if score.bound]
-    gaps = sum(score.passed and not score.on_target for score in bounded)
-    style, word = ("good", "PASS") if verdict.passed else ("bad", "FAIL")
+    gaps = sum(score.passed is True and not score.on_target for score in bounded)
+    style = {True: "good", False: "bad", None: "soft"}[verdict.passed]
+    word = verdict.word if verdict.passed is None else verdict.word.upper()
     missed = "; ".join(f"{score.suite} {score.metric}" for score in verdict.missed)
     result = f"{len(bounded)} bounds hold, {gaps} of them wider than the target (known gaps)"
+    result = result if bounded else "no bound applies"
     links = "".join(f'<a href="#{anchor}">{words}</a>' for anchor, words in _LINKS.items())
     return (
         "<header><h1>How far can c3sim be trusted? "
         f'<span class="verdict {style}">{word}</span></h1>'
         f"<p>{verdict.counts} on {text(', '.join(verdict.nodes))}: "
-        f"{text(f'misses its bound: {missed}' if missed else result)}. "
+        f"{text(f'fails: {missed}' if missed else result)}. "
         f'<span class="soft">Data {data_hash(verdict.records)}.</span></p>'
         f"{nodes_table(verdict)}<nav>{links}</nav></header>"
     )

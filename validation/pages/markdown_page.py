@@ -7,10 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from c3sim.input.leaves import Leaf, provenance
 from c3sim.input.units import format_si
 
+from ..compare.baselines import PREDICTORS
+from ..compare.coverage_file import stored, unseen
 from ..compare.record_files import data_hash
 from ..compare.scores import SuiteScore
 from ..compare.verdict import Verdict
-from .words import STANDINGS, baseline_texts, error_texts, limit_text, repeats_text, state
+from .words import (
+    BETTER,
+    OUTSIDE_EXPLAINED,
+    STANDINGS,
+    baseline_texts,
+    cases_text,
+    defect_text,
+    error_texts,
+    limit_text,
+    repeats_text,
+    state,
+)
 
 INTRODUCTION = """# How far can c3sim be trusted?
 
@@ -19,10 +32,12 @@ Written by `python tools/validation_page.py` from the packaged records; a test c
 source of every parameter.
 
 Errors are relative. *Bias* is the median signed error. *max*, *sum*, *constant* are the median
-errors, on the same cases, of three plain predictors that are given **measured** isolated times:
+errors, on the same cases, of plain predictors that are given **measured** isolated times:
 no interference; no overlap, one after the other; one constant slowdown per kind of task, learnt
-from the other held-out records of the suite. A dash: the source lacks a time that the predictor
-needs.
+from the other held-out records of the suite. *roofline* is the time of a task alone from data
+sheets: peak rate of the compute units, the memory or the links. A dash: the source lacks a time
+that the predictor needs. *given* is the median error of the model when it is given measured
+isolated times as well: predicted slowdown times measured isolated time.
 
 A measurement that was repeated counts once, by the mean of its repeats; *repeats* is the median
 and the 90th percentile of |a - b| / mean between them.
@@ -57,6 +72,25 @@ says where every other table comes from and how its figures were carried over.
 """
 
 
+UNSEEN = """## What no measurement sees
+
+`c3sim validate --coverage` scales each number of a node by 0.7 and 1.4 (an integer by one step at
+least; in place of 0 the far end of its interval). A suite notices where it misses a bound, or where
+the median of one of its metrics moves by half a point. A number that nothing notices could be wrong
+and no suite would tell; `c3sim show` marks it. `validation/coverage.json` has the suites of each
+number (`python tools/coverage.py`), `validation/unseen.yaml` the reasons below. An unseen number
+with an interval carries it into `--uncertainty` and the bands of studies; a star marks those
+without.
+"""
+STATES = {
+    "bound": "make a suite miss a bound",
+    "moves": "move a median",
+    "nothing": "are noticed by nothing",
+    "not tried": "are 0 without another value to try",
+}
+PLAIN = "|".join(f"#{name}" for name in PREDICTORS)
+
+
 def markdown(verdict: Verdict) -> str:
     """The page."""
     parts = [
@@ -64,8 +98,10 @@ def markdown(verdict: Verdict) -> str:
         *_nodes(verdict),
         *_standings(verdict),
         *_suites(verdict),
+        *_defects(verdict),
         *_gaps(verdict),
         *_worst(verdict),
+        *_unseen(verdict),
         CALIBRATION,
     ]
     for name, loaded in verdict.nodes.items():
@@ -101,8 +137,8 @@ def _nodes(verdict: Verdict) -> Iterator[str]:
         ]
         for score in verdict.of_nodes()
     ]
-    headers = "node|metric|#cases|#inspected|#median %|#p90 %|#bias %|#target|verdict"
-    yield from _table(f"{headers}|#max|#sum|#constant", rows)
+    headers = "node|metric|#cases|#inspected|#median %|#p90 %|#bias %|#given %|#target|verdict"
+    yield from _table(f"{headers}|{PLAIN}", rows)
     yield (
         "Of concurrent runs, those count here whose source measured the tasks alone as well, and "
         "slowdowns rather than times.\n*inspected*: cases of suites whose rows somebody looked at "
@@ -125,9 +161,11 @@ def _standings(verdict: Verdict) -> Iterator[str]:
 
 
 def _suites(verdict: Verdict) -> Iterator[str]:
-    yield "## Every suite\n"
-    headers = "suite|metric|standing|#cases|#median %|#p90 %|#bias %|#bounds|#repeats|verdict"
-    yield from _table(f"{headers}|#max|#sum|#constant", map(_suite, verdict.scores))
+    yield f"## Every suite\n\n{OUTSIDE_EXPLAINED}.\n"
+    headers = (
+        "suite|metric|standing|#cases|#median %|#p90 %|#bias %|#given %|#bounds|#repeats|verdict"
+    )
+    yield from _table(f"{headers}|{PLAIN}", map(_suite, verdict.scores))
 
 
 def _suite(score: SuiteScore) -> list[str]:
@@ -135,13 +173,20 @@ def _suite(score: SuiteScore) -> list[str]:
         f"`{score.suite}`",
         score.label,
         STANDINGS[score.standing],
-        str(len(score.figures)),
+        cases_text(score),
         *error_texts(score),
         limit_text(score.bound.limit if score.bound else None),
         repeats_text(score.repeats),
         state(score),
         *baseline_texts(score),
     ]
+
+
+def _defects(verdict: Verdict) -> Iterator[str]:
+    yield f"## Where a plain predictor is better\n\n{BETTER}\n"
+    for score in verdict.defects:
+        yield f"- `{score.suite}` {score.label}: {defect_text(score)}"
+    yield "" if verdict.defects else "Nowhere.\n"
 
 
 def _gaps(verdict: Verdict) -> Iterator[str]:
@@ -155,6 +200,22 @@ def _gaps(verdict: Verdict) -> Iterator[str]:
         words = name.replace("_", " ")
         yield f"- **{words}** ({where}): {gap.what}. *Suspected:* {gap.suspected}."
     yield ""
+
+
+def _unseen(verdict: Verdict) -> Iterator[str]:
+    yield UNSEEN
+    for name in (each for each in verdict.nodes if each in stored()):
+        states = [sight["state"] for sight in stored()[name].values()]
+        counts = ", ".join(f"{states.count(each)} {words}" for each, words in STATES.items())
+        yield f"### {name}: {len(states)} numbers\n\n{counts}.\n"
+        reasons: dict[str, list[str]] = {}
+        for path, reason in unseen(name).items():
+            leaf = verdict.nodes[name].provenance[path]
+            mark = "" if leaf.interval else "\\*"
+            reasons.setdefault(reason, []).append(f"`{path}`{mark}")
+        for reason, paths in reasons.items():
+            yield f"- {reason}: {', '.join(paths)}"
+        yield ""
 
 
 def _worst(verdict: Verdict) -> Iterator[str]:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from ..compare.baselines import PREDICTORS
 from ..compare.scores import NodeScore, SuiteScore
 from ..compare.verdict import Verdict
 from .kit.markup import cell, number, slug, table, text
-from .words import STANDINGS, baseline_texts, error_texts, limit_text, repeats_text, state
+from .words import (
+    STANDINGS,
+    baseline_texts,
+    cases_text,
+    defect_text,
+    error_texts,
+    limit_text,
+    repeats_text,
+    state,
+)
 
 # Twice the spread between repeats: a baseline this good leaves nothing to beat.
 UNBEATABLE = 0.05
-BASELINES = ["#max (%)", "#sum (%)", "#constant (%)"]
+BASELINES = [f"#{name} (%)" for name in PREDICTORS]
 # state -> style, words
 VERDICTS = {
     "ok": ("good", "on target"),
     "gap": ("gap", "known gap"),
+    "beaten": ("gap", "a plain predictor is better"),
     "FAILS": ("bad", "misses its bound"),
     "no bound": ("soft", "no bound"),
 }
@@ -28,7 +39,7 @@ CLASSES = {
 def nodes_table(verdict: Verdict) -> str:
     """One row per node and class of metrics, over measurements that no fit uses."""
     headers = ["used by no fit", "node", "verdict", "#cases", "#inspected"]
-    headers += ["#median (%)", "#p90 (%)", "#bias (%)", "#target (%)", *BASELINES]
+    headers += ["#median (%)", "#p90 (%)", "#bias (%)", "#given (%)", "#target (%)", *BASELINES]
     return table(headers, [_node(score) for score in verdict.of_nodes()], identity="totals")
 
 
@@ -65,14 +76,14 @@ def _baselines(score: SuiteScore | NodeScore) -> list[str]:
 def suites_table(verdict: Verdict) -> str:
     """One row per suite and metric, with its bounds and its known gap."""
     headers = ["suite", "metric", "verdict", "standing", "#cases", "#median (%)", "#p90 (%)"]
-    headers += ["#bias (%)", "#bounds (%)", "#repeats (%)", *BASELINES, "known gap"]
+    headers += ["#bias (%)", "#given (%)", "#bounds (%)", "#repeats (%)", *BASELINES, "known gap"]
     return table(headers, [_suite(score) for score in verdict.scores], identity="suites")
 
 
 def _suite(score: SuiteScore) -> list[str]:
     style, words = VERDICTS[state(score)]
     numbers = [
-        str(len(score.figures)),
+        cases_text(score),
         *error_texts(score),
         limit_text(score.bound.limit if score.bound else None),
         repeats_text(score.repeats),
@@ -104,6 +115,16 @@ def standings_table(verdict: Verdict) -> str:
     if not rows:
         return "<p>None of these suites states it.</p>"
     return table(["suite", "standing", "reason"], rows, identity="standings")
+
+
+def defects_table(verdict: Verdict) -> str:
+    """Where a plain predictor is better than the model."""
+    rows = [
+        [cell(text(score.suite)), cell(text(score.label)), cell(text(defect_text(score)))]
+        for score in verdict.defects
+    ]
+    headers = ["suite", "metric", "better, and why"]
+    return table(headers, rows) if rows else "<p>Nowhere in these records.</p>"
 
 
 def gaps_table(verdict: Verdict) -> str:

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING
 
 from c3sim.output.kit.layout import add_row, make_table, show, stack
 
+from ..compare.baselines import PREDICTORS
 from ..compare.explain import explain_worst
 from ..compare.verdict import Verdict
 from .words import (
     BASELINES_EXPLAINED,
+    GIVEN_EXPLAINED,
+    OUTSIDE_EXPLAINED,
     REPEATS_EXPLAINED,
     STANDINGS,
     STANDINGS_EXPLAINED,
     baseline_texts,
+    cases_text,
+    defect_text,
     error_texts,
     limit_text,
     repeats_text,
@@ -24,12 +29,13 @@ from .words import (
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-NUMBERS = ("median", "p90", "bias", "bounds", "repeats", "max", "sum", "constant")
+NUMBERS = ("median", "p90", "bias", "given", "bounds", "repeats", *PREDICTORS)
+SHORT = {"constant": "const-\nant", "roofline": "roof-\nline"}
 
 
 def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
     """Every score; below, the *worst* figures of each that misses its target, explained."""
-    columns = ["cases", *(f"{name}\n(%)" for name in NUMBERS)]
+    columns = ["cases", *(f"{SHORT.get(name, name)}\n(%)" for name in NUMBERS)]
     table = make_table(["suite", "metric", "verdict", "standing"], columns)
     for score in verdict.scores:
         add_row(
@@ -38,18 +44,20 @@ def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
             score.metric,
             state(score),
             STANDINGS[score.standing],
-            str(len(score.figures)),
+            cases_text(score),
             *error_texts(score),
             limit_text(score.bound.limit if score.bound else None),
             repeats_text(score.repeats),
             *baseline_texts(score),
         )
     return stack(
-        f"{verdict.counts}: " + ("pass" if verdict.passed else "FAIL"),
-        f"relative errors; {REPEATS_EXPLAINED}; {BASELINES_EXPLAINED}",
+        f"{verdict.counts}: {verdict.word}",
+        f"relative errors; {REPEATS_EXPLAINED}; {GIVEN_EXPLAINED}; {BASELINES_EXPLAINED}",
         STANDINGS_EXPLAINED,
+        OUTSIDE_EXPLAINED,
         table,
         *_observations(verdict),
+        *_defects(verdict),
         *_gaps(verdict),
         *_worst(verdict, worst),
     )
@@ -64,6 +72,14 @@ def _observations(verdict: Verdict) -> list[str]:
     suites = Counter(record.suite for record in verdict.observations)
     counts = ", ".join(f"{name} ({count})" for name, count in sorted(suites.items()))
     return [f"records of observations without times, not compared: {counts}"] if counts else []
+
+
+def _defects(verdict: Verdict) -> list[str]:
+    """Where a plain predictor is better."""
+    return [
+        f"a plain predictor is better: {score.suite} {score.metric}: {defect_text(score)}"
+        for score in verdict.defects
+    ]
 
 
 def _gaps(verdict: Verdict) -> list[str]:

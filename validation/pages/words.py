@@ -21,7 +21,19 @@ STANDINGS_EXPLAINED = (
 BASELINES_EXPLAINED = (
     "max, sum, constant: median errors, on the same figures, of three baselines that are given "
     "measured isolated times: no interference, no overlap, one constant slowdown per kind of task, "
-    "learnt from the suite's other records"
+    "learnt from the suite's other records; roofline: a task alone from data sheets"
+)
+BETTER = (
+    "Ten figures or more; both are given measured isolated times; better by more than the median "
+    "spread between repeats."
+)
+OUTSIDE_EXPLAINED = (
+    "cases: with a star those outside what their libraries were calibrated on (data type or "
+    "operation; m, n, k; size, channels, ranks), by the least and greatest in the records of a fit"
+)
+GIVEN_EXPLAINED = (
+    "given: median error of predicted slowdowns times measured isolated times, as the baselines "
+    "have them"
 )
 REPEATS_EXPLAINED = (
     "repeats: median and 90th percentile of |a - b| / mean between repeats of one measurement, "
@@ -29,12 +41,21 @@ REPEATS_EXPLAINED = (
 )
 
 
+def cases_text(score: SuiteScore) -> str:
+    """How many figures; with a star how many of them lie outside the calibrated domain."""
+    return f"{len(score.figures)}" + (f", {score.outside}*" if score.outside else "")
+
+
 def state(score: SuiteScore) -> str:
-    """``FAILS``, ``gap`` (the bound holds, the target does not), ``ok``, or ``no bound``."""
+    """``FAILS``, ``beaten`` (a plain predictor is better, for a known reason), ``gap`` (the bound
+    holds, the target does not), ``ok``, or ``no bound``.
+    """
     if score.bound is None:
         return "no bound"
     if not score.passed:
         return "FAILS"
+    if score.defects:
+        return "beaten"
     return "ok" if score.on_target else "gap"
 
 
@@ -54,9 +75,21 @@ def percent(value: float | None) -> str:
 
 
 def error_texts(score: SuiteScore | NodeScore) -> list[str]:
-    """Median, 90th percentile and bias in per cent."""
+    """Median, 90th percentile, bias, and median given measured isolated times, in per cent."""
     errors = score.errors
-    return [percent(errors.median), percent(errors.p90), f"{100 * errors.bias:+.1f}"]
+    return [
+        percent(errors.median),
+        percent(errors.p90),
+        f"{100 * errors.bias:+.1f}",
+        percent(errors.given),
+    ]
+
+
+def defect_text(score: SuiteScore) -> str:
+    """Which plain predictors are better, by how much, and why if that is known."""
+    better = "; ".join(rival.words for rival in score.defects)
+    reason = "new" if score.new_defects or score.beaten is None else score.beaten.reason
+    return f"{better} ({reason})"
 
 
 def baseline_texts(score: SuiteScore | NodeScore) -> list[str]:

@@ -1,8 +1,8 @@
 """Tables of ``run``, ``compare`` and ``explain``.
 
 An *explanation* is ``{"workload", "node", "strategy", "tasks": {NAME: {"isolated_s", "time_s",
-"slowdown", "causes": {CAUSE: share}, "left_over": share}}}``. Shares are fractions of the isolated
-time: slowdown = 1 + sum of the causes + left over.
+"slowdown", "causes": {CAUSE: share}, "left_over": share, "reasons": [TEXT]}}}``. Shares are
+fractions of the isolated time: slowdown = 1 + sum of the causes + left over.
 """
 
 from __future__ import annotations
@@ -96,7 +96,10 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
         add_row(table, "", total, percent(task["slowdown"]), f"{task['time_s'] / length:.3f}")
         table.add_section()
     title = "{workload} on {node}, strategy {strategy}".format_map(explanation)
-    return stack(title, table, f"causes below {percent(VISIBLE, 2)} % are not listed")
+    reasons = [
+        f"{name}: {text}" for name, task in tasks.items() for text in task.get("reasons", ())
+    ]
+    return stack(title, table, f"causes below {percent(VISIBLE, 2)} % are not listed", *reasons)
 
 
 def _share(fraction: float | None) -> str:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from c3sim.cli import calibrate, validate
 from c3sim.cli.guard import Guarded
+from c3sim.validation.compare.bounds import FILE
 from c3sim.validation.compare.record_files import PACKAGED
 
 pytestmark = pytest.mark.slow
@@ -62,9 +63,20 @@ def test_any_file_from_any_folder_works_and_an_unknown_suite_has_no_bound(tmp_pa
     assert found.exit_code == 0, found.stderr
     data = json.loads(found.stdout)
     assert {row["name"] for row in data["suites"]} == {"mine"}
-    assert all(row["bound_median"] is None and row["pass"] for row in data["suites"])
+    assert all(row["bound_median"] is row["pass"] is None for row in data["suites"])
     assert len(data["cases"]) == 8
-    assert run("validate", str(tmp_path)).exit_code == 0
+    assert (data["pass"], data["verdict"]) == (None, "no bound")
+    printed = run("validate", str(tmp_path))
+    assert printed.exit_code == 0 and "8 figures: no bound" in printed.stdout
+
+
+def test_records_of_ones_own_are_compared_and_not_judged_by_the_packaged_bounds(tmp_path):
+    """A suite may have a packaged name: 9999 us is far outside every bound of babelstream."""
+    far = line({"gemm": GEMM}, {"isolated": {"gemm": 9999.0}}, suite="babelstream")
+    mine = str(write(tmp_path / "mine.jsonl", far))
+    found = run("validate", mine)
+    assert found.exit_code == 0 and "no bound" in found.stdout
+    assert run("validate", mine, "--bounds", str(FILE)).exit_code == 1
 
 
 def test_the_same_file_given_twice_counts_once(tmp_path):

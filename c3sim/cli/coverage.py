@@ -1,0 +1,36 @@
+"""``c3sim validate --coverage``: what measurements see of each number of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from c3sim.cli.emit import emit_json
+from c3sim.cli.progress import progress
+from c3sim.errors import InputError
+
+
+def show_coverage(
+    files: Sequence[str], only: str, jobs: int, as_json: bool, given: Mapping[str, object]
+) -> None:
+    """Run it and print a row per number. *given*: options that do not go with it. Raises
+    InputError.
+    """
+    from c3sim.output.kit.layout import show
+    from c3sim.validation.compare.coverage import coverage
+    from c3sim.validation.pages.coverage_table import coverage_table
+
+    for option, value in given.items():
+        if value is not None:
+            raise InputError("it does not go with --coverage; leave it out", option, str(value))
+    with progress() as watcher:
+        sights = list(
+            coverage(files, only, jobs, lambda done, total: watcher("numbers", done, total))
+        )
+    if as_json:
+        rows = [
+            {"path": each.number.path, "nodes": list(each.number.nodes), **each.to_dict()}
+            for each in sights
+        ]
+        emit_json({"numbers": rows})
+    else:
+        show(coverage_table(sights))
