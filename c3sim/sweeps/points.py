@@ -68,11 +68,7 @@ class PointRunner:
         node, workload = self.setup.node, self.setup.workloads[scenario]
         for path, value in self.setup.settings[scenario].items():
             node, _ = set_value(node, workload, path, value)
-        if len(settings) > _MANY:
-            # where this fails, the way value by value says which value is wrong
-            with suppress(KeyError, TypeError, ValidationError):
-                return _validated_once(node, settings)
-        return _set(node, workload, settings)[0]
+        return node_with(node, workload, settings)
 
     def _lookup(self, scenario: str, strategy: str, settings: Settings) -> Lookup:
         """Values that an expression may name: ``scenario``, ``strategy``, any path."""
@@ -146,6 +142,15 @@ def shared_runner(setup: Setup, name: str, code: str) -> PointRunner:
         _runners.clear()
         _runners[name] = PointRunner(setup)
     return _runners[name]
+
+
+def node_with(node: Node, workload: Workload, settings: Settings) -> Node:
+    """*node* with SI values *settings*; *workload* is any that runs on it. Raises InputError."""
+    if len(settings) > _MANY:
+        # where this fails, the way value by value says which value is wrong
+        with suppress(KeyError, TypeError, ValidationError):
+            return _validated_once(node, settings)
+    return _set(node, workload, settings)[0]
 
 
 def _remembered(memory: dict[Key, Model], key: Key, build: Callable[[], Model]) -> Model:

@@ -81,7 +81,7 @@ def _bar(axes: Axes, study: C3Result, place: int, name: str) -> float:
     label = "simulated" if first else None
     axes.bar(place, 100 * (mean or 0.0), BAR, color=look.PALETTE[0], label=label)
     if band and mean is not None:
-        _band(axes, place, band, "other admissible sets of scenarios" if first else None)
+        _band(axes, place, band, "5 to 95 % of what may have been otherwise" if first else None)
     if theirs is not None:
         label = "published" if first else None
         dot: dict[str, Any] = {"color": look.PALETTE[1], "markeredgecolor": look.INK}
