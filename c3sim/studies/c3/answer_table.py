@@ -15,7 +15,8 @@ from c3sim.studies.c3.answer import Answer, Drawn, Moved, Order
 if TYPE_CHECKING:
     from rich.console import Group
 
-NARROW, WIDE = 28, 46  # characters of a condition beside nine or six numbers
+#: Characters of a condition beside many numbers and beside fewer, and of a line.
+NARROW, WIDE, LINE = 28, 46, 98
 VERDICTS = {True: "inside", False: "outside", None: MISSING}
 
 
@@ -112,15 +113,16 @@ def verdict_lines(answer: Answer) -> list[str]:
 def _order_lines(order: Order) -> list[str]:
     groups = " < ".join(", ".join(group) for group in order.groups)
     weakest = order.weakest
-    lines = [
-        f"verdict: the published order, {groups}, holds in {percent(order.holds, 0)} %",
-        f"least often: {weakest.lower} < {weakest.higher}, in {percent(weakest.holds, 0)} %",
-    ]
+    lines = [f"verdict: the published order, {groups}, holds in {percent(order.holds, 0)} %"]
+    if order.holds == 1:
+        return lines
+    least = f"{weakest.lower} < {weakest.higher}, in {percent(weakest.holds, 0)} %"
+    lines.append(f"least often: {least}")
     if weakest.most is not None:
         what = _what(weakest.most.name, weakest.most.value)
         missing = f", {_points(-weakest.usual)} are missing" if weakest.usual <= 0 else ""
         by = f"by {_points(weakest.most.by)} points{missing}"
-        lines.append(f"  what decides it: {what} moves it most, {by}")
+        lines.append(_broken(f"what decides it: {what} moves it most, {by}", LINE))
     return lines
 
 

@@ -72,7 +72,7 @@ def _means(axes: Axes, study: C3Result) -> None:
 
 
 def _bar(axes: Axes, study: C3Result, place: int, name: str) -> float:
-    """One strategy: a bar, its band, the published mean as a diamond, and how many points lie
+    """One strategy: a bar, its band, on it the published mean as a diamond, and how many points lie
     between. Returns the top of all that [%]. Labels for the legend come from the first bar.
     """
     means, theirs = study.strategies[name], published_fractions(study).get(name)
@@ -85,7 +85,7 @@ def _bar(axes: Axes, study: C3Result, place: int, name: str) -> float:
     if theirs is not None:
         label = "published" if first else None
         dot: dict[str, Any] = {"color": look.PALETTE[1], "markeredgecolor": look.INK}
-        axes.plot(place + 0.38, 100 * theirs, "D", label=label, **dot)
+        axes.plot(place, 100 * theirs, "D", label=label, zorder=3, **dot)
     text = percent(mean)
     if theirs is not None and mean is not None:
         text += f"  ({100 * (mean - theirs):+.1f})"
