@@ -11,13 +11,13 @@ from statistics import fmean
 from c3sim.input.aliases import canonical
 from c3sim.input.loading import LoadedNode, load_hardware, load_study
 from c3sim.specs.study import Band, Study
+from c3sim.strategies.masks import is_memory_bound
 from c3sim.studies.c3 import answer, effects, pairs
 from c3sim.studies.c3.answer import Answer, Drawn, Sums
 from c3sim.studies.c3.draws import Condition, conditions, draws_of
 from c3sim.studies.c3.effects import Target
 from c3sim.studies.c3.replay import Fractions, Rerun, replay
-from c3sim.studies.c3.summary import classify, isolated_pair
-from c3sim.studies.cases import Case, collective_of, study_cases
+from c3sim.studies.cases import Case, collective_of, gemm_of, study_cases
 from c3sim.studies.kind import Options
 from c3sim.studies.rows import Row
 from c3sim.studies.settings import with_settings
@@ -64,7 +64,7 @@ def answer_of(study: Study, cases: Sequence[Case], rows: Rows, options: Options)
     targets: list[Target] = [{name: 1.0} for name in names]
     if order is not None:
         targets += [{m.higher: 1.0, m.lower: -1.0} for m in order.margins]
-    few = _one_of_each(kept)
+    few = _one_of_each(kept, names)
     changes += effects.of_parameters(parameters, few, reruns, usual, targets, options)
     changes += sums.pair_changes({name: {name: 1.0} for name in names})
     return Answer(
@@ -136,14 +136,20 @@ def _tables(
     return pairs.other_means(asked, cases, study_cases(pool, options.node), options)
 
 
-def _one_of_each(kept: Sequence[tuple[Case, Sequence[Row]]]) -> list[Rerun]:
-    """A case of each class, operations in turn, with the candidates that were the best ones."""
-    classes = grouped(kept, lambda one: classify(*isolated_pair(one[0])))
+def _one_of_each(kept: Sequence[tuple[Case, Sequence[Row]]], names: Sequence[str]) -> list[Rerun]:
+    """A case of each operation with a compute-bound and with a memory-bound GEMM, with the
+    candidates that were the best ones. Each has another place in its group, so classes differ.
+    """
+
+    def group_of(one: tuple[Case, Sequence[Row]]) -> tuple[bool, str]:
+        case, _ = one
+        return is_memory_bound(case.node, gemm_of(case)[1]), collective_of(case)[1].op
+
     few = []
-    for number, group in enumerate(classes.values()):
-        by_operation = list(grouped(group, lambda one: collective_of(one[0])[1].op).values())
-        case, rows = by_operation[number % len(by_operation)][0]
-        few.append(Rerun(case=case, strategies={row.strategy: row.chosen for row in rows}))
+    for place, group in enumerate(grouped(kept, group_of).values()):
+        case, rows = group[place % len(group)]
+        chosen = {row.strategy: row.chosen for row in rows if row.strategy in names}
+        few.append(Rerun(case=case, strategies=chosen))
     return few
 
 
