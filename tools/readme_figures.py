@@ -44,8 +44,8 @@ TRUST = (
     "**Published means on MI300X** (ConCCL, arXiv 2412.14335). What is not known about those runs,"
     " and the intervals of parameters, leave a band of the mean fraction of ideal; in brackets the"
     " published mean: {means}. {inside} of {known} published means lie inside, but bands as wide as"
-    " these say little. The published order of the strategies holds in {order} % of the draws; least"
-    " often holds {weakest}.",
+    " these say little. The published order of the strategies holds in {order} % of the draws;"
+    " least often holds {weakest}.",
 )
 
 
