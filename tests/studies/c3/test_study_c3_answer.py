@@ -208,13 +208,6 @@ def test_values_that_are_set_are_not_drawn():
     assert set(found.strategies) == {"base", "conccl"}
 
 
-def test_a_scenario_to_skip_must_be_one():
-    with pytest.raises(ValueError, match="'third' is no scenario"):
-        Study.model_validate(
-            study_of("one").model_dump(by_alias=True) | {"band": {"skip": ["third"]}}
-        )
-
-
 def test_every_assumption_of_the_packaged_study_fits_its_workload_and_has_a_reason():
     study = load_study("conccl")
     case = study_cases(study)[0]
