@@ -1,7 +1,8 @@
 """The answer of a study as a band, and what it says about published means.
 
-With the mean m of a strategy over the study's own pairs, its mean d_i in draw i less the usual one,
-and its mean t_j over the other table j of pairs less the own one, the band is that of all
+With the mean m of a strategy over the study's own pairs, its mean d_i in draw i by one of its
+yardsticks less the usual one, and its mean t_j over the other table j of pairs less the own one,
+the band is that of all
 
     m + d_i + t_j
 
@@ -55,7 +56,8 @@ class MeanBand:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Margin:
     """The mean of *higher* less that of *lower*, which published means say is positive: *usual*,
-    *low* to *high* (5th and 95th percentile), and the share of sums in which it *holds*.
+    *low* to *high* (5th and 95th percentile), and the share of sums in which it *holds*. *best*:
+    the change that raises it most.
     """
 
     lower: str
@@ -65,6 +67,7 @@ class Margin:
     high: float
     holds: float
     most: Moved | None = None
+    best: Moved | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,12 +99,14 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drawn:
-    """What the draws were of. *failed*: draws whose values exclude each other; *tables*: other
-    tables of pairs; *skipped*: scenarios that no draw simulates.
+    """What the draws were of. *failed*: draws whose values exclude each other; *yardsticks*: by
+    which each is measured; *tables*: other tables of pairs; *skipped*: scenarios that no draw
+    simulates.
     """
 
     draws: int
     failed: int
+    yardsticks: int
     seed: int
     parameters: int
     tables: int
@@ -227,7 +232,7 @@ def _margin(
     target = {higher: 1.0, lower: -1.0}
     # a table that is low for one strategy need not be low for the other
     alone = [change for change in changes if change.kind != "pairs"]
-    alone += sums.pair_changes({higher: target})
+    raising = [change for change in alone if change.on(target) > 0]
     return Margin(
         lower=lower,
         higher=higher,
@@ -236,4 +241,5 @@ def _margin(
         high=high,
         holds=float(np.mean(values > 0)),
         most=moved(alone, target),
+        best=moved(raising, target),
     )

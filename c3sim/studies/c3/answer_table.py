@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Characters of a condition beside many numbers and beside fewer, and of a line.
 NARROW, WIDE, LINE = 28, 46, 98
+HARD_SPACE = "\xa0"  # between a parameter and its value
 VERDICTS = {True: "inside", False: "outside", None: MISSING}
 
 
@@ -40,6 +41,8 @@ def change_table(title: str, answer: Answer) -> Group:
     names = list(answer.strategies)
     table = make_table(["alone otherwise"], [name.replace("_", "_\n") for name in names])
     for change in answer.changes:
+        if change.kind == "parameter" and not any(map(_points_of, change.by.values())):
+            continue
         cells = (_points(change.by.get(name)) for name in names)
         add_row(table, _broken(_what(change.name, change.value), WIDE), *cells)
     skipped = ", ".join(answer.drawn.skipped)
@@ -118,27 +121,42 @@ def _order_lines(order: Order) -> list[str]:
         return lines
     least = f"{weakest.lower} < {weakest.higher}, in {percent(weakest.holds, 0)} %"
     lines.append(f"least often: {least}")
-    if weakest.most is not None:
-        what = _what(weakest.most.name, weakest.most.value)
-        missing = f", {_points(-weakest.usual)} are missing" if weakest.usual <= 0 else ""
-        by = f"by {_points(weakest.most.by)} points{missing}"
-        lines.append(_broken(f"what decides it: {what} moves it most, {by}", LINE))
+    most, best = weakest.most, weakest.best
+    if most is not None:
+        what = f"what decides it: {_what(most.name, most.value)}, {_points(most.by)} points"
+        lines.append(_broken(what, LINE))
+    if weakest.usual <= 0:
+        text = f"missing: {_points(-weakest.usual)} points"
+        if best is not None:
+            text += f"; {_what(best.name, best.value)} adds most, {_points(best.by)}"
+        lines.append(_broken(text, LINE))
     return lines
 
 
 def _sums(drawn: Drawn) -> str:
     draws = f"{drawn.draws} draws" if drawn.draws else ""
+    if draws and drawn.yardsticks > 1:
+        draws += f" by {drawn.yardsticks} yardsticks"
     tables = f"{drawn.tables} other tables of pairs" if drawn.tables else ""
     return ", each with ".join(part for part in (draws, tables) if part) or "the study alone"
 
 
 def _points(share: float | None) -> str:
-    return MISSING if share is None else f"{100 * share:+z.1f}"
+    if share is None:
+        return MISSING
+    points = _points_of(share)
+    return f"{points:+.1f}" if points else "0.0"
+
+
+def _points_of(share: float) -> float:
+    """As shown."""
+    return round(100 * share, 1)
 
 
 def _what(name: str, value: str) -> str:
     """A parameter has a path and a value, an assumption a name and an alternative."""
-    return f"{name} = {value}" if "." in name else f"{name}: {value}"
+    hard = f"{name} = {value}".replace(" ", HARD_SPACE)
+    return hard if "." in name else f"{name}: {value}"
 
 
 def _narrow(moved: Moved | None) -> str:
@@ -146,10 +164,10 @@ def _narrow(moved: Moved | None) -> str:
 
 
 def _broken(text: str, width: int) -> str:
-    """*text* in lines of at most *width* characters, as far as it has dots and blanks."""
+    """*text* in lines of at most *width* characters, as far as it has dots of a path and blanks."""
     lines = [""]
-    for part in re.split(r"(?<=[. ])", text):
+    for part in re.split(r"(?<=\.)(?=[a-z])|(?<= )", text):
         if lines[-1] and len(lines[-1] + part.rstrip()) > width:
             lines.append("")
         lines[-1] += part
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(line.rstrip(" ") for line in lines).replace(HARD_SPACE, " ")

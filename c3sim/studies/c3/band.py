@@ -51,13 +51,14 @@ def answer_of(study: Study, cases: Sequence[Case], rows: Rows, options: Options)
     draws = draws_of(parameters, known, count, band.seed)
     single = [condition for of in known for condition in of]
     found = replay(reruns, [*(each.draw for each in single), *draws], options, what="draws")
-    drawn = [means for means in found[len(single) :] if means is not None]
+    of_draws = [measured for measured in found[len(single) :] if measured]
+    drawn = [means for measured in of_draws for means in measured]
     tables = _tables(study, names, cases, options)
     sums = Sums(own, usual, drawn, tables)
     changes = [
         effects.of_condition(condition, means, usual)
-        for condition, means in zip(single, found, strict=False)
-        if means is not None
+        for condition, measured in zip(single, found, strict=False)
+        for means in measured
     ]
     groups = study.published.get("order") or []
     order = answer.order_of(groups, sums, ())
@@ -69,8 +70,9 @@ def answer_of(study: Study, cases: Sequence[Case], rows: Rows, options: Options)
     changes += sums.pair_changes({name: {name: 1.0} for name in names})
     return Answer(
         drawn=Drawn(
-            draws=len(drawn),
-            failed=len(draws) - len(drawn),
+            draws=len(of_draws),
+            failed=len(draws) - len(of_draws),
+            yardsticks=max((len(measured) for measured in of_draws), default=1),
             seed=band.seed,
             parameters=len(parameters),
             tables=max((len(means) for means in tables.values()), default=0),
@@ -111,11 +113,7 @@ def _conditions(study: Study, band: Band, cases: Sequence[Case]) -> list[list[Co
     asked = _asked(cases)
     left = []
     for alternatives in conditions(band.assumptions, cases[0]):
-        free = [
-            each
-            for each in alternatives
-            if not asked & {canonical(p) for p, _ in (*each.draw.settings, *each.draw.isolated)}
-        ]
+        free = [each for each in alternatives if not asked & each.paths]
         if free:
             left.append(free)
     return left

@@ -67,11 +67,10 @@ def of_parameters(
         return []
     ends = [Draw(), *(Draw(settings=((each.path, each.at(_far(each))),)) for each in parameters)]
     base, *found = replay(few, ends, options, what="parameters")
-    assert base is not None  # the study ran
     screened = [
-        Change(kind="parameter", name=each.path, value="", by=_difference(means, base))
-        for each, means in zip(parameters, found, strict=True)
-        if means is not None
+        Change(kind="parameter", name=each.path, value="", by=_difference(means, base[0]))
+        for each, measured in zip(parameters, found, strict=True)
+        for means in measured
     ]
     winners = [largest(screened, target) for target in targets]
     names = dict.fromkeys(each.name for each in winners if each is not None)
@@ -89,10 +88,11 @@ def of_parameters(
             value=format_si(value, parameter.unit),
             by=_difference(means, usual),
         )
-        for (parameter, _), value, means in zip(
+        for (parameter, _), value, measured in zip(
             moved, values, replay(reruns, both, options, what="both ends"), strict=True
         )
-        if means is not None and value != parameter.value
+        for means in measured
+        if value != parameter.value
     ]
 
 

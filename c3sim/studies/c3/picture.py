@@ -78,10 +78,10 @@ def _bar(axes: Axes, study: C3Result, place: int, name: str) -> float:
     means, theirs = study.strategies[name], published_fractions(study).get(name)
     mean, band = means.mean_fraction_of_ideal, means.band
     first = place == 0
-    label = "simulated" if first else None
+    label = "simulated as the study has it" if first else None
     axes.bar(place, 100 * (mean or 0.0), BAR, color=look.PALETTE[0], label=label)
     if band and mean is not None:
-        _band(axes, place, band, "5 to 95 % of what may have been otherwise" if first else None)
+        _band(axes, place, band, "band of what is not known (5 to 95 %)" if first else None)
     if theirs is not None:
         label = "published" if first else None
         dot: dict[str, Any] = {"color": look.PALETTE[1], "markeredgecolor": look.INK}

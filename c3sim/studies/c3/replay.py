@@ -13,17 +13,20 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.overlap import overlap
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.paths import is_of_workload, set_si
+from c3sim.result import Result
 from c3sim.simulation.runs import forget, isolated
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.rewrites import baseline
-from c3sim.studies.c3.draws import Draw
+from c3sim.studies.c3.draws import Draw, Yardstick
 from c3sim.studies.cases import Case
 from c3sim.studies.kind import Options
 from c3sim.sweeps.executor import Workers, in_batches
 from c3sim.sweeps.points import Settings, node_with
 
 Fractions = Mapping[str, float]  # strategy -> mean fraction of ideal
+#: By each yardstick of a draw; none where the values of the draw exclude each other.
+Measured = Sequence[Fractions]
 #: Runs from which other processes pay: starting them takes about as long.
 WORTH_IT = 500
 
@@ -38,12 +41,12 @@ class Rerun:
 
 def replay(
     reruns: Sequence[Rerun], draws: Sequence[Draw], options: Options, *, what: str
-) -> list[Fractions | None]:
-    """Of each draw the means over *reruns*, in order; None where its values exclude each other."""
+) -> list[Measured]:
+    """Of each draw the means over *reruns*, in order."""
     runs = len(draws) * sum(len(each.strategies) for each in reruns)
     jobs = options.n_jobs if options.n_jobs or runs >= WORTH_IT else 1
     workers = Workers(jobs=jobs or _cores())
-    found: list[Fractions | None] = [None] * len(draws)
+    found: list[Measured] = [()] * len(draws)
     done = 0
     options.report(what, done, len(draws))
     batches = in_batches(partial(_means, tuple(reruns)), list(enumerate(draws)), workers)
@@ -64,27 +67,55 @@ def _cores() -> int:
 
 def _means(
     reruns: Sequence[Rerun], draws: Sequence[tuple[int, Draw]]
-) -> list[tuple[int, Fractions | None]]:
-    found: list[tuple[int, Fractions | None]] = []
+) -> list[tuple[int, Measured]]:
+    found: list[tuple[int, Measured]] = []
     for number, draw in draws:
         try:
             found.append((number, means_of(reruns, draw)))
         except InputError:
-            found.append((number, None))
+            found.append((number, ()))
         # the next draw has another node
         forget()
     return found
 
 
-def means_of(reruns: Sequence[Rerun], draw: Draw) -> Fractions:
-    """The mean over *reruns* under *draw*. Raises InputError: values that exclude each other."""
-    values: dict[str, list[float]] = {}
+def means_of(reruns: Sequence[Rerun], draw: Draw) -> list[Fractions]:
+    """The means over *reruns* under *draw*, by each of its yardsticks. Raises InputError: values
+    that exclude each other.
+    """
+    values: list[dict[str, list[float]]] = [{} for _ in draw.yardsticks]
     nodes = _Nodes()
     for each in reruns:
-        for strategy, fraction in _fractions(each, draw, nodes).items():
-            if fraction is not None:
-                values.setdefault(strategy, []).append(fraction)
-    return {strategy: fmean(known) for strategy, known in values.items()}
+        workload, node = nodes.models(each.case, draw.settings)
+        results = {
+            strategy: evaluate_run(workload, node, candidate, noted=False)
+            for strategy, candidate in each.strategies.items()
+        }
+        for yardstick, of_strategy in zip(draw.yardsticks, values, strict=True):
+            alone = _alone(each.case, draw, yardstick, nodes)
+            for strategy, result in results.items():
+                fraction = _fraction(result, yardstick, alone)
+                if fraction is not None:
+                    of_strategy.setdefault(strategy, []).append(fraction)
+    return [
+        {strategy: fmean(known) for strategy, known in of_strategy.items()}
+        for of_strategy in values
+    ]
+
+
+def _alone(case: Case, draw: Draw, yardstick: Yardstick, nodes: _Nodes) -> list[float]:
+    """Isolated times under the conditions of *yardstick*; none where they are those of the runs."""
+    if not yardstick.isolated:
+        return []
+    workload, node = nodes.models(case, (*draw.settings, *yardstick.isolated))
+    base = baseline(workload, node)
+    return [isolated(node, base, name).end for name in base.tasks]
+
+
+def _fraction(result: Result, yardstick: Yardstick, alone: Sequence[float]) -> float | None:
+    if alone:
+        return overlap(alone, result.wall_s).fraction
+    return result.own_fraction if yardstick.own else result.fraction_of_ideal
 
 
 class _Nodes:
@@ -106,21 +137,3 @@ class _Nodes:
                 _, workload = set_si(node, workload, path, value)
         check_on_node(workload, node)
         return workload, node
-
-
-def _fractions(each: Rerun, draw: Draw, nodes: _Nodes) -> dict[str, float | None]:
-    """The fraction of ideal under each strategy, by the yardstick of *draw*."""
-    workload, node = nodes.models(each.case, draw.settings)
-    fractions: dict[str, float | None] = {}
-    alone: list[float] = []
-    if draw.isolated:
-        measured, there = nodes.models(each.case, (*draw.settings, *draw.isolated))
-        base = baseline(measured, there)
-        alone = [isolated(there, base, name).end for name in base.tasks]
-    for strategy, candidate in each.strategies.items():
-        result = evaluate_run(workload, node, candidate, noted=False)
-        if alone:
-            fractions[strategy] = overlap(alone, result.wall_s).fraction
-        else:
-            fractions[strategy] = result.own_fraction if draw.own else result.fraction_of_ideal
-    return fractions
