@@ -12,7 +12,7 @@ from c3sim.studies import Options, run_study
 from c3sim.studies.c3.answer import Answer, Drawn, Sums, mean_band, order_of
 from c3sim.studies.c3.answer_table import answer_tables, verdict_lines
 from c3sim.studies.c3.draws import Draw, Yardstick, conditions, draws_of
-from c3sim.studies.c3.effects import Change, largest
+from c3sim.studies.c3.effects import Change, largest, of_parameters
 from c3sim.studies.c3.replay import Rerun, means_of
 from c3sim.studies.cases import study_cases
 from c3sim.sweeps.intervals import parameters_of
@@ -199,6 +199,19 @@ def test_the_yardstick_changes_no_run_but_the_ideal(rerun):
     usual, warm, own = means_of([rerun], draw)
     assert warm["base"] < usual["base"]
     assert own["base"] == usual["base"] and own["conccl"] != usual["conccl"]
+
+
+def test_the_parameter_that_matters_is_found_and_goes_to_both_ends(rerun):
+    """A bf16 GEMM does no fp32 FLOP; the copies of an engine wait for the latency of a link."""
+    paths = ("gpu.energy.flop.fp32", "links.latency")
+    known = parameters_of(load_hardware("mi300x-8"))
+    two = [each for each in known if each.path in paths]
+    (usual,) = means_of([rerun], Draw())
+    target = {"conccl": 1.0}
+    found = of_parameters(two, [rerun], [rerun], usual, [target], Options(n_jobs=1))
+    assert [each.name for each in found] == ["links.latency"] * 2
+    shorter, longer = (each.on(target) for each in found)
+    assert longer < 0 < shorter
 
 
 def test_values_that_are_set_are_not_drawn():
