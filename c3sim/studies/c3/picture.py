@@ -63,7 +63,7 @@ def _means(axes: Axes, study: C3Result) -> None:
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
         )
-    axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.18 * max([0.0, *tops]) or 1.0)
+    axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.25 * max([0.0, *tops]) or 1.0)
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.set_xticks(range(len(names)), names)
     explained = "in brackets: points off the published mean; best: highest speedup of a scenario"
@@ -78,7 +78,7 @@ def _bar(axes: Axes, study: C3Result, place: int, name: str) -> float:
     means, theirs = study.strategies[name], published_fractions(study).get(name)
     mean, band = means.mean_fraction_of_ideal, means.band
     first = place == 0
-    label = "simulated as the study has it" if first else None
+    label = "simulated" if first else None
     axes.bar(place, 100 * (mean or 0.0), BAR, color=look.PALETTE[0], label=label)
     if band and mean is not None:
         _band(axes, place, band, "band of what is not known (5 to 95 %)" if first else None)
