@@ -87,6 +87,7 @@ def study(
     set: Settings | None = None,
     strategies: Sequence[str] = (),
     band: bool = True,
+    draws: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> StudyResult:
@@ -106,6 +107,7 @@ def study(
         strategies=strategies,
         settings=set or {},
         band=band,
+        draws=draws,
         n_jobs=n_jobs,
         progress=progress,
     )

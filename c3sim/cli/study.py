@@ -43,9 +43,18 @@ def study(
         bool,
         typer.Option(
             "--band/--no-band",
-            help="How much the means owe to the choice of scenarios; takes longer.",
+            help="How sure the means of a c3 study are; most of the time goes into it.",
         ),
     ] = True,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            "--draws",
+            min=1,
+            metavar="N",
+            help="Draws of parameters and assumptions for the band. Left out: as in the study.",
+        ),
+    ] = None,
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
@@ -55,6 +64,7 @@ def study(
     Examples:
       c3sim study conccl
       c3sim study conccl --out results
+      c3sim study conccl --draws 200
       c3sim study conccl --no-band --plot conccl.png --json > conccl.json
       c3sim study dma-latte --plot variants.png
       c3sim study kv-fetch --set serving.hit_rate=[0.5,0.75,1] --plot kv.png
@@ -73,7 +83,9 @@ def study(
     kind = KINDS[loaded.kind]
     _check_outputs(loaded, plot, out)
     with progress() as report:
-        result = run_study(name, node=node, set=values, band=band, n_jobs=jobs, progress=report)
+        result = run_study(
+            name, node=node, set=values, band=band, draws=draws, n_jobs=jobs, progress=report
+        )
     tables = kind.tables(result) if out or not as_json else []
     if plot:
         kind.picture(result, plot)

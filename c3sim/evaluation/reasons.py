@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from c3sim.simulation.simulate import Run
+from c3sim.simulation.run import Run
 from c3sim.specs.references import parse_after, task_order
 from c3sim.specs.workload import Workload
 

@@ -56,6 +56,45 @@ class Range(Spec):
 Values = tuple[Any, ...] | Range
 
 
+class Alternative(Spec):
+    """What a condition may have been instead of the usual one."""
+
+    name: str
+    set: dict[str, Any] = Field({}, description="values of every run (paths as for --set)")
+    isolated: dict[str, Any] = Field(
+        {},
+        description="values, over those of set, of the isolated runs that the ideal is taken from",
+    )
+    yardstick: Literal["baseline", "own"] = Field(
+        "baseline",
+        description="whose isolated times the ideal is taken from: collectives on compute units,"
+        " or as the strategy runs them",
+    )
+
+
+class Assumption(Spec):
+    """A condition of the published runs that nobody published. A draw of the band has the usual
+    condition or one of the alternatives, all with the same chance.
+    """
+
+    name: str
+    usual: str = Field(description="what the study assumes")
+    unknown: str = Field(description="why it is not known")
+    source: str
+    alternatives: tuple[Alternative, ...] = Field(min_length=1)
+
+
+class Band(Spec):
+    """What may have been otherwise: the means are shown with the band that it leaves."""
+
+    draws: Count = Field(16, description="draws of parameters and assumptions")
+    seed: int = Field(1, ge=0)
+    skip: tuple[str, ...] = Field(
+        (), description="scenarios that no draw simulates; the mean change of the others stands"
+    )
+    assumptions: tuple[Assumption, ...] = ()
+
+
 class Search(Spec):
     """What ``c3sim optimise`` may change, and what it is to reach."""
 
@@ -105,8 +144,9 @@ class Study(Spec):
     strategies: tuple[str, ...] = ("base",)
     outputs: tuple[str, ...] = ("wall_s", "speedup", "fraction_of_ideal", "own_fraction")
     pool: str | None = Field(
-        None, description="of kind c3: a study of other pairs, from which the band is drawn"
+        None, description="of kind c3: a study of other pairs, from which other tables are drawn"
     )
+    band: Band | None = Field(None, description="of kind c3: how sure the means are")
     characterisation: bool = Field(
         False, description="of kind c3: isolated behaviour as well, beside published figures"
     )
@@ -129,8 +169,13 @@ class Study(Spec):
     def _fits_its_kind(self) -> Study:
         if (self.serving is not None) != (self.kind == "kv_fetch"):
             raise ValueError("serving and kind: kv_fetch belong together; give both or neither")
-        if self.kind != "c3" and (self.pool is not None or self.characterisation):
-            raise ValueError("pool and characterisation are for kind: c3")
+        of_c3 = self.pool is not None or self.band is not None or self.characterisation
+        if self.kind != "c3" and of_c3:
+            raise ValueError("pool, band and characterisation are for kind: c3")
+        names = {scenario.name for scenario in self.scenarios}
+        for name in self.band.skip if self.band is not None else ():
+            if name not in names:
+                raise ValueError(f"band.skip: {name!r} is no scenario of the study")
         if self.kind not in WITH_POINTS and "outputs" in self.model_fields_set:
             raise ValueError(f"kind: {self.kind} has tables of its own; leave outputs out")
         return self

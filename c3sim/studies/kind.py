@@ -27,8 +27,8 @@ class Options:
 
     *node* and *strategies* replace the study's own, *settings* are values by path (settings.py).
     *provenance* is what the file of *node* says about its values; without it no intervals of
-    *node* are known. *band* = False skips the band of a c3 study. *n_jobs* is the number of
-    processes; left out: all cores where there are many cases.
+    *node* are known. *band* = False skips the band of a c3 study, *draws* replaces its number of
+    draws. *n_jobs* is the number of processes; left out: all cores where there are many cases.
     """
 
     node: Node | None = None
@@ -36,6 +36,7 @@ class Options:
     strategies: Sequence[str] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     band: bool = True
+    draws: int | None = None
     n_jobs: int | None = None
     progress: Progress | None = None
 

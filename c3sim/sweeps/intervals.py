@@ -84,12 +84,12 @@ def _calibrated_interval(leaf: Leaf) -> tuple[float, float] | None:
     return max(low, leaf.interval[0]), min(high, leaf.interval[1])
 
 
-def latin_hypercube(parameters: Sequence[Parameter], samples: int, seed: int) -> np.ndarray:
-    """Places from 0 to 1: a row for each sample, a column for each parameter."""
+def latin_hypercube(columns: int, samples: int, seed: int) -> np.ndarray:
+    """Places from 0 to 1: a row for each sample, a column for each of what is drawn."""
     import numpy as np
     from scipy.stats import qmc
 
-    return qmc.LatinHypercube(len(parameters), seed=np.random.default_rng(seed)).random(samples)
+    return qmc.LatinHypercube(columns, seed=np.random.default_rng(seed)).random(samples)
 
 
 def settings_of(parameters: Sequence[Parameter], places: Sequence[float]) -> Settings:

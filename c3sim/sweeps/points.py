@@ -69,11 +69,7 @@ class PointRunner:
         node, workload = self.setup.node, self.setup.workloads[scenario]
         for path, value in self.setup.settings[scenario].items():
             node, _ = set_value(node, workload, path, value)
-        if len(settings) > _MANY:
-            # where this fails, the way value by value says which value is wrong
-            with suppress(KeyError, TypeError, ValidationError):
-                return _validated_once(node, settings)
-        return _set(node, workload, settings)[0]
+        return node_with(node, workload, settings)
 
     def _lookup(self, scenario: str, strategy: str, settings: Settings) -> Lookup:
         """Values that an expression may name: ``scenario``, ``strategy``, any path."""
@@ -154,6 +150,15 @@ def run_batch(
         _runners.clear()
         _runners[name] = PointRunner(setup)
     return [(number, row(_runners[name], item)) for number, item in items]
+
+
+def node_with(node: Node, workload: Workload, settings: Settings) -> Node:
+    """*node* with SI values *settings*; *workload* is any that runs on it. Raises InputError."""
+    if len(settings) > _MANY:
+        # where this fails, the way value by value says which value is wrong
+        with suppress(KeyError, TypeError, ValidationError):
+            return _validated_once(node, settings)
+    return _set(node, workload, settings)[0]
 
 
 def _remembered(memory: dict[Key, Model], key: Key, build: Callable[[], Model]) -> Model:

@@ -102,7 +102,8 @@ def band_of(
         raise InputError(
             f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw"
         )
-    settings = [settings_of(parameters, row) for row in latin_hypercube(parameters, samples, seed)]
+    places = latin_hypercube(len(parameters), samples, seed)
+    settings = [settings_of(parameters, row) for row in places]
     rows = sampler.rows(settings, watcher)
     good = [row for row in rows if row["error"] is None]
     if not good:

@@ -24,6 +24,17 @@ outputs: [speedup]
 scenarios: [{name: one, set: {task.gemm.m: 1024}}, {name: other, set: {task.gemm.m: 2048}}]
 published: {source: nobody, mean_fraction_of_ideal: {base: 0.25}, note: checked against nothing}
 """
+BAND = """\
+node: teaching-4
+band:
+  draws: 3
+  assumptions:
+    - name: host path
+      usual: a thread per GPU
+      unknown: nobody said
+      source: invented
+      alternatives: [{name: one thread, set: {workload.host.threads: single}}]
+"""
 MEANS = {
     "mean_fraction_of_ideal",
     "ratio_of_means",
@@ -43,6 +54,19 @@ def sweep(empty):
 def two(empty):
     Path("two.yaml").write_text(C3, encoding="utf-8")
     return "two.yaml"
+
+
+def test_the_answer_is_a_band_unless_it_is_not_wanted(cli, two):
+    """On teaching-4 no number has an interval, so the draws are of the assumption alone."""
+    Path(two).write_text(C3 + BAND, encoding="utf-8")
+    found = json.loads(cli("study", two, "--draws", "2", "--json").stdout)
+    assert (found["answer"]["drawn"]["draws"], found["answer"]["drawn"]["parameters"]) == (2, 0)
+    assert set(found["answer"]["strategies"]) == {"base"}  # the one with a published mean
+    assert found["strategies"]["base"]["band"] == [
+        found["answer"]["strategies"]["base"][end] for end in ("low", "high")
+    ]
+    assert "verdict: 0 of 1 published means" in cli("study", two, "--draws", "1").stdout
+    assert "answer" not in json.loads(cli("study", two, "--no-band", "--json").stdout)
 
 
 @pytest.mark.slow

@@ -79,11 +79,11 @@ def test_what_is_set_by_hand_is_not_drawn():
 
 
 def test_a_latin_hypercube_uses_every_part_of_every_interval_once():
-    places = latin_hypercube([parameter(0.0, 1.0)] * 3, 10, seed=4)
+    places = latin_hypercube(3, 10, seed=4)
     for column in places.T:
         assert sorted(np.floor(10 * column)) == list(range(10))
-    assert np.array_equal(places, latin_hypercube([parameter(0.0, 1.0)] * 3, 10, seed=4))
-    assert not np.array_equal(places, latin_hypercube([parameter(0.0, 1.0)] * 3, 10, seed=5))
+    assert np.array_equal(places, latin_hypercube(3, 10, seed=4))
+    assert not np.array_equal(places, latin_hypercube(3, 10, seed=5))
 
 
 def test_settings_and_percentiles():

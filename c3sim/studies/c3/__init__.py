@@ -2,9 +2,13 @@
 
     study             rows, means and scenarios; the result
     summary           classes of scenarios, and what is concluded from the rows of a strategy
-    band              the means over other admissible tables of scenarios (``pool`` of the file)
+    draws, replay     what may have been otherwise (``band`` of the file), and the means under it
+    pairs             the means over other admissible tables of scenarios (``pool`` of the file)
+    effects           what one assumption or parameter alone does to the means
+    answer, band      the means as bands beside published ones; how often their order holds
     characterisation  isolated behaviour that publications report beside their means
-    table, picture    what is printed and drawn
+    table, answer_table, picture
+                      what is printed and drawn
 
 It must not know how a strategy works, nor of variants of DMA programs. Published figures stand
 beside the simulated ones and are never an input.

@@ -1,110 +1,163 @@
-"""How much a mean owes to the choice of pairs: the means over other tables drawn by the same rule.
+"""From a study and its rows to the band of its means: draws, other tables, one thing at a time.
 
-- The pool is a study of its own: GEMMs crossed with sizes and operations (``pool`` of the file).
-- A pair is admissible if its ratio of isolated times lies within that of the study's own pairs.
-- A table has as many pairs of each kind (memory- or compute-bound) and class as the study's, drawn
-  without repetition. Each pair counts once for every operation.
-- Pairs are simulated once, and tables drawn from their rows with a fixed seed.
+Strategies with a published mean have a band; all of them where none is published.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from random import Random
-from statistics import fmean, quantiles
+from statistics import fmean
 
-from c3sim.specs.study import Study
+from c3sim.input.aliases import canonical
+from c3sim.input.loading import LoadedNode, load_hardware, load_study
+from c3sim.specs.study import Band, Study
 from c3sim.strategies.masks import is_memory_bound
-from c3sim.studies.c3.summary import classify, isolated_pair
-from c3sim.studies.cases import Case, collective_of, gemm_of
+from c3sim.studies.c3 import answer, effects, pairs
+from c3sim.studies.c3.answer import Answer, Drawn, Sums
+from c3sim.studies.c3.draws import Condition, conditions, draws_of
+from c3sim.studies.c3.effects import Target
+from c3sim.studies.c3.replay import Fractions, Rerun, replay
+from c3sim.studies.cases import Case, collective_of, gemm_of, study_cases
 from c3sim.studies.kind import Options
-from c3sim.studies.rows import Row, evaluate
+from c3sim.studies.rows import Row
+from c3sim.studies.settings import with_settings
 from c3sim.studies.show import grouped
+from c3sim.sweeps.intervals import Parameter, parameters_of
 
-TABLES = 300
-SEED = 20241218
-Stratum = tuple[bool, str]  # memory-bound, class
-Pair = tuple[int, int, int, float]  # m, n, k, bytes
+Rows = Sequence[Sequence[Row]]
 
 
-def bands(
-    study: Study, own: Sequence[Case], pool: Sequence[Case], options: Options
-) -> dict[str, tuple[float, float]]:
-    """Per strategy of *study* the 5th and 95th percentile of the mean fraction of ideal over the
-    drawn tables; *own* are its cases.
+def answer_of(study: Study, cases: Sequence[Case], rows: Rows, options: Options) -> Answer | None:
+    """The band of *study*, whose *cases* gave *rows*. None: neither draws nor other tables are
+    asked for. Raises InputError.
     """
-    ratios = [_ratio(case) for case in own]
-    wanted = Counter(_strata(own).values())
-    admissible = [case for case in pool if min(ratios) <= _ratio(case) <= max(ratios)]
-    strata = {pair: of for pair, of in _strata(admissible).items() if of in wanted}
-    used = [case for case in admissible if _pair(case) in strata]
-    fractions = _fractions(used, evaluate(study, used, options, what="other tables"))
-    tables = _draw_tables(strata, wanted)
-    found = {}
-    for name in study.strategies:
-        means = sorted(_means(tables, fractions, name))
-        if len(means) > 1:
-            cuts = quantiles(means, n=20, method="inclusive")
-            found[name] = (cuts[0], cuts[-1])
-    return found
-
-
-def _pair(case: Case) -> Pair:
-    gemm = gemm_of(case)[1]
-    return gemm.m, gemm.n, gemm.k, collective_of(case)[1].size
-
-
-def _ratio(case: Case) -> float:
-    gemm_s, comm_s = isolated_pair(case)
-    return gemm_s / comm_s
-
-
-def _strata(cases: Sequence[Case]) -> dict[Pair, Stratum]:
-    """Kind and class of each pair; the class by the first operation listed."""
-    strata: dict[Pair, Stratum] = {}
-    for case in cases:
-        kind = is_memory_bound(case.node, gemm_of(case)[1])
-        strata.setdefault(_pair(case), (kind, classify(*isolated_pair(case))))
-    return strata
-
-
-def _fractions(
-    cases: Sequence[Case], rows_of_cases: Sequence[Sequence[Row]]
-) -> dict[tuple[Pair, str], list[float]]:
-    """Fractions of ideal of each pair under each strategy, one per operation."""
-    found: dict[tuple[Pair, str], list[float]] = {}
-    for case, rows in zip(cases, rows_of_cases, strict=True):
-        for row in rows:
-            values = found.setdefault((_pair(case), row.strategy), [])
-            if row.result.fraction_of_ideal is not None:
-                values.append(row.result.fraction_of_ideal)
-    return found
-
-
-def _draw_tables(strata: Mapping[Pair, Stratum], wanted: Mapping[Stratum, int]) -> list[list[Pair]]:
-    """Tables with as many pairs of each stratum as *wanted*, or as there are."""
-    random = Random(SEED)
-    pairs_of = grouped(strata, lambda pair: strata[pair])
-    strata_of = [(pairs_of.get(stratum, []), count) for stratum, count in sorted(wanted.items())]
-    return [
-        [
-            pair
-            for pairs, count in strata_of
-            for pair in random.sample(pairs, min(count, len(pairs)))
-        ]
-        for _ in range(TABLES)
+    if study.band is None and study.pool is None:
+        return None
+    band = study.band or Band()
+    published = study.published.get("mean_fraction_of_ideal") or {}
+    names = [name for name in study.strategies if name in published] or list(study.strategies)
+    own = _usual(names, rows)
+    names = list(own)
+    kept = [
+        (case, each)
+        for case, each in zip(cases, rows, strict=True)
+        if case.name.partition(",")[0] not in band.skip
     ]
+    reruns = [Rerun(case=case, strategies={name: name for name in names}) for case, _ in kept]
+    usual = _usual(names, [each for _, each in kept])
+    parameters = _parameters(study, cases, options) if study.band is not None else ()
+    known = _conditions(study, band, cases)
+    count = options.draws or band.draws
+    draws = draws_of(parameters, known, count, band.seed)
+    single = [condition for of in known for condition in of]
+    found = replay(reruns, [*(each.draw for each in single), *draws], options, what="draws")
+    of_draws = [measured for measured in found[len(single) :] if measured]
+    drawn = [means for measured in of_draws for means in measured]
+    tables = _tables(study, names, cases, options)
+    sums = Sums(own, usual, drawn, tables)
+    changes = [
+        effects.of_condition(condition, means, usual)
+        for condition, measured in zip(single, found, strict=False)
+        for means in measured
+    ]
+    groups = study.published.get("order") or []
+    order = answer.order_of(groups, sums, ())
+    targets: list[Target] = [{name: 1.0} for name in names]
+    if order is not None:
+        targets += [{m.higher: 1.0, m.lower: -1.0} for m in order.margins]
+    few = _one_of_each(kept, names)
+    changes += effects.of_parameters(parameters, few, reruns, usual, targets, options)
+    changes += sums.pair_changes({name: {name: 1.0} for name in names})
+    return Answer(
+        drawn=Drawn(
+            draws=len(of_draws),
+            failed=len(draws) - len(of_draws),
+            yardsticks=max((len(measured) for measured in of_draws), default=1),
+            seed=band.seed,
+            parameters=len(parameters),
+            tables=max((len(means) for means in tables.values()), default=0),
+            skipped=band.skip,
+            assumptions=[_for_readers(study, of) for of in known],
+        ),
+        strategies={
+            name: answer.mean_band(name, sums, published.get(name), changes) for name in names
+        },
+        changes=changes,
+        order=answer.order_of(groups, sums, changes),
+    )
 
 
-def _means(
-    tables: Sequence[Sequence[Pair]],
-    fractions: Mapping[tuple[Pair, str], Sequence[float]],
-    strategy: str,
-) -> list[float]:
-    means = []
-    for table in tables:
-        values = [value for pair in table for value in fractions[pair, strategy]]
-        if values:
-            means.append(fmean(values))
-    return means
+def _usual(names: Sequence[str], rows: Rows) -> Fractions:
+    """The means over *rows* as the study has them."""
+    of_strategy = {name: list[float]() for name in names}
+    for each in rows:
+        for row in each:
+            fraction = row.result.fraction_of_ideal
+            if row.strategy in of_strategy and fraction is not None:
+                of_strategy[row.strategy].append(fraction)
+    return {name: fmean(values) for name, values in of_strategy.items() if values}
+
+
+def _parameters(study: Study, cases: Sequence[Case], options: Options) -> tuple[Parameter, ...]:
+    """Parameters of the node that neither the study nor the caller sets."""
+    provenance = options.provenance
+    if options.node is None:
+        provenance = load_hardware(study.node).provenance
+    fixed = {canonical(path) for scenario in study.scenarios for path in scenario.set}
+    fixed |= _asked(cases)
+    return parameters_of(LoadedNode(node=cases[0].node, provenance=provenance), fixed)
+
+
+def _conditions(study: Study, band: Band, cases: Sequence[Case]) -> list[list[Condition]]:
+    """The alternatives of each assumption, less those that set what an axis or the caller sets."""
+    asked = _asked(cases)
+    left = []
+    for alternatives in conditions(band.assumptions, cases[0]):
+        free = [each for each in alternatives if not asked & each.paths]
+        if free:
+            left.append(free)
+    return left
+
+
+def _asked(cases: Sequence[Case]) -> set[str]:
+    return {canonical(path) for case in cases for path in case.point}
+
+
+def _tables(
+    study: Study, names: Sequence[str], cases: Sequence[Case], options: Options
+) -> Mapping[str, Sequence[float]]:
+    """Means over other tables of pairs."""
+    if study.pool is None:
+        return {}
+    pool = with_settings(load_study(study.pool), options.settings)
+    asked = study.model_copy(update={"strategies": tuple(names)})
+    return pairs.other_means(asked, cases, study_cases(pool, options.node), options)
+
+
+def _one_of_each(kept: Sequence[tuple[Case, Sequence[Row]]], names: Sequence[str]) -> list[Rerun]:
+    """A case of each operation with a compute-bound and with a memory-bound GEMM, with the
+    candidates that were the best ones. Each has another place in its group, so classes differ.
+    """
+
+    def group_of(one: tuple[Case, Sequence[Row]]) -> tuple[bool, str]:
+        case, _ = one
+        return is_memory_bound(case.node, gemm_of(case)[1]), collective_of(case)[1].op
+
+    few = []
+    for place, group in enumerate(grouped(kept, group_of).values()):
+        case, rows = group[place % len(group)]
+        chosen = {row.strategy: row.chosen for row in rows if row.strategy in names}
+        few.append(Rerun(case=case, strategies=chosen))
+    return few
+
+
+def _for_readers(study: Study, of: Sequence[Condition]) -> answer.Condition:
+    assert study.band is not None  # it has assumptions
+    (spec,) = (each for each in study.band.assumptions if each.name == of[0].assumption)
+    return answer.Condition(
+        name=spec.name,
+        usual=spec.usual,
+        alternatives=[condition.alternative for condition in of],
+        unknown=spec.unknown,
+        source=spec.source,
+    )

@@ -63,7 +63,7 @@ def _means(axes: Axes, study: C3Result) -> None:
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
         )
-    axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.18 * max([0.0, *tops]) or 1.0)
+    axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.25 * max([0.0, *tops]) or 1.0)
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.set_xticks(range(len(names)), names)
     explained = "in brackets: points off the published mean; best: highest speedup of a scenario"
@@ -72,7 +72,7 @@ def _means(axes: Axes, study: C3Result) -> None:
 
 
 def _bar(axes: Axes, study: C3Result, place: int, name: str) -> float:
-    """One strategy: a bar, its band, the published mean as a diamond, and how many points lie
+    """One strategy: a bar, its band, on it the published mean as a diamond, and how many points lie
     between. Returns the top of all that [%]. Labels for the legend come from the first bar.
     """
     means, theirs = study.strategies[name], published_fractions(study).get(name)
@@ -81,11 +81,11 @@ def _bar(axes: Axes, study: C3Result, place: int, name: str) -> float:
     label = "simulated" if first else None
     axes.bar(place, 100 * (mean or 0.0), BAR, color=look.PALETTE[0], label=label)
     if band and mean is not None:
-        _band(axes, place, band, "other admissible sets of scenarios" if first else None)
+        _band(axes, place, band, "band of what is not known (5 to 95 %)" if first else None)
     if theirs is not None:
         label = "published" if first else None
         dot: dict[str, Any] = {"color": look.PALETTE[1], "markeredgecolor": look.INK}
-        axes.plot(place + 0.38, 100 * theirs, "D", label=label, **dot)
+        axes.plot(place, 100 * theirs, "D", label=label, zorder=3, **dot)
     text = percent(mean)
     if theirs is not None and mean is not None:
         text += f"  ({100 * (mean - theirs):+.1f})"

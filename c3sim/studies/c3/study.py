@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from c3sim.input.loading import load_study
 from c3sim.specs.study import Study
-from c3sim.studies.c3.band import bands
+from c3sim.studies.c3.answer import Answer
+from c3sim.studies.c3.band import answer_of
 from c3sim.studies.c3.characterisation import Figure, characterise
 from c3sim.studies.c3.summary import (
     AutoSummary,
@@ -22,7 +22,6 @@ from c3sim.studies.cases import study_cases
 from c3sim.studies.kind import About, Options
 from c3sim.studies.plain import IF_KNOWN
 from c3sim.studies.rows import evaluate, output_rows
-from c3sim.studies.settings import with_settings
 from c3sim.studies.show import grouped
 from c3sim.studies.sweep.study import SweepResult
 
@@ -32,13 +31,14 @@ class C3Result(SweepResult):
     """Rows as of a sweep, with the means of each strategy and every scenario under all of them.
 
     *auto* is known where the heuristics are one of the strategies, *characterisation* where the
-    study asks for it.
+    study asks for it, the *answer* as a band unless the caller leaves it out.
     """
 
     strategies: Mapping[str, Means]
     scenarios: Sequence[Scenario]
     auto: AutoSummary | None = field(default=None, metadata=IF_KNOWN)
     characterisation: Sequence[Figure] | None = field(default=None, metadata=IF_KNOWN)
+    answer: Answer | None = field(default=None, metadata=IF_KNOWN)
 
 
 def run(study: Study, options: Options) -> C3Result:
@@ -48,11 +48,9 @@ def run(study: Study, options: Options) -> C3Result:
     of_strategy = grouped(chain(*rows), lambda row: row.strategy)
     means = {name: strategy_means(each) for name, each in of_strategy.items()}
     scenarios = [scenario_of(case, each) for case, each in zip(cases, rows, strict=True)]
-    if options.band and study.pool is not None:
-        pool = with_settings(load_study(study.pool), options.settings)
-        found = bands(study, cases, study_cases(pool, options.node), options)
-        for name, band in found.items():
-            means[name] = replace(means[name], band=band)
+    answer = answer_of(study, cases, rows, options) if options.band else None
+    for name, band in (answer.strategies if answer is not None else {}).items():
+        means[name] = replace(means[name], band=(band.low, band.high))
     figures = study.published.get("characterisation", {})
     return C3Result(
         about=About.of(study, cases[0].node),
@@ -62,4 +60,5 @@ def run(study: Study, options: Options) -> C3Result:
         scenarios=scenarios,
         auto=auto_summary(of_strategy["auto"]) if "auto" in of_strategy else None,
         characterisation=characterise(cases, figures) if study.characterisation else None,
+        answer=answer,
     )

@@ -30,7 +30,7 @@ class Means:
     """Of one strategy over all scenarios; fractions are None where nothing can overlap.
 
     *ratio_of_means* = (mean speedup - 1) / (mean ideal speedup - 1); *band*: the 5th and 95th
-    percentile of the mean fraction over other admissible tables.
+    percentile of the mean fraction over all that may have been otherwise (answer.py).
     """
 
     mean_fraction_of_ideal: float | None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING, percent, size, time_unit, times
+from c3sim.studies.c3.answer_table import answer_tables
 from c3sim.studies.c3.characterisation import Figure
 from c3sim.studies.c3.study import C3Result
 from c3sim.studies.c3.summary import AutoSummary
@@ -26,7 +27,8 @@ def tables(study: C3Result) -> list[RenderableType]:
     parts: list[RenderableType] = [scenario_table(study)]
     if study.characterisation:
         parts.append(characterisation_table(study.characterisation))
-    return [*parts, strategy_table(study), Text("\n".join(_remarks(study)))]
+    parts += [strategy_table(study), Text("\n".join(_remarks(study)))]
+    return [*parts, *(answer_tables(study.title, study.answer) if study.answer else ())]
 
 
 def scenario_table(study: C3Result) -> Group:
@@ -91,8 +93,8 @@ def strategy_table(study: C3Result) -> Group:
         add_row(table, name, *shares, *speedups, band, percent(theirs), off)
     explained = (
         "fractions: means over the scenarios; ratio of means: (mean speedup - 1) / (mean ideal"
-        " speedup - 1)\nband: the mean over other admissible sets of scenarios; difference:"
-        " simulated less published"
+        " speedup - 1)\nband: 5 % to 95 % of what may have been otherwise; difference: simulated"
+        " less published"
     )
     title = f"{study.title}: strategies over {len(study.scenarios)} scenarios"
     source = study.published.get("source")

@@ -129,7 +129,7 @@ def test_the_verdict_as_data():
     ]
     data = validate(records, nodes_for(records), jobs=1).to_dict()
     assert all(
-        SUITE_KEYS <= set(row) and set(row["baselines"]) == set(PREDICTORS)
+        set(row) >= SUITE_KEYS and set(row["baselines"]) == set(PREDICTORS)
         for row in data["suites"]
     )
     assert all(set(each) >= CASE_KEYS for each in data["cases"])
