@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.processes.collectives.collective import ChannelCollective
@@ -17,6 +18,7 @@ from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import copy_kernel, hold_kernel, stream_kernel
 from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Callback, Key, Signals
+from c3sim.specs.hardware import Kernels
 from c3sim.specs.references import parse_after
 from c3sim.specs.workload import (
     Collective,
@@ -35,6 +37,13 @@ EngineTask = Collective | Copy | Commands
 
 #: Relative: a share of tiles this close below the awaited one has been reached.
 ROUNDING = 1e-9
+
+
+class _Latencies(NamedTuple):
+    """s from its queue to a kernel's first workgroup, and from its last to the signal."""
+
+    dispatch: float
+    completion: float
 
 
 class Starter:
@@ -57,15 +66,16 @@ class Starter:
     ) -> None:
         """Do task *name* on *gpu* for the *repeat*-th time."""
         context, task = self.context, self.context.workload.tasks[name]
+        latencies = _latencies(context.node.gpu.kernels, repeat, task.repeat)
         if isinstance(task, Gemm | StreamKernel | Hold) or (
             isinstance(task, Copy) and task.executor == "kernel"
         ):
-            self._start_kernel(name, gpu, task, detail, started, done)
+            self._start_kernel(name, gpu, task, latencies, detail, started, done)
         elif isinstance(task, Collective) and task.backend != "dma":
             self._callbacks[name, gpu, repeat] = (started, done)
-            run = self._collective(name, repeat, task)
+            run = self._collective(name, repeat, task, latencies.completion)
             detail.update(run.describe())
-            context.after(context.node.gpu.kernels.dispatch_latency, partial(run.launch, gpu))
+            context.after(latencies.dispatch, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
             context.host(gpu, name).do(task.time, done)
@@ -82,11 +92,12 @@ class Starter:
         name: str,
         gpu: int,
         task: KernelTask,
+        latencies: _Latencies,
         detail: Detail,
         started: Callback,
         done: Callback,
     ) -> None:
-        spec, latencies = self._kernel_spec(name, gpu, task), self.context.node.gpu.kernels
+        spec = self._kernel_spec(name, gpu, task)
         if isinstance(task, Gemm):
             plan = plan_gemm(self.context.node.gpu, task)
             detail.update(
@@ -103,9 +114,9 @@ class Starter:
             spec,
             started=started,
             progressed=lambda tiles: self._tiles_done(name, gpu, tiles / spec.tiles),
-            done=partial(self.context.after, latencies.completion_latency, done),
+            done=partial(self.context.after, latencies.completion, done),
         )
-        self.context.after(spec.setup + latencies.dispatch_latency, kernel.launch)
+        self.context.after(spec.setup + latencies.dispatch, kernel.launch)
 
     def _kernel_spec(self, name: str, gpu: int, task: KernelTask) -> KernelSpec:
         if isinstance(task, Gemm):
@@ -123,10 +134,11 @@ class Starter:
             if self._tiles[name, gpu] >= wanted * (1 - ROUNDING):
                 self.signals.fire((signal, gpu))
 
-    def _collective(self, name: str, repeat: int, task: Collective) -> ChannelCollective:
-        """The run that all ranks share."""
+    def _collective(
+        self, name: str, repeat: int, task: Collective, completion: float
+    ) -> ChannelCollective:
+        """The run that all ranks share; *completion*: s from its end to the signal."""
         context = self.context
-        latency = context.node.gpu.kernels.completion_latency
 
         def chunk_done(chunk: int) -> None:
             for gpu in context.machine.gpus:
@@ -139,7 +151,7 @@ class Starter:
                 task,
                 started=lambda rank: self._callbacks[name, rank, repeat][0](),
                 chunk_done=chunk_done,
-                done=lambda rank: context.after(latency, self._callbacks[name, rank, repeat][1]),
+                done=lambda rank: context.after(completion, self._callbacks[name, rank, repeat][1]),
             )
         return self._collectives[name, repeat]
 
@@ -186,6 +198,15 @@ class Starter:
         for chunk in range(task.chunks) if isinstance(task, Collective) else ():
             self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
         done()
+
+
+def _latencies(kernels: Kernels, repeat: int, repeats: int) -> _Latencies:
+    """Of the *repeat*-th run of a task that runs *repeats* times back to back."""
+    dispatch, completion = kernels.dispatch_latency, kernels.completion_latency
+    if kernels.back_to_back_latency is not None:
+        dispatch = dispatch if repeat == 1 else kernels.back_to_back_latency
+        completion = completion if repeat == repeats else 0.0
+    return _Latencies(dispatch, completion)
 
 
 def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, float]]]:

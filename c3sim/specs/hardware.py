@@ -97,6 +97,9 @@ class Kernels(Spec):
     """release of a queue to the first workgroup's first instruction"""
     completion_latency: Time
     """last workgroup's end to the signal that dependants see"""
+    back_to_back_latency: Time | None = None
+    """between two runs of a repeated task, both queued: last workgroup's end to the first
+    workgroup's first instruction; left out: completion and dispatch, one after the other"""
 
 
 class Gpu(Spec):
