@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from c3sim.processes.dma.commands import Words, copy_step
 from c3sim.processes.dma.copies import stream_queue, task_copies
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
-from c3sim.processes.kernels.gemm import gemm_kernel
+from c3sim.processes.kernels.gemm import gemm_kernel, reduction_kernel
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import copy_kernel, hold_kernel, stream_kernel
 from c3sim.processes.network.engines_and_nics import AcrossNodes
@@ -66,7 +67,12 @@ class Starter:
     ) -> None:
         """Do task *name* on *gpu* for the *repeat*-th time."""
         context, task = self.context, self.context.workload.tasks[name]
-        latencies = _latencies(context.node.gpu.kernels, repeat, task.repeat)
+        looped = context.workload.host.launch == "looped"
+        latencies = _latencies(
+            context.node.gpu.kernels,
+            first=repeat == 1 and not looped,
+            last=repeat == task.repeat and not looped,
+        )
         if isinstance(task, Gemm | StreamKernel | Hold) or (
             isinstance(task, Copy) and task.executor == "kernel"
         ):
@@ -97,9 +103,11 @@ class Starter:
         started: Callback,
         done: Callback,
     ) -> None:
-        spec = self._kernel_spec(name, gpu, task)
+        context, spec = self.context, self._kernel_spec(name, gpu, task)
+        last: KernelSpec | None = None
         if isinstance(task, Gemm):
-            plan = plan_gemm(self.context.node.gpu, task)
+            plan = plan_gemm(context.node.gpu, task)
+            last = reduction_kernel(context, name, task, plan)
             detail.update(
                 macro_tile=f"{plan.tile[0]}x{plan.tile[1]}",
                 tiles=plan.tiles,
@@ -107,16 +115,36 @@ class Starter:
                 schedule=plan.schedule,
             )
         self._tiles[name, gpu] = 0.0
-        kernel = Kernel(
+        done = partial(context.after, latencies.completion, done)
+        tiles_done = partial(self._tiles_done, name, gpu)
+        launch = partial(self._launch, name, gpu)
+        if last is None:
+            first = partial(launch, spec, started, tiles_done, done)
+        else:  # its tiles are results, those of the first kernel are not
+            second = partial(launch, last, _nothing, tiles_done, done)
+            follow = partial(context.after, context.node.gpu.kernels.gap, second)
+            first = partial(launch, spec, started, _nothing, follow)
+        context.after(spec.setup + latencies.dispatch, first)
+
+    def _launch(
+        self,
+        name: str,
+        gpu: int,
+        spec: KernelSpec,
+        started: Callback,
+        tiles_done: Callable[[float], None],
+        done: Callback,
+    ) -> None:
+        """One kernel of task *name*; *tiles_done(share)* as its tiles finish."""
+        Kernel(
             self.context,
             name,
             gpu,
             spec,
             started=started,
-            progressed=lambda tiles: self._tiles_done(name, gpu, tiles / spec.tiles),
-            done=partial(self.context.after, latencies.completion, done),
-        )
-        self.context.after(spec.setup + latencies.dispatch, kernel.launch)
+            progressed=lambda tiles: tiles_done(tiles / spec.tiles),
+            done=done,
+        ).launch()
 
     def _kernel_spec(self, name: str, gpu: int, task: KernelTask) -> KernelSpec:
         if isinstance(task, Gemm):
@@ -200,13 +228,18 @@ class Starter:
         done()
 
 
-def _latencies(kernels: Kernels, repeat: int, repeats: int) -> _Latencies:
-    """Of the *repeat*-th run of a task that runs *repeats* times back to back."""
-    dispatch, completion = kernels.dispatch_latency, kernels.completion_latency
-    if kernels.back_to_back_latency is not None:
-        dispatch = dispatch if repeat == 1 else kernels.back_to_back_latency
-        completion = completion if repeat == repeats else 0.0
-    return _Latencies(dispatch, completion)
+def _nothing(*_: object) -> None:
+    """Nobody waits for this."""
+
+
+def _latencies(kernels: Kernels, *, first: bool, last: bool) -> _Latencies:
+    """Of a kernel that is the *first* or the *last* of a row of kernels back to back."""
+    if kernels.back_to_back_latency is None:
+        return _Latencies(kernels.dispatch_latency, kernels.completion_latency)
+    return _Latencies(
+        kernels.dispatch_latency if first else kernels.back_to_back_latency,
+        kernels.completion_latency if last else 0.0,
+    )
 
 
 def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, float]]]:

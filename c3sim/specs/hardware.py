@@ -98,8 +98,16 @@ class Kernels(Spec):
     completion_latency: Time
     """last workgroup's end to the signal that dependants see"""
     back_to_back_latency: Time | None = None
-    """between two runs of a repeated task, both queued: last workgroup's end to the first
-    workgroup's first instruction; left out: completion and dispatch, one after the other"""
+    """between two kernels of one repeated task, or of one call, both queued: last workgroup's end
+    to the first workgroup's first instruction; left out: completion and dispatch, one after the
+    other"""
+
+    @property
+    def gap(self) -> float:
+        """Seconds between two kernels of one task."""
+        if self.back_to_back_latency is None:
+            return self.completion_latency + self.dispatch_latency
+        return self.back_to_back_latency
 
 
 class Gpu(Spec):

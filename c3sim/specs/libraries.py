@@ -35,6 +35,9 @@ class GemmLibrary(Spec):
     """largest split of K when tiles are fewer than compute units"""
     split_depth: Count | None = None
     """least K of a part of a split; left out: K is never split"""
+    reduction: Literal["kernel"] | None = None
+    """how the partial sums of a split are added: by a kernel behind the GEMM (kernel); left out: in
+    no time of its own"""
     memory_efficiency: Fraction
     """share of a CU's streaming rate that a tile's loads reach"""
     waves: Count
