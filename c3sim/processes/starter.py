@@ -79,7 +79,7 @@ class Starter:
             self._start_kernel(name, gpu, task, latencies, detail, started, done)
         elif isinstance(task, Collective) and task.backend != "dma":
             self._callbacks[name, gpu, repeat] = (started, done)
-            run = self._collective(name, repeat, task, latencies.completion)
+            run = self._collective(name, repeat, task, latencies.completion, looped or repeat > 1)
             detail.update(run.describe())
             context.after(latencies.dispatch, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
@@ -163,7 +163,7 @@ class Starter:
                 self.signals.fire((signal, gpu))
 
     def _collective(
-        self, name: str, repeat: int, task: Collective, completion: float
+        self, name: str, repeat: int, task: Collective, completion: float, warm: bool
     ) -> ChannelCollective:
         """The run that all ranks share; *completion*: s from its end to the signal."""
         context = self.context
@@ -180,6 +180,7 @@ class Starter:
                 started=lambda rank: self._callbacks[name, rank, repeat][0](),
                 chunk_done=chunk_done,
                 done=lambda rank: context.after(completion, self._callbacks[name, rank, repeat][1]),
+                warm=warm,
             )
         return self._collectives[name, repeat]
 

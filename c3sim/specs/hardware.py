@@ -168,6 +168,8 @@ class Links(Spec):
     latency: Time
     per_peer: Count
     """links to each neighbour (full mesh, ring) or into the switch"""
+    reduction: bool = False
+    """whether the switch adds what it reads from several GPUs, and copies what it writes to them"""
     engine_map: tuple[tuple[int, ...], ...] | None = None
     """DMA engine that serves each peer: a row per source, a column per destination; left out, or
     naming engines or GPUs that are not there: dealt in turn"""
