@@ -62,7 +62,10 @@ def plan_phase(
         message = sent * ranks.over_nics / counts.steps
         link_rate = min(link_rate, _nic_rate(node, wire, ranks, message) / ranks.over_nics / lanes)
     primitives = _primitives(node, library, task.op, algorithm, ranks, wire.efficiency * evenness)
-    channel = rules.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
+    per_cycle = rules.bytes_per_cycle
+    if algorithm == "switch" and library.switch_reduction is not None:
+        per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
+    channel = per_cycle * node.gpu.clock.maximum * wire.efficiency
     plan = PhasePlan(
         op=task.op,
         algorithm=algorithm,

@@ -120,6 +120,8 @@ class SwitchReduction(Spec):
     protocol: str
     base_latency: Time
     """more than launch_latency before the first byte, once, in place of the protocol's"""
+    bytes_per_cycle: BytesPerCycle
+    """of what a GPU sends, per channel and engine cycle"""
 
 
 class CollectiveLibrary(Spec):
