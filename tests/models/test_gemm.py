@@ -132,7 +132,10 @@ def test_a_narrow_tile_is_not_chosen_where_l2_cannot_feed_it() -> None:
     396 x (64 + 448) = 203,000 rows and columns of K from L2, the others 340 x (128 + 256) =
     131,000 (a cluster of two reads one side once, which leaves more of the narrow one).
     """
-    library = H200.gemm_libraries["cublas"].model_copy(update={"tiles": ((64, 448), (128, 256))})
+    tiles = ((64, 448), (128, 256))
+    library = H200.gemm_libraries["cublas"].model_copy(
+        update={"tiles": tiles, "operand_feed": 1e13}  # operands on their way cost nothing here
+    )
     gpu = H200.model_copy(update={"gemm_libraries": {"cublas": library}})
     fast = gpu.l2.model_copy(update={"bandwidth": 100 * gpu.l2.bandwidth})
     task = gemm(2049, 5120, 8192)
