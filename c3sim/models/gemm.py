@@ -30,6 +30,7 @@ from math import ceil, hypot
 from typing import NamedTuple
 
 from c3sim.models.caches import PARTIAL_BYTES
+from c3sim.models.links import soft_minimum
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.libraries import GemmLibrary
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
@@ -81,6 +82,7 @@ class _Machine(NamedTuple):
     read_bandwidth: float  # of one unit, B per cycle
     clock: float
     memory: float  # B/s that a pure read stream reaches
+    soft: float  # exponent of the soft minimum of that and what the units ask for
     l2: float  # B/s of all L2s
     shared_cache: float  # bytes of the last cache that all units share
     next_kernel: float  # s from a kernel's end to the start of the one behind it
@@ -113,6 +115,7 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
         read_bandwidth=cu.read_bandwidth,
         clock=gpu.clock.maximum,
         memory=gpu.hbm.bandwidth * gpu.hbm.read_efficiency,
+        soft=gpu.hbm.saturation_exponent,
         l2=gpu.dies.count * gpu.l2.bandwidth * gpu.clock.maximum,
         shared_cache=gpu.shared_cache,
         next_kernel=gpu.kernels.gap,
@@ -139,8 +142,9 @@ def _plan(
         for split in _splits(machine, library, shape, tile, schedule):
             plan = _tile_plan(machine, library, shape, tile, split, schedule)
             readers = min(plan.tiles, machine.units) * machine.read_bandwidth * machine.clock
+            readers *= library.memory_efficiency
             requested = plan.feed * library.operand_feed * plan.tiles
-            memory_time = (operands + results) / min(memory_rate, readers)
+            memory_time = (operands + results) / soft_minimum(readers, machine.memory, machine.soft)
             missing = min(1.0, operands / requested)
             time = _estimate(machine, plan, library.stages, memory_time, missing)
             time += _reduction_estimate(machine, library, m * n * batch, split, memory_rate)
