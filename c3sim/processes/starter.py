@@ -67,7 +67,7 @@ class Starter:
     ) -> None:
         """Do task *name* on *gpu* for the *repeat*-th time."""
         context, task = self.context, self.context.workload.tasks[name]
-        looped = context.workload.host.launch == "looped"
+        looped = context.workload.host.launch in ("looped", "graph")
         latencies = _latencies(
             context.node.gpu.kernels,
             first=repeat == 1 and not looped,

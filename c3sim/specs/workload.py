@@ -214,7 +214,8 @@ class HostThreads(Spec):
 
     ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them
     from the release on. ``looped``: the steady state of a loop, the host launches the next
-    iteration while this one runs, and a task ends no earlier than that. DMA commands are submitted
+    iteration while this one runs, and a task ends no earlier than that. ``graph``: the same of a
+    captured graph, in which the host has no part. DMA commands are submitted
     at the release in every mode: one by one, as a ``batch`` (one call of the runtime), or
     ``direct`` (the program writes the engines' rings and polls their signals itself).
     *prelaunched*: they are already in their engines' queues, behind a poll that sees the release.
@@ -222,7 +223,7 @@ class HostThreads(Spec):
     """
 
     threads: Literal["per_gpu", "single"] = "per_gpu"
-    launch: Literal["queued", "eager", "looped"] = "queued"
+    launch: Literal["queued", "eager", "looped", "graph"] = "queued"
     submission: Literal["one_by_one", "batch", "direct"] = "one_by_one"
     prelaunched: bool = False
     order: tuple[str, ...] = ()
