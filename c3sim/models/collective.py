@@ -136,10 +136,13 @@ def plan_in_node(node: Node, task: Collective, launch: float | None = None) -> P
 
 def _ways(node: Node, library: CollectiveLibrary, task: Collective) -> Iterator[tuple[str, str]]:
     """Algorithms and protocols that *library* weighs on one *node*."""
+    rule = library.switch_reduction
     for algorithm in (task.algorithm,) if task.algorithm else library.algorithms[task.op]:
-        for protocol in _protocols(node, library, task, algorithm):
-            if algorithm != "switch" or _reduces(node, library, task, protocol):
+        if algorithm != "switch":
+            for protocol in _protocols(node, library, task, algorithm):
                 yield algorithm, protocol
+        elif rule is not None and switch_reduces(node, library, task):
+            yield algorithm, rule.protocol
 
 
 def _protocols(
@@ -155,12 +158,12 @@ def _protocols(
     return allowed_protocols(library, task)
 
 
-def _reduces(node: Node, library: CollectiveLibrary, task: Collective, protocol: str) -> bool:
+def switch_reduces(node: Node, library: CollectiveLibrary, task: Collective) -> bool:
     """Whether *library* may let the switch of *node* reduce for *task*."""
     rule = library.switch_reduction
     if rule is None or not node.links.reduction or node.gpus < rule.ranks:
         return False
-    return task.dtype in rule.dtypes and protocol == rule.protocol
+    return task.dtype in rule.dtypes
 
 
 class Dealt(NamedTuple):

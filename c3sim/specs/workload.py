@@ -129,8 +129,9 @@ class Collective(_Task):
     """a collective library of the node, or dma; left out: the first library of the node's file"""
     channels: Count | None = None
     """limit on workgroups; left out: the library's choice"""
-    algorithm: Literal["ring", "tree", "direct", "hierarchical"] | None = None
-    """left out: the library's choice; hierarchical: phases inside and between nodes"""
+    algorithm: Literal["ring", "tree", "direct", "switch", "hierarchical"] | None = None
+    """left out: the library's choice; switch: it adds, where it can; hierarchical: phases inside
+    and between nodes"""
     pipeline: Count | None = None
     """hierarchical: parts that follow each other through the phases, 1: one phase after the other;
     left out: the choice of the library"""
