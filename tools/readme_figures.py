@@ -28,7 +28,7 @@ COMMAND = "explain gemm-beside-all-gather --strategy sp"
 TRUST = (
     "**The rule.** Parameters come from data sheets and from runs of one task alone. Runs of a"
     " GEMM beside a collective are only predicted.",
-    "**In the harness that ships here** a wall time is off by about 5 %: on two H200"
+    "**In the harness that ships here** a wall time is off by 3 to 5 %: on two H200"
     " {h200-2 wall}, on four {h200-4 wall}. Slowdowns of the GEMM are off by {h200-2 gemm} and"
     " {h200-4 gemm}. Errors are medians, with the 90th percentile in brackets.",
     "**Blind**, before the first such run, wall times were 4.6 % off on two H200 and 10.1 % on"

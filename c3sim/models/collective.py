@@ -19,8 +19,10 @@ The rate is in models/phase.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, inf, log2
+from typing import NamedTuple
 
 from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, receiving_share, rounds
 from c3sim.models.links import Hop, ring_ports, route
@@ -50,8 +52,9 @@ def plan_phase(
     counts = COUNTS[task.op, algorithm](ranks.count)
     sent = counts.sent * (task.size / ranks.count)
     channels, evenness = channels_of(library, task), 1.0
+    connections = in_turn = rounds(task.op, algorithm, ranks.count)
     if algorithm == "direct" and rules.peer_channels is not None:
-        channels, evenness = deal(
+        channels, evenness, in_turn = deal(
             rules.peer_channels, channels, ranks.count, sent / (ranks.count - 1)
         )
     paths, lanes, link_rate = _links(node, library, wire, ranks, algorithm)
@@ -59,7 +62,10 @@ def plan_phase(
         message = sent * ranks.over_nics / counts.steps
         link_rate = min(link_rate, _nic_rate(node, wire, ranks, message) / ranks.over_nics / lanes)
     primitives = _primitives(node, library, task.op, algorithm, ranks, wire.efficiency * evenness)
-    channel = rules.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
+    per_cycle = rules.bytes_per_cycle
+    if algorithm == "switch" and library.switch_reduction is not None:
+        per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
+    channel = per_cycle * node.gpu.clock.maximum * wire.efficiency
     plan = PhasePlan(
         op=task.op,
         algorithm=algorithm,
@@ -74,6 +80,7 @@ def plan_phase(
         per_link=ceil(channels / lanes),
         channel_rate=1.0 / sum(time for time, _ in primitives) if primitives else channel,
         link_rate=link_rate,
+        connections=connections,
         saturation_exponent=_exponent(library, task.op, algorithm, ranks, bool(primitives)),
         network=ranks.over_nics / wire.efficiency,
         peers=ranks.peers,
@@ -83,7 +90,7 @@ def plan_phase(
     piece = min(library.slice_bytes, sent / (counts.steps * channels * library.min_slices))
     slices = 1 if primitives and algorithm != "tree" else counts.steps + 1
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
-    flight, steps = _steps(node, wire, task.op, algorithm, ranks)
+    flight, steps = _steps(node, wire, task.op, algorithm, ranks, in_turn)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
 
 
@@ -98,9 +105,15 @@ def allowed_protocols(library: CollectiveLibrary, task: Collective) -> list[str]
     return [name for name in names if task.size <= library.protocols[name].maximum_size] or names
 
 
-def launch_time(library: CollectiveLibrary, protocol: str) -> float:
+def launch_time(library: CollectiveLibrary, protocol: str, algorithm: str = "") -> float:
     """Seconds of channel work before the first byte of a collective."""
-    return library.launch_latency + library.protocols[protocol].base_latency
+    base = library.protocols[protocol].base_latency
+    sends = library.channels.peer_channels
+    if algorithm == "switch" and library.switch_reduction is not None:
+        base = library.switch_reduction.base_latency
+    elif algorithm == "direct" and sends is not None and protocol == sends.long_protocol:
+        base = base if sends.long_base_latency is None else sends.long_base_latency
+    return library.launch_latency + base
 
 
 def plan_in_node(node: Node, task: Collective, launch: float | None = None) -> PhasePlan:
@@ -108,24 +121,61 @@ def plan_in_node(node: Node, task: Collective, launch: float | None = None) -> P
     override the library's. *launch*: as of :func:`plan_phase`, or None: that of the library.
     """
     library = node.collective_library(task.backend)
-    algorithms = [task.algorithm] if task.algorithm else library.algorithms[task.op]
     plans = [
         plan_phase(
             node,
             task,
             algorithm,
             protocol,
-            launch=launch_time(library, protocol) if launch is None else launch,
+            launch=launch_time(library, protocol, algorithm) if launch is None else launch,
         )
-        for algorithm in algorithms
-        for protocol in allowed_protocols(library, task)
+        for algorithm, protocol in _ways(node, library, task)
     ]
     return min(plans, key=lambda plan: plan.estimate)
 
 
-def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> tuple[int, float]:
-    """How direct sends of *size* bytes to each peer use *channels*: channels that get something,
-    and the mean over the most that one of them gets.
+def _ways(node: Node, library: CollectiveLibrary, task: Collective) -> Iterator[tuple[str, str]]:
+    """Algorithms and protocols that *library* weighs on one *node*."""
+    rule = library.switch_reduction
+    for algorithm in (task.algorithm,) if task.algorithm else library.algorithms[task.op]:
+        if algorithm != "switch":
+            for protocol in _protocols(node, library, task, algorithm):
+                yield algorithm, protocol
+        elif rule is not None and switch_reduces(node, library, task):
+            yield algorithm, rule.protocol
+
+
+def _protocols(
+    node: Node, library: CollectiveLibrary, task: Collective, algorithm: str
+) -> list[str]:
+    """The protocols of *algorithm*: what the rule for direct sends names, or all allowed."""
+    rule = library.channels.peer_channels
+    if task.protocol is None and algorithm == "direct" and rule is not None:
+        short = task.size / node.gpus <= rule.short_size
+        named = rule.short_protocol if short else rule.long_protocol
+        if named is not None:
+            return [named]
+    return allowed_protocols(library, task)
+
+
+def switch_reduces(node: Node, library: CollectiveLibrary, task: Collective) -> bool:
+    """Whether *library* may let the switch of *node* reduce for *task*."""
+    rule = library.switch_reduction
+    if rule is None or not node.links.reduction or node.gpus < rule.ranks:
+        return False
+    return task.dtype in rule.dtypes
+
+
+class Dealt(NamedTuple):
+    """How direct sends use channels."""
+
+    channels: int  # that get something
+    evenness: float  # the mean over the most that one of them gets
+    rounds: int  # parts that one of them has at most, one after the other
+
+
+def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> Dealt:
+    """How direct sends of *size* bytes to each peer use *channels*.
 
     ``power_of_two``: there is a power of two of channels; each peer has its share, or twice as many
     as long as a channel's part is larger than ``part``. The parts of all peers are dealt to the
@@ -137,7 +187,8 @@ def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> tuple[in
         each *= 2
     parts = each * (ranks - 1)
     used = min(parts, total)
-    return used, parts / used / ceil(parts / used)
+    most = ceil(parts / used)
+    return Dealt(used, parts / used / most, most)
 
 
 def _links(
@@ -190,15 +241,14 @@ def _exponent(
 
 
 def _steps(
-    node: Node, wire: Protocol, op: str, algorithm: str, ranks: Ranks
+    node: Node, wire: Protocol, op: str, algorithm: str, ranks: Ranks, count: int
 ) -> tuple[float, float]:
-    """Seconds on the links, and of channel work, of all steps that follow one another.
+    """Seconds on the links, and of channel work, of the *count* steps that follow one another.
 
     A step of a ring goes between nodes as often as its bytes do; a step to all peers takes as long
     as the farthest. The rounds of an all-to-all cost the channels a step each, wherever the peer
     is; NICs carry one while the next goes on, so that the network's latency counts once.
     """
-    count = rounds(op, algorithm, ranks.count)
     latency, step = node.links.latency, wire.step_latency
     if not ranks.over_nics:
         return count * latency, count * step

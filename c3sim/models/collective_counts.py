@@ -13,6 +13,9 @@ S/n:
                                                    out there
     all_reduce      3n     2 ld n  5n      4n      binary tree, up and down: the GPU inside the
                                                    tree that sends most
+    all_reduce      n+1    2       3n      3n      switch: it adds what it reads from all GPUs for
+                                                   the one that asks, and writes the sum to all;
+                                                   copies into and out of the buffers it knows
     ==============  =====  ======  ======  ======  ============================================
 
 Writes include those that arrive from peers. For all_reduce the count is confirmed by counters:
@@ -47,6 +50,7 @@ class Primitive(NamedTuple):
 COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
     ("all_reduce", "ring"): lambda n: Counts(2 * n - 2, 2 * n - 2, 3 * n - 2, 3 * n - 2),
     ("all_reduce", "tree"): lambda n: Counts(3 * n, 2 * ceil(log2(n)), 5 * n, 4 * n),
+    ("all_reduce", "switch"): lambda n: Counts(n + 1, 2, 3 * n, 3 * n),
     ("all_reduce", "direct"): lambda n: Counts(2 * n - 2, 2, 3 * n - 2, 3 * n - 2),
     ("all_gather", "ring"): lambda n: Counts(n - 1, n - 1, n, 2 * n - 1),
     ("all_gather", "direct"): lambda n: Counts(n - 1, 1, n, 2 * n - 1),

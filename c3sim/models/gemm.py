@@ -30,6 +30,7 @@ from math import ceil, hypot
 from typing import NamedTuple
 
 from c3sim.models.caches import PARTIAL_BYTES
+from c3sim.models.links import soft_minimum
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.libraries import GemmLibrary
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
@@ -37,9 +38,6 @@ from c3sim.specs.workload import DTYPE_BYTES, Gemm
 REGISTER_BYTES = 4
 #: Addresses, loop counters, scalars of a lane. Estimate: tens of them, [32, 128].
 OTHER_REGISTERS = 64
-#: Waves whose registers are counted where they follow from the tile: right for 4 waves of 64 lanes,
-#: half of what 8 waves of 32 lanes claim.
-WAVES_COUNTED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,7 @@ class GemmPlan:
     registers: int
     waves: int
     residents: int  # workgroups of this kernel that fit on one CU
+    requested: float  # operand bytes per tile that are read from L2
     cluster: tuple[int, int] = (1, 1)  # rows x columns of tiles whose workgroups start together
 
     @property
@@ -83,6 +82,10 @@ class _Machine(NamedTuple):
     read_bandwidth: float  # of one unit, B per cycle
     clock: float
     memory: float  # B/s that a pure read stream reaches
+    soft: float  # exponent of the soft minimum of that and what the units ask for
+    l2: float  # B/s of all L2s
+    shared_cache: float  # bytes of the last cache that all units share
+    next_kernel: float  # s from a kernel's end to the start of the one behind it
 
 
 class _Shape(NamedTuple):
@@ -112,6 +115,10 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
         read_bandwidth=cu.read_bandwidth,
         clock=gpu.clock.maximum,
         memory=gpu.hbm.bandwidth * gpu.hbm.read_efficiency,
+        soft=gpu.hbm.saturation_exponent,
+        l2=gpu.dies.count * gpu.l2.bandwidth * gpu.clock.maximum,
+        shared_cache=gpu.shared_cache,
+        next_kernel=gpu.kernels.gap,
     )
     shape = _Shape(task.m, task.n, task.k, task.batch, DTYPE_BYTES[task.dtype])
     library = gpu.gemm_library(task.library)
@@ -129,17 +136,18 @@ def _plan(
     m, n, k, batch, element = shape
     operands = (m * k + k * n) * element * batch
     memory_rate = machine.memory * library.memory_efficiency
+    results = m * n * element * batch
     best: tuple[float, float, GemmPlan] | None = None
     for tile in (macro_tile,) if macro_tile else library.tiles:
         for split in _splits(machine, library, shape, tile, schedule):
             plan = _tile_plan(machine, library, shape, tile, split, schedule)
-            partial = 2.0 * m * n * PARTIAL_BYTES * split * batch if split > 1 else 0.0
-            traffic = (m * k + k * n + m * n) * element * batch + partial
             readers = min(plan.tiles, machine.units) * machine.read_bandwidth * machine.clock
+            readers *= library.memory_efficiency
             requested = plan.feed * library.operand_feed * plan.tiles
-            memory_time = traffic / min(memory_rate, readers)
+            memory_time = (operands + results) / soft_minimum(readers, machine.memory, machine.soft)
             missing = min(1.0, operands / requested)
             time = _estimate(machine, plan, library.stages, memory_time, missing)
+            time += _reduction_estimate(machine, library, m * n * batch, split, memory_rate)
             rank = (time, -float(tile[0] * tile[1]))
             if best is None or rank < best[:2]:
                 best = (*rank, plan)
@@ -151,7 +159,7 @@ def _splits(
     machine: _Machine, library: GemmLibrary, shape: _Shape, tile: tuple[int, int], schedule: str
 ) -> list[int]:
     """Numbers of parts of K to try: one, and those that give every CU one tile, or two."""
-    if schedule != "one_per_tile" or library.split_depth is None:
+    if schedule == "stream_k" or library.split_depth is None:
         return [1]
     tiles = ceil(shape.m / tile[0]) * ceil(shape.n / tile[1]) * shape.batch
     most = min(library.split_k, shape.k // library.split_depth or 1)
@@ -192,6 +200,7 @@ def _tile_plan(
         registers=registers,
         waves=library.waves,
         residents=max(1, min(fitting)),
+        requested=(tile[0] / cluster[1] + tile[1] / cluster[0]) * depth * shape.element,
         cluster=cluster,
     )
 
@@ -202,7 +211,7 @@ def _registers(machine: _Machine, library: GemmLibrary, tile: tuple[int, int]) -
     accumulators = ceil(tile[0] * tile[1] / threads)
     one_slice = ceil((tile[0] + tile[1]) * library.slice_bytes / (REGISTER_BYTES * threads))
     per_lane = accumulators + 2 * one_slice + OTHER_REGISTERS
-    return WAVES_COUNTED * min(machine.wave_registers, per_lane)
+    return library.waves * min(machine.wave_registers, per_lane)
 
 
 def _cluster(
@@ -235,5 +244,19 @@ def _estimate(
     time = rounds * (plan.residents * body + plan.prologue)
     if rest:
         time += ceil(rest / machine.units) * body + plan.prologue
+    time = max(time, plan.requested * plan.tiles / machine.l2)
     per_unit = max(1, min(plan.residents, ceil(plan.tiles / machine.units)))
     return max(time, memory_time) + min(time, memory_time) / (per_unit * stages)
+
+
+def _reduction_estimate(
+    machine: _Machine, library: GemmLibrary, results: int, split: int, memory_rate: float
+) -> float:
+    """Seconds in which the partial sums of *split* parts are written, read and added."""
+    if split == 1:
+        return 0.0
+    partial = 1.0 * results * PARTIAL_BYTES * split
+    if library.reduction is None:
+        return 2.0 * partial / memory_rate
+    rate = machine.l2 if partial <= machine.shared_cache else memory_rate
+    return machine.next_kernel + 2.0 * partial / rate

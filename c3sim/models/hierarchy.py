@@ -70,6 +70,7 @@ class CollectivePlan:
     flight: float  # s on the links before the first byte, whatever the clock
     work: float  # s of channel work before the first byte
     parts: int  # in all; those of one chunk follow one another
+    connections: int  # steps and peers of a channel, of a flat plan
     phases: tuple[PhasePlan, ...]
 
     @property
@@ -119,7 +120,8 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
 
 def cluster_algorithms(op: str) -> tuple[str, ...]:
     """Algorithms of *op* across nodes."""
-    return ("hierarchical", *(name for name in ALGORITHMS[op] if name != "tree"))
+    inside = ("tree", "switch")
+    return ("hierarchical", *(name for name in ALGORITHMS[op] if name not in inside))
 
 
 def flat(phase: PhasePlan, chunks: int) -> CollectivePlan:
@@ -131,6 +133,7 @@ def flat(phase: PhasePlan, chunks: int) -> CollectivePlan:
         flight=phase.flight,
         work=phase.work,
         parts=chunks,
+        connections=phase.connections,
         phases=(replace(phase, sent=phase.sent / chunks, flight=0.0, work=0.0),),
     )
 
@@ -182,5 +185,6 @@ def _hierarchical(
         flight=0.0,
         work=launch_time(library, protocol),
         parts=parts,
+        connections=0,
         phases=tuple(phases),
     )

@@ -72,6 +72,7 @@ class PhasePlan:
     channel_rate: float  # payload B/s of one channel at the maximum clock, if no link held it up
     link_rate: float  # payload B/s of one lane
     saturation_exponent: float
+    connections: int = 0  # steps and peers of a channel: what a first call has to find
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
     peers: Peers = "next"  # whom those go to
     by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent

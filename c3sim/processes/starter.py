@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.processes.collectives.collective import ChannelCollective
@@ -12,7 +14,7 @@ from c3sim.processes.dma.commands import Words, copy_step
 from c3sim.processes.dma.copies import stream_queue, task_copies
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
-from c3sim.processes.kernels.gemm import gemm_kernel
+from c3sim.processes.kernels.gemm import gemm_kernel, reduction_kernel
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import (
     as_stream,
@@ -22,6 +24,7 @@ from c3sim.processes.kernels.memory_kernels import (
 )
 from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Callback, Key, Signals
+from c3sim.specs.hardware import Kernels
 from c3sim.specs.references import parse_after
 from c3sim.specs.workload import (
     Collective,
@@ -42,6 +45,13 @@ EngineTask = Collective | Copy | Commands
 ROUNDING = 1e-9
 
 
+class _Latencies(NamedTuple):
+    """s from its queue to a kernel's first workgroup, and from its last to the signal."""
+
+    dispatch: float
+    completion: float
+
+
 class Starter:
     """Starts tasks of one run; they call back when they start and when they are done."""
 
@@ -55,7 +65,6 @@ class Starter:
         self._callbacks: dict[tuple[str, int, int], tuple[Callback, Callback]] = {}
         self._tiles: dict[Key, float] = {}  # share of a kernel's tiles that has finished
         self._awaited = _awaited_tiles(context.workload)
-        self._ended: dict[Key, float] = {}  # when the last kernel of a stream was seen to end
         self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
 
     def start(
@@ -63,15 +72,21 @@ class Starter:
     ) -> None:
         """Do task *name* on *gpu* for the *repeat*-th time."""
         context, task = self.context, self.context.workload.tasks[name]
+        looped = context.workload.host.launch in ("looped", "graph")
+        latencies = _latencies(
+            context.node.gpu.kernels,
+            first=repeat == 1 and not looped,
+            last=repeat == task.repeat and not looped,
+        )
         if isinstance(task, Gemm | StreamKernel | Hold) or (
             isinstance(task, Copy) and name in context.shapes
         ):
-            self._start_kernel(name, gpu, task, detail, started, done)
+            self._start_kernel(name, gpu, task, latencies, detail, started, done)
         elif isinstance(task, Collective) and task.backend != "dma":
             self._callbacks[name, gpu, repeat] = (started, done)
-            run = self._collective(name, repeat, task)
+            run = self._collective(name, repeat, task, latencies.completion, looped or repeat > 1)
             detail.update(run.describe())
-            context.after(context.node.gpu.kernels.dispatch_latency, partial(run.launch, gpu))
+            context.after(latencies.dispatch, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
             context.host(gpu, name).do(task.time, done)
@@ -88,14 +103,16 @@ class Starter:
         name: str,
         gpu: int,
         task: KernelTask,
+        latencies: _Latencies,
         detail: Detail,
         started: Callback,
         done: Callback,
     ) -> None:
-        spec = self._kernel_spec(name, gpu, task)
-        latency = self.context.node.gpu.kernels.completion_latency
+        context, spec = self.context, self._kernel_spec(name, gpu, task)
+        last: KernelSpec | None = None
         if isinstance(task, Gemm):
-            plan = plan_gemm(self.context.node.gpu, task)
+            plan = plan_gemm(context.node.gpu, task)
+            last = reduction_kernel(context, name, task, plan)
             detail.update(
                 macro_tile=f"{plan.tile[0]}x{plan.tile[1]}",
                 tiles=plan.tiles,
@@ -103,32 +120,36 @@ class Starter:
                 schedule=plan.schedule,
             )
         self._tiles[name, gpu] = 0.0
-        kernel = Kernel(
+        done = partial(context.after, latencies.completion, done)
+        tiles_done = partial(self._tiles_done, name, gpu)
+        launch = partial(self._launch, name, gpu)
+        if last is None:
+            first = partial(launch, spec, started, tiles_done, done)
+        else:  # its tiles are results, those of the first kernel are not
+            second = partial(launch, last, _nothing, tiles_done, done)
+            follow = partial(context.after, context.node.gpu.kernels.gap, second)
+            first = partial(launch, spec, started, _nothing, follow)
+        context.after(spec.setup + latencies.dispatch, first)
+
+    def _launch(
+        self,
+        name: str,
+        gpu: int,
+        spec: KernelSpec,
+        started: Callback,
+        tiles_done: Callable[[float], None],
+        done: Callback,
+    ) -> None:
+        """One kernel of task *name*; *tiles_done(share)* as its tiles finish."""
+        Kernel(
             self.context,
             name,
             gpu,
             spec,
             started=started,
-            progressed=lambda tiles: self._tiles_done(name, gpu, tiles / spec.tiles),
-            done=partial(self._kernel_done, name, gpu, latency, done),
-        )
-        self.context.after(spec.setup + self._until_dispatched(name, gpu), kernel.launch)
-
-    def _kernel_done(self, name: str, gpu: int, latency: float, done: Callback) -> None:
-        """The last workgroup has ended; those who wait see it *latency* s later."""
-        stream = self.context.workload.tasks[name].stream or name
-        self._ended[stream, gpu] = self.context.env.now + latency
-        self.context.after(latency, done)
-
-    def _until_dispatched(self, name: str, gpu: int) -> float:
-        """From the start of a kernel to its first workgroup [s]: less where the front end has
-        fetched it behind another kernel of its queue.
-        """
-        kernels = self.context.node.gpu.kernels
-        stream = self.context.workload.tasks[name].stream or name
-        if kernels.queued_latency is None or self._ended.get((stream, gpu)) != self.context.env.now:
-            return kernels.dispatch_latency
-        return max(0.0, kernels.queued_latency - kernels.completion_latency)
+            progressed=lambda tiles: tiles_done(tiles / spec.tiles),
+            done=done,
+        ).launch()
 
     def _kernel_spec(self, name: str, gpu: int, task: KernelTask) -> KernelSpec:
         if isinstance(task, Gemm):
@@ -148,10 +169,11 @@ class Starter:
             if self._tiles[name, gpu] >= wanted * (1 - ROUNDING):
                 self.signals.fire((signal, gpu))
 
-    def _collective(self, name: str, repeat: int, task: Collective) -> ChannelCollective:
-        """The run that all ranks share."""
+    def _collective(
+        self, name: str, repeat: int, task: Collective, completion: float, warm: bool
+    ) -> ChannelCollective:
+        """The run that all ranks share; *completion*: s from its end to the signal."""
         context = self.context
-        latency = context.node.gpu.kernels.completion_latency
 
         def chunk_done(chunk: int) -> None:
             for gpu in context.machine.gpus:
@@ -164,7 +186,8 @@ class Starter:
                 task,
                 started=lambda rank: self._callbacks[name, rank, repeat][0](),
                 chunk_done=chunk_done,
-                done=lambda rank: context.after(latency, self._callbacks[name, rank, repeat][1]),
+                done=lambda rank: context.after(completion, self._callbacks[name, rank, repeat][1]),
+                warm=warm,
             )
         return self._collectives[name, repeat]
 
@@ -212,6 +235,20 @@ class Starter:
         for chunk in range(task.chunks) if isinstance(task, Collective) else ():
             self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
         done()
+
+
+def _nothing(*_: object) -> None:
+    """Nobody waits for this."""
+
+
+def _latencies(kernels: Kernels, *, first: bool, last: bool) -> _Latencies:
+    """Of a kernel that is the *first* or the *last* of a row of kernels back to back."""
+    if kernels.back_to_back_latency is None:
+        return _Latencies(kernels.dispatch_latency, kernels.completion_latency)
+    return _Latencies(
+        kernels.dispatch_latency if first else kernels.back_to_back_latency,
+        kernels.completion_latency if last else 0.0,
+    )
 
 
 def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, float]]]:

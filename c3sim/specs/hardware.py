@@ -97,13 +97,21 @@ class Kernels(Spec):
     """release of a queue to the first workgroup's first instruction"""
     completion_latency: Time
     """last workgroup's end to the signal that dependants see"""
-    queued_latency: Time | None = None
-    """last workgroup's end to the first instruction of the next kernel of its queue, which the
-    front end has fetched meanwhile; left out: completion_latency + dispatch_latency"""
     release_order: Literal["launch", "any"] = "launch"
     """in which order kernels of several streams begin that wait for one event"""
     release_spread: Time = 0.0
     """between the first and the last of them"""
+    back_to_back_latency: Time | None = None
+    """between two kernels of one repeated task, or of one call, both queued: last workgroup's end
+    to the first workgroup's first instruction; left out: completion and dispatch, one after the
+    other"""
+
+    @property
+    def gap(self) -> float:
+        """Seconds between two kernels of one task."""
+        if self.back_to_back_latency is None:
+            return self.completion_latency + self.dispatch_latency
+        return self.back_to_back_latency
 
 
 class Gpu(Spec):
@@ -164,6 +172,8 @@ class Links(Spec):
     latency: Time
     per_peer: Count
     """links to each neighbour (full mesh, ring) or into the switch"""
+    reduction: bool = False
+    """whether the switch adds what it reads from several GPUs, and copies what it writes to them"""
     engine_map: tuple[tuple[int, ...], ...] | None = None
     """DMA engine that serves each peer: a row per source, a column per destination; left out, or
     naming engines or GPUs that are not there: dealt in turn"""

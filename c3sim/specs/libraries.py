@@ -8,6 +8,7 @@ from pydantic import Field
 
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
+from c3sim.specs.workload import Dtype
 
 
 class GemmLibrary(Spec):
@@ -35,6 +36,9 @@ class GemmLibrary(Spec):
     """largest split of K when tiles are fewer than compute units"""
     split_depth: Count | None = None
     """least K of a part of a split; left out: K is never split"""
+    reduction: Literal["kernel"] | None = None
+    """how the partial sums of a split are added: by a kernel behind the GEMM (kernel); left out: in
+    no time of its own"""
     memory_efficiency: Fraction
     """share of a CU's streaming rate that a tile's loads reach"""
     waves: Count
@@ -67,6 +71,13 @@ class PeerChannels(Spec):
     larger"""
     part: Bytes
     """largest part of a channel as long as there are more channels"""
+    short_protocol: str | None = None
+    """protocol of messages to a peer of up to short_size; left out: as of other algorithms"""
+    short_size: Bytes = 0.0
+    long_protocol: str | None = None
+    """protocol of longer ones"""
+    long_base_latency: Time | None = None
+    """in place of that protocol's base_latency; left out: the same"""
 
 
 class Channels(Spec):
@@ -99,15 +110,34 @@ class Channels(Spec):
     waves: Count
 
 
+class SwitchReduction(Spec):
+    """When a library lets the switch reduce (algorithm ``switch`` of all_reduce)."""
+
+    ranks: Count
+    """fewest GPUs"""
+    dtypes: tuple[Dtype, ...]
+    """types that the switch adds"""
+    protocol: str
+    base_latency: Time
+    """more than launch_latency before the first byte, once, in place of the protocol's"""
+    bytes_per_cycle: BytesPerCycle
+    """of what a GPU sends, per channel and engine cycle"""
+
+
 class CollectiveLibrary(Spec):
     """A library of collectives on compute units (RCCL, NCCL)."""
 
     channels: Channels
     algorithms: dict[
         Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
-        tuple[Literal["ring", "tree", "direct"], ...],
+        tuple[Literal["ring", "tree", "direct", "switch"], ...],
     ]
     """what it chooses from, by its own estimate"""
+    switch_reduction: SwitchReduction | None = None
+    """left out: algorithm switch is never used"""
+    cold_step_latency: Time = 0.0
+    """longer, for each step or peer of a channel, in a call that no other call of it precedes in a
+    loop: its buffers are in no cache"""
     protocols: dict[str, Protocol]
     enqueue_time: Time
     """host thread busy per collective"""

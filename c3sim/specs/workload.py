@@ -132,8 +132,9 @@ class Collective(_Task):
     """a collective library of the node, or dma; left out: the first library of the node's file"""
     channels: Count | None = None
     """limit on workgroups; left out: the library's choice"""
-    algorithm: Literal["ring", "tree", "direct", "hierarchical"] | None = None
-    """left out: the library's choice; hierarchical: phases inside and between nodes"""
+    algorithm: Literal["ring", "tree", "direct", "switch", "hierarchical"] | None = None
+    """left out: the library's choice; switch: it adds, where it can; hierarchical: phases inside
+    and between nodes"""
     pipeline: Count | None = None
     """hierarchical: parts that follow each other through the phases, 1: one phase after the other;
     left out: the choice of the library"""
@@ -231,7 +232,8 @@ class HostThreads(Spec):
 
     ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them
     from the release on. ``looped``: the steady state of a loop, the host launches the next
-    iteration while this one runs, and a task ends no earlier than that. DMA commands are submitted
+    iteration while this one runs, and a task ends no earlier than that. ``graph``: the same of a
+    captured graph, in which the host has no part. DMA commands are submitted
     at the release in every mode: one by one, as a ``batch`` (one call of the runtime), or
     ``direct`` (the program writes the engines' rings and polls their signals itself).
     *prelaunched*: they are already in their engines' queues, behind a poll that sees the release.
@@ -239,7 +241,7 @@ class HostThreads(Spec):
     """
 
     threads: Literal["per_gpu", "single"] = "per_gpu"
-    launch: Literal["queued", "eager", "looped"] = "queued"
+    launch: Literal["queued", "eager", "looped", "graph"] = "queued"
     submission: Literal["one_by_one", "batch", "direct"] = "one_by_one"
     prelaunched: bool = False
     order: tuple[str, ...] = ()

@@ -114,7 +114,7 @@ def test_the_unit_of_a_path(path, unit):
             "links.xyz",
             "8",
             "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, "
-            "per_peer, engine_map",
+            "per_peer, reduction, engine_map",
         ),
         ("gpu.hbm.softness", "8", "is called 'gpu.hbm.saturation_exponent' now"),
         ("hw.sdma.packet_bytes", "8", "is called 'gpu.dma_engines.max_packet_payload' now"),
@@ -129,7 +129,7 @@ def test_the_unit_of_a_path(path, unit):
             "links",
             "8",
             "it is not one value; set one of its fields: topology, raw_bandwidth, bandwidth, "
-            "latency, per_peer, engine_map",
+            "latency, per_peer, reduction, engine_map",
         ),
         (
             "links.bandwidth",

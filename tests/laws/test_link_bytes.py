@@ -77,6 +77,8 @@ def _sent_in_node(node: Node, task: Collective, algorithm: str) -> float:
     g, n = node.gpus, node.ranks
     if algorithm == "tree":  # the GPU inside that sends most: up and twice down
         return 3.0
+    if algorithm == "switch":  # its part to every reader, and the sum of its own to all
+        return (g + 1) / g
     if n == g or algorithm == "hierarchical":
         return SENT[task.op](g)
     return SENT[task.op](n) * (1 - 1 / g if algorithm == "ring" else (g - 1) / (n - 1))

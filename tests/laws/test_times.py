@@ -73,8 +73,8 @@ def test_copies_of_the_first_gpu_only_are_never_folded() -> None:
 
 def _pinned(workload: Workload, node: Node) -> Workload:
     """The same with the library's present choices written down, so that no other tile is picked on
-    a faster node, nor another algorithm between nodes (the library does not know what a network
-    does behind its leaf switches).
+    a faster node, nor another algorithm (the library does not know what a network does behind its
+    leaf switches, nor that a call is cold).
     """
     tasks = {}
     for name, task in workload.tasks.items():
@@ -84,7 +84,7 @@ def _pinned(workload: Workload, node: Node) -> Workload:
         elif isinstance(task, Collective) and task.backend == "dma" and node.nodes > 1:
             parts = parts_of(node, task)
             task = task.model_copy(update={"pipeline": parts})
-        elif isinstance(task, Collective) and task.backend != "dma" and node.nodes > 1:
+        elif isinstance(task, Collective) and task.backend != "dma":
             plan = plan_collective(node, task)
             chosen = {"algorithm": plan.algorithm, "protocol": plan.protocol}
             parts = {"pipeline": plan.parts} if plan.hierarchical else {}

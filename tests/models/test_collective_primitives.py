@@ -122,27 +122,29 @@ def test_a_ring_whose_ranks_all_send_waits_for_one_slice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("channels", "gpus", "size", "used", "evenness"),
+    ("channels", "gpus", "size", "used", "evenness", "rounds"),
     [
         # parts of at most 16 MiB, so that 128 MiB for the one peer take 8 channels of 16, and 512
         # MiB all of them
-        (16, 2, 128, 8, 1.0),
-        (16, 2, 512, 16, 1.0),
+        (16, 2, 128, 8, 1.0, 1),
+        (16, 2, 512, 16, 1.0, 1),
         # 8 channels: 4 are the peer's; 128 MiB take all, 16 MiB do not
-        (8, 2, 128, 8, 1.0),
-        (8, 2, 16, 4, 1.0),
+        (8, 2, 128, 8, 1.0, 1),
+        (8, 2, 16, 4, 1.0, 1),
         # 24 are 32: 8 for each of three peers, one part per channel
-        (24, 4, 64, 24, 1.0),
+        (24, 4, 64, 24, 1.0, 1),
         # 8 on four ranks: 2 for each peer are too few for 64 MiB; 4 make 12 parts, two on some
         # channels, 1.5 on average
-        (8, 4, 64, 8, 0.75),
-        (1, 4, 64, 1, 1.0),
+        (8, 4, 64, 8, 0.75, 2),
+        # one channel sends to three peers, one after the other
+        (1, 4, 64, 1, 1.0, 3),
     ],
 )
 def test_direct_sends_are_dealt_in_powers_of_two(
-    channels: int, gpus: int, size: int, used: int, evenness: float
+    channels: int, gpus: int, size: int, used: int, evenness: float, rounds: int
 ) -> None:
-    assert deal(PEER_CHANNELS, channels, gpus, size * MIB) == (used, pytest.approx(evenness))
+    dealt = deal(PEER_CHANNELS, channels, gpus, size * MIB)
+    assert dealt == (used, pytest.approx(evenness), rounds)
 
 
 def test_channels_that_get_more_than_others_decide() -> None:

@@ -13,6 +13,7 @@ from c3sim.specs.workload import Gemm
 
 GPU = load_hardware("mi300x-8").node.gpu
 TEACHING = load_hardware("teaching-4").node.gpu
+H200 = load_hardware("h200-2").node.gpu
 PUBLISHED = (
     library.find("gpu", "mi300x").parent.parent / "validation" / "data" / "published" / "mi300x"
 )
@@ -116,9 +117,38 @@ def test_few_rows_are_split_along_k() -> None:
     assert plan_gemm(TEACHING, gemm(16, 128, 16384)).split_k == 1
 
 
-def test_only_one_workgroup_per_tile_splits_k() -> None:
-    for schedule in ("persistent", "stream_k", "work_stealing"):
-        assert plan_gemm(GPU, gemm(16, 2048, 16384, schedule=schedule)).split_k == 1
+def test_stream_k_divides_k_itself() -> None:
+    """Its workgroups have equal shares of the work, so tiles are not split beforehand; schedules
+    that take whole tiles split them as one workgroup per tile does.
+    """
+    assert plan_gemm(GPU, gemm(16, 2048, 16384, schedule="stream_k")).split_k == 1
+    for schedule in ("persistent", "work_stealing", "dynamic_persistent"):
+        assert plan_gemm(GPU, gemm(16, 2048, 16384, schedule=schedule)).split_k > 1
+
+
+def test_a_narrow_tile_is_not_chosen_where_l2_cannot_feed_it() -> None:
+    """2049 x 5120 on 132 units: 64 x 448 makes 33 x 12 = 396 tiles, 128 x 256 makes 17 x 20 = 340.
+    Both are three rounds, and the narrow tile has an eighth less to compute. But its tiles read
+    396 x (64 + 448) = 203,000 rows and columns of K from L2, the others 340 x (128 + 256) =
+    131,000 (a cluster of two reads one side once, which leaves more of the narrow one).
+    """
+    tiles = ((64, 448), (128, 256))
+    library = H200.gemm_libraries["cublas"].model_copy(
+        update={"tiles": tiles, "operand_feed": 1e13}  # operands on their way cost nothing here
+    )
+    gpu = H200.model_copy(update={"gemm_libraries": {"cublas": library}})
+    fast = gpu.l2.model_copy(update={"bandwidth": 100 * gpu.l2.bandwidth})
+    task = gemm(2049, 5120, 8192)
+    assert plan_gemm(gpu, task).tile == (128, 256)
+    assert plan_gemm(gpu.model_copy(update={"l2": fast}), task).tile == (64, 448)
+
+
+def test_few_tiles_are_split_where_a_kernel_adds_the_parts() -> None:
+    """512 x 1024 x 12288 on 132 units makes 16 tiles of 128 x 256: the library splits K. The parts
+    cost a kernel more and 2 x 512 x 1024 x 4 B each: with little depth it does not.
+    """
+    assert plan_gemm(H200, gemm(512, 1024, 12288)).split_k > 1
+    assert plan_gemm(H200, gemm(512, 1024, 1024)).split_k == 1
 
 
 def test_the_task_overrides_the_library() -> None:

@@ -93,7 +93,7 @@ def _streams(node: str, ranks: list[Any]) -> Iterator[dict[str, Any]]:
         name = f"{row['pattern']} of {row['kib']} KiB, 40 in a queue"
         measured = {"isolated": {"stream": max(40 * median(each["us"]) for each in rows)}}
         workload = {"name": name, "tasks": {"stream": stream}}
-        yield _record(node, "h200_streams_in_loops", "calibration", workload, measured)
+        yield _record(node, "h200_streams_in_loops", "validation", workload, measured)
 
 
 def _clock(node: str, ranks: list[Any]) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
 from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
 from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
+from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
@@ -114,7 +115,9 @@ def _library_errors(task: Collective, node: Node, backend: str, path: str) -> It
     ops = tuple(op for op in library.algorithms if op in library.channels.default)
     yield from unknown_errors(f"collective of {backend}", task.op, ops, join(path, "op"))
     if node.nodes == 1 and task.algorithm != "hierarchical":
-        what, allowed = f"algorithm of {task.op}", ALGORITHMS[task.op]
+        able = switch_reduces(node, library, task)
+        allowed = [name for name in ALGORITHMS[task.op] if able or name != "switch"]
+        what = f"algorithm of {task.op}"
         yield from unknown_errors(what, task.algorithm, allowed, join(path, "algorithm"))
     yield from unknown_errors("protocol", task.protocol, library.protocols, join(path, "protocol"))
 

@@ -53,7 +53,7 @@ def _phase_traffic(node: Node, phase: PhasePlan, rank: int) -> Traffic:
 class ChannelCollective:
     """One run of *task* over all ranks. Calls *started(rank)* when its channels get room,
     *chunk_done(i)* as chunks arrive everywhere, and *done(rank)*. ``phases``: of each its name,
-    when it began and ended [s], and for how long it sent.
+    when it began and ended [s], and for how long it sent. *warm*: it follows another run of it.
     """
 
     def __init__(
@@ -65,12 +65,15 @@ class ChannelCollective:
         started: Callable[[int], None],
         chunk_done: Callable[[int], None],
         done: Callable[[int], None],
+        warm: bool = False,
     ):
         self.context, self.name, self.chunks = context, name, task.chunks
         self.chunk_done, self.done = chunk_done, done
         self.plan = plan_collective(context.node, task)
+        library = context.node.collective_library(task.backend)
+        self.cold = 0.0 if warm else self.plan.connections * library.cold_step_latency
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]
-        rules = context.node.collective_library(task.backend).channels
+        rules = library.channels
         claim = Claim(rules.lds, rules.registers, rules.waves)
         self.channels = Channels(context, name, claim, placed=started, ready=self._begin)
         self.launch = self.channels.launch
@@ -87,7 +90,7 @@ class ChannelCollective:
     def _begin(self, channels: int, held: HeldWorkgroups) -> None:
         """*channels* are resident on every rank: after the latency, they move their parts."""
         passage = _Passage(self, channels, held)
-        fill = partial(self.on_all_ranks, channels, self.plan.work, passage.start)
+        fill = partial(self.on_all_ranks, channels, self.plan.work + self.cold, passage.start)
         self.context.once_past(self.plan.flight, fill)
 
     def arrived(self, channels: int, chunk: int) -> None:

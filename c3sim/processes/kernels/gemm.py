@@ -6,12 +6,19 @@ from math import hypot
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.caches import GemmTraffic, cache_share, gemm_traffic, resident_fraction
+from c3sim.models.caches import (
+    PARTIAL_BYTES,
+    GemmTraffic,
+    cache_share,
+    gemm_traffic,
+    resident_fraction,
+)
 from c3sim.models.gemm import GemmPlan, plan_gemm
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.power import pace
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
+from c3sim.processes.kernels.memory_kernels import CLAIM
 from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.kernels.warm_operands import surviving_share
 from c3sim.specs.hardware import Gpu
@@ -47,6 +54,45 @@ def gemm_kernel(
         setup=library.setup,
         own_tiles=library.own_tiles,
         fold_rounds=fold_rounds,
+    )
+
+
+def reduction_kernel(context: Context, name: str, task: Gemm, plan: GemmPlan) -> KernelSpec | None:
+    """The kernel that adds the partial sums of a split, where the library launches one.
+
+    Every compute unit has one workgroup. It reads its part of the partial sums, from the shared
+    cache if they fit there, and writes its part of C.
+    """
+    spec = context.node.gpu
+    library = spec.gemm_library(task.library)
+    if plan.split_k == 1 or library.reduction is None:
+        return None
+    workgroups = context.shapes[name].workgroups
+    results = task.m * task.n * task.batch / workgroups
+    read, written = results * plan.split_k * PARTIAL_BYTES, results * DTYPE_BYTES[task.dtype]
+    kept = read * workgroups <= spec.shared_cache
+    units = spec.compute_units
+    per_cycle = units.l2_bandwidth if kept else units.read_bandwidth
+    rate = per_cycle * spec.clock.maximum
+    traffic = Traffic(
+        l2=read + written,
+        cache=written if kept else read + written,
+        hbm_read=0.0 if kept else read,
+        hbm_write=written,
+        inserted=written,
+        vector=read + written,
+    )
+
+    def cost(per_unit: int, _concurrent: int) -> TileCost:
+        time = per_unit * (read + written) / rate
+        return TileCost(lambda state: state.clock * state.memory / time, traffic)
+
+    return KernelSpec(
+        tiles=workgroups,
+        schedule="one_per_tile",
+        claim=CLAIM,
+        residents=CLAIM.fitting(units),
+        cost=cost,
     )
 
 

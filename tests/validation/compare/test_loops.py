@@ -46,8 +46,8 @@ def test_idleness_takes_idle_power_and_held_units_theirs():
     idle = predicted_loop(NODE, loop({"kind": "host", "time": 2e-3}, (1.0,)).workload)
     assert idle.power_w == pytest.approx(NODE.gpu.clock.idle_power)
     held = predicted_loop(NODE, loop(HOLD, (1.0,)).workload)
-    energy, kernels = NODE.gpu.energy, NODE.gpu.kernels
-    busy = 500e-6 / (500e-6 + kernels.dispatch_latency + kernels.completion_latency)
+    energy = NODE.gpu.energy
+    busy = 500e-6 / (500e-6 + NODE.gpu.kernels.gap)
     assert held.turn_us == pytest.approx(500 / busy)
     assert held.power_w == pytest.approx(
         NODE.gpu.clock.idle_power + 132 * energy.compute_unit * busy, rel=1e-3

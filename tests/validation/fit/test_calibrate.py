@@ -181,9 +181,10 @@ def test_groups_are_what_is_fitted_to_the_same_suites_memory_first():
 def test_libraries_are_fitted_to_every_number_of_ranks_and_the_rest_to_the_nodes_own_records():
     """h200-4 has the library from the file of h200-2, its own number of GPUs, and the same GPU."""
     two, four = load_hardware("h200-2"), load_hardware("h200-4")
-    shared = {group.suites for group in groups(two) if _shared(group, four)}
-    assert ("h200_collective",) in shared
-    assert all("collective" in suite for suites in shared for suite in suites)
+    shared = {group.suites: group for group in groups(two) if _shared(group, four)}
+    assert ("h200_collective", "h200_nccl_loop") in shared
+    paths = [path for group in shared.values() for path in group.leaves]
+    assert all(path.startswith("collective_libraries.") for path in paths)
     assert not any(_shared(group, load_hardware("mi300x-8")) for group in groups(two))
 
 

@@ -1,0 +1,81 @@
+"""Kernels that follow each other: repeats, loops, and the second kernel of a split GEMM."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.models.gemm import plan_gemm
+from c3sim.simulation.simulate import simulate
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Gemm
+
+H200 = load_hardware("h200-2").node
+MI300X = load_hardware("mi300x-8").node
+HOLD = {"kind": "hold", "workgroups": 1, "time": "100 us"}
+GATHER = {"kind": "collective", "op": "all_gather", "size": "4 KiB"}
+
+
+def time_of(node: Node, task: dict[str, object], **host: object) -> float:
+    workload = parse_workload({"schema": 1, "name": "one", "tasks": {"one": task}, "host": host})
+    return simulate(node, workload).task("one").end
+
+
+def test_repeats_wait_for_the_gap_and_not_for_a_launch() -> None:
+    """Three runs of 100 us: one dispatch, two gaps, one completion."""
+    kernels = H200.gpu.kernels
+    assert kernels.back_to_back_latency is not None
+    expected = kernels.dispatch_latency + 3 * 100e-6 + kernels.completion_latency
+    expected += 2 * kernels.back_to_back_latency
+    assert time_of(H200, {**HOLD, "repeat": 3}) == pytest.approx(expected)
+
+
+def test_a_node_without_a_gap_launches_every_repeat() -> None:
+    kernels = MI300X.gpu.kernels
+    each = kernels.dispatch_latency + 100e-6 + kernels.completion_latency
+    assert kernels.gap == kernels.dispatch_latency + kernels.completion_latency
+    assert time_of(MI300X, {**HOLD, "repeat": 3}) == pytest.approx(3 * each)
+
+
+def test_an_iteration_of_a_loop_takes_the_gap_and_the_kernel() -> None:
+    expected = H200.gpu.kernels.gap + 100e-6
+    assert time_of(H200, HOLD, launch="looped") == pytest.approx(expected)
+    assert time_of(H200, HOLD, launch="graph") == pytest.approx(expected)
+
+
+def test_a_host_that_launches_each_iteration_may_be_the_slowest() -> None:
+    """A small all-gather of a loop takes as long as its call; of a graph it takes its own time."""
+    call = H200.collective_library("nccl").enqueue_time
+    assert time_of(H200, GATHER, launch="looped") == pytest.approx(call)
+    assert time_of(H200, GATHER, launch="graph") < call
+
+
+def test_only_the_first_call_of_a_collective_is_cold() -> None:
+    """An all-gather of two ranks has one step. In a loop it lacks the dispatch, the completion and
+    the cold step, and has a gap; the second of two calls lacks the cold step alone.
+    """
+    kernels = H200.gpu.kernels
+    cold = H200.collective_library("nccl").cold_step_latency
+    assert cold > 0
+    launch = kernels.dispatch_latency + kernels.completion_latency
+    once, looped = time_of(H200, GATHER), time_of(H200, GATHER, launch="graph")
+    assert once - looped == pytest.approx(launch - kernels.gap + cold, rel=1e-3)
+    twice = time_of(H200, {**GATHER, "repeat": 2})
+    assert twice - once == pytest.approx(looped, rel=1e-3)
+
+
+def test_the_parts_of_a_split_are_added_by_a_kernel_behind_it() -> None:
+    """It comes after a gap. It reads the partial sums, 4 B each, and writes 2 B, no faster than L2
+    moves them; half of that rate is more than the soft sharing of L2 costs.
+    """
+    task = {"kind": "gemm", "m": 512, "n": 1024, "k": 12288, "library": "cublas"}
+    task["macro_tile"] = [128, 256]
+    plan = plan_gemm(H200.gpu, Gemm.model_validate(task))
+    assert plan.split_k > 1
+    libraries = H200.gpu.gemm_libraries
+    silent = libraries["cublas"].model_copy(update={"reduction": None})
+    gpu = H200.gpu.model_copy(update={"gemm_libraries": {**libraries, "cublas": silent}})
+    assert plan_gemm(gpu, Gemm.model_validate(task)) == plan
+    more = time_of(H200, task) - time_of(H200.model_copy(update={"gpu": gpu}), task)
+    moved = 512 * 1024 * (4 * plan.split_k + 2) / (H200.gpu.l2.bandwidth * H200.gpu.clock.maximum)
+    assert H200.gpu.kernels.gap + moved < more < H200.gpu.kernels.gap + 2 * moved
