@@ -9,7 +9,7 @@ from c3sim.processes.context import Context
 from c3sim.processes.signals import Callback, Key, Signals, countdown
 from c3sim.processes.starter import Starter
 from c3sim.specs.references import task_order
-from c3sim.specs.workload import Collective, Commands, Copy
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm
 
 
 @dataclass
@@ -103,7 +103,9 @@ class TaskRuns:
 
     def _launch(self, name: str, gpu: int, launched: Callback) -> None:
         task, node = self.context.workload.tasks[name], self.context.node
-        time = node.host.launch_time
+        time: float | None = None
         if isinstance(task, Collective) and task.backend != "dma":
             time = node.collective_library(task.backend).enqueue_time
-        self.context.host(gpu, name).do(time, launched)
+        elif isinstance(task, Gemm):
+            time = node.gpu.gemm_library(task.library).enqueue_time
+        self.context.host(gpu, name).do(node.host.launch_time if time is None else time, launched)

@@ -22,6 +22,8 @@ class GemmLibrary(Spec):
     """operand bytes per second and CU, as time that does not hide behind matrix instructions"""
     setup: Time
     """per call, before the kernel: small kernels that reset counters, fill workspaces"""
+    enqueue_time: Time | None = None
+    """host thread busy per call; left out: one launch, host.launch_time"""
     prologue: Time
     """per tile: first loads, pointer set-up, at maximum clock"""
     cluster: Count
