@@ -22,8 +22,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil, inf, log2
 
-from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, receiving_share, rounds
-from c3sim.models.links import Hop, ring_ports, route
+from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, rounds
+from c3sim.models.links import Hop, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
 from c3sim.specs.hardware import Node
@@ -74,7 +74,11 @@ def plan_phase(
         per_link=ceil(channels / lanes),
         channel_rate=1.0 / sum(time for time, _ in primitives) if primitives else channel,
         link_rate=link_rate,
-        saturation_exponent=_exponent(library, task.op, algorithm, ranks, bool(primitives)),
+        saturation_exponent=(
+            rules.direct_link_saturation_exponent
+            if algorithm == "direct"
+            else rules.link_saturation_exponent
+        ),
         network=ranks.over_nics / wire.efficiency,
         peers=ranks.peers,
         by_nic=ranks.over_nics,
@@ -149,7 +153,7 @@ def _links(
     ports, lanes = local_ports(node, algorithm, wire.efficiency)
     draw = {port: amount * (1.0 - ranks.over_nics) for port, amount in ports.items()}
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
-    bandwidth = node.links.bandwidth * node.links.per_peer * library.channels.link_efficiency
+    bandwidth = rate_both_ways(node.links) * library.channels.link_efficiency
     return tuple(draw.items()), lanes, bandwidth * wire.efficiency / hop_load
 
 
@@ -177,16 +181,6 @@ def _nic_rate(node: Node, wire: Protocol, ranks: Ranks, step_bytes: float) -> fl
     receivers = {"next": 1, "rail": node.nodes - 1, "all": node.ranks - node.gpus}[ranks.peers]
     post_time = network(node).post_time
     return min(rate, step_bytes / receivers / post_time) if post_time else rate
-
-
-def _exponent(
-    library: CollectiveLibrary, op: str, algorithm: str, ranks: Ranks, by_primitives: bool
-) -> float:
-    """Exponent p of the soft minimum of channels and link."""
-    if algorithm == "direct":
-        return library.channels.direct_link_saturation_exponent
-    idle = 0.0 if by_primitives else receiving_share(op, algorithm, ranks.count)
-    return 1.0 / (1.0 / library.channels.link_saturation_exponent + idle)
 
 
 def _steps(

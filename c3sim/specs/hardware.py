@@ -7,7 +7,7 @@ model, not in it.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -157,6 +157,9 @@ class Links(Spec):
     latency: Time
     per_peer: Count
     """links to each neighbour (full mesh, ring) or into the switch"""
+    reverse_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """payload that a link cannot carry for each byte of the opposite direction, which it
+    acknowledges; left out: 0"""
     engine_map: tuple[tuple[int, ...], ...] | None = None
     """DMA engine that serves each peer: a row per source, a column per destination; left out, or
     naming engines or GPUs that are not there: dealt in turn"""
