@@ -8,7 +8,7 @@ task then has such capacities to itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,7 +20,7 @@ from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity, of_gpu
-from c3sim.models.links import Hop, reverse
+from c3sim.models.links import reverse
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
 from c3sim.models.power import Load
@@ -110,7 +110,7 @@ class Machine:
             work,
             cap=(lambda states: cap(states.of(task))) if callable(cap) else cap,
             weight=max(full, LEAST_WEIGHT) * self._latency(traffic),
-            amounts=amounts.items(),
+            amounts=self._with_answers(amounts, task, traffic).items(),
             domain=self._domain(gpu),
             tags=tags,
         )
@@ -152,7 +152,7 @@ class Machine:
         if node.gpu.memory_side_cache is not None:
             draw(Capacity("gpu", here, "memory_side_cache"), "cache", traffic.cache)
         draw(Capacity("gpu", here, "hbm"), "hbm", traffic.hbm_read + traffic.hbm_write)
-        for (where, port), amount in self._on_links(traffic):
+        for (where, port), amount in traffic.ports:
             draw(of_gpu(self.home(where), port), "links", amount)
         for (where, port), amount in traffic.network:
             for capacity, sharers in network_capacities(node, self.home(where), port):
@@ -168,13 +168,20 @@ class Machine:
             draw(Capacity("gpu", here, "dma", engine), "dma", amount)
         return amounts
 
-    def _on_links(self, traffic: Traffic) -> Iterator[tuple[Hop, float]]:
-        """Bytes that *traffic* takes of each port, those that answer it included."""
-        share = self.node.links.reverse_share
-        for hop, amount in traffic.ports:
-            yield hop, amount
-            if share:
-                yield reverse(self.node.gpus, hop), amount * share
+    def _with_answers(
+        self, amounts: dict[Capacity, float], task: str, traffic: Traffic
+    ) -> dict[Capacity, float]:
+        """*amounts*, and what links draw on in their other direction. That is no part of what a
+        flow could do alone: in a folded run its like draws on the port that it sends through.
+        """
+        share, drawn = self.node.links.reverse_share, dict(amounts)
+        for hop, amount in traffic.ports if share else ():
+            where, port = reverse(self.node.gpus, hop)
+            capacity = of_gpu(self.home(where), port)
+            own = capacity._replace(task=task) if "links" in self.private else capacity
+            drawn[own] = drawn.get(own, 0.0) + amount * share
+            self._declare(own, 1)
+        return drawn
 
     def _host_memory(self, direction: str, amount: float) -> float:
         """Share of what host memory can do for *amount* B/s; in a folded run of all GPUs."""
@@ -201,8 +208,12 @@ class Machine:
         same: what goes on through another GPU's port then comes from others through this GPU's.
         """
         amounts: dict[object, float] = {}
-        for (_, port), amount in self._on_links(traffic):
-            amounts[port] = amounts.get(port, 0.0) + amount
+        for hop, amount in traffic.ports:
+            for (_, port), drawn in (
+                (hop, amount),
+                (reverse(self.node.gpus, hop), amount * self.node.links.reverse_share),
+            ):
+                amounts[port] = amounts.get(port, 0.0) + drawn
         return link_rate(self.node) / max(amounts.values()) if amounts else math.inf
 
     def _rate_alone(self, amounts: dict[Capacity, float], traffic: Traffic) -> float:

@@ -59,7 +59,8 @@ def plan_phase(
         message = sent * ranks.over_nics / counts.steps
         link_rate = min(link_rate, _nic_rate(node, wire, ranks, message) / ranks.over_nics / lanes)
     primitives = _primitives(node, library, task.op, algorithm, ranks, wire.efficiency * evenness)
-    channel = rules.bytes_per_cycle * node.gpu.clock.maximum * wire.efficiency
+    per_cycle = (algorithm == "direct" and rules.direct_bytes_per_cycle) or rules.bytes_per_cycle
+    channel = per_cycle * node.gpu.clock.maximum * wire.efficiency * evenness
     plan = PhasePlan(
         op=task.op,
         algorithm=algorithm,

@@ -80,6 +80,9 @@ class Channels(Spec):
     bytes_per_cycle: BytesPerCycle
     """payload one channel moves per engine cycle; in a call, where loads and stores have rates of
     their own"""
+    direct_bytes_per_cycle: BytesPerCycle | None = None
+    """the same of direct sends, where a channel sends to one peer and receives from another in
+    turn; left out: bytes_per_cycle"""
     load_bytes_per_cycle: BytesPerCycle | None = None
     """bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls follow
     one another"""

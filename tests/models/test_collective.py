@@ -209,3 +209,13 @@ def test_a_library_reckons_with_links_that_answer() -> None:
     answered = plan("all_gather", 8 * MIB, TEACHING.model_copy(update={"links": links}))
     assert answered.link_rate == pytest.approx(8e9)
     assert answered.rate(2, 1.0) == pytest.approx(2 * (5e9**-4 + 8e9**-4) ** -0.25)
+
+
+def test_a_channel_of_direct_sends_may_have_a_rate_of_its_own() -> None:
+    """2 B per cycle at 1 GHz for an all-to-all; rings keep the 5 GB/s of ``bytes_per_cycle``."""
+    library = TEACHING.collective_libraries["rccl"]
+    channels = library.channels.model_copy(update={"direct_bytes_per_cycle": 2.0})
+    libraries = {"rccl": library.model_copy(update={"channels": channels})}
+    node = TEACHING.model_copy(update={"collective_libraries": libraries})
+    assert plan("all_to_all", 8 * MIB, node).channel_rate == pytest.approx(2e9)
+    assert plan("all_gather", 8 * MIB, node).channel_rate == pytest.approx(5e9)
