@@ -206,6 +206,17 @@ class Host(Spec):
     """how fast it writes them; null: at once"""
 
 
+class HostProfile(Spec):
+    """What calls cost a host thread on which a framework runs."""
+
+    launch_time: Time
+    """host thread busy per kernel launch, but for libraries that give a time of their own"""
+    enqueue_time: Time
+    """host thread busy per collective on compute units, of any library"""
+    start_latency: Time
+    """from the end of a call until an idle GPU takes up what it launched; the thread goes on"""
+
+
 class Node(Spec):
     """Several GPUs of one kind, their links and host; with ``scale_out`` several such nodes."""
 
@@ -215,6 +226,8 @@ class Node(Spec):
     gpu: Gpu
     links: Links
     host: Host
+    host_profiles: dict[str, HostProfile] = Field({})
+    """other hosts that a workload may name (host.profile)"""
     collective_libraries: dict[str, CollectiveLibrary] = Field(min_length=1)
     scale_out: ScaleOut | None = None
     """further nodes like this one, and the network between them"""

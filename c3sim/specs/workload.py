@@ -225,6 +225,9 @@ class HostThreads(Spec):
     launch: Literal["queued", "eager", "looped"] = "queued"
     submission: Literal["one_by_one", "batch", "direct"] = "one_by_one"
     prelaunched: bool = False
+    profile: str | None = None
+    """one of the node's host_profiles, for kernels that are launched eagerly; left out: calls of
+    the libraries themselves"""
     order: tuple[str, ...] = ()
     """launch order of tasks; left out: as declared"""
 
