@@ -114,7 +114,7 @@ def test_the_unit_of_a_path(path, unit):
             "links.xyz",
             "8",
             "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, "
-            "per_peer, engine_map",
+            "per_peer, reverse_share, engine_map",
         ),
         (
             "gpu.hbm.softness",
@@ -130,14 +130,14 @@ def test_the_unit_of_a_path(path, unit):
         (
             "hardware",
             "8",
-            "unknown path 'hardware'; paths begin with: gpu, links, host, collective_libraries, "
-            "scale_out, gpus, task, stream, buffer, workload",
+            "unknown path 'hardware'; paths begin with: gpu, links, host, host_profiles, "
+            "collective_libraries, scale_out, gpus, task, stream, buffer, workload",
         ),
         (
             "links",
             "8",
             "it is not one value; set one of its fields: topology, raw_bandwidth, bandwidth, "
-            "latency, per_peer, engine_map",
+            "latency, per_peer, reverse_share, engine_map",
         ),
         (
             "links.bandwidth",

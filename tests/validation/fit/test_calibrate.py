@@ -175,7 +175,7 @@ def test_groups_are_what_is_fitted_to_the_same_suites_memory_first():
     suites = {each.suite for each in load() if each.role == "calibration"}
     assert all(set(group.suites) <= suites for group in found)
     firsts = [next(iter(group.leaves)).split(".")[0:2] for group in found]
-    assert firsts[0][0] == "gpu" and firsts[-1][0] == "host"
+    assert firsts[0][0] == "gpu" and firsts[-1][0] == "host_profiles"
     with pytest.raises(InputError, match="did you mean 'gemm_fp8'"):
         groups(load_hardware("mi300x-8"), "gemm_fp")
 
