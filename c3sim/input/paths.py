@@ -32,7 +32,15 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Stream, Workload
 
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
-_PARTS_OF_NODE = ("gpu", "links", "host", "collective_libraries", "scale_out", "gpus")
+_PARTS_OF_NODE = (
+    "gpu",
+    "links",
+    "host",
+    "host_profiles",
+    "collective_libraries",
+    "scale_out",
+    "gpus",
+)
 _NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description")
 _WORKLOAD_ROOTS = (*_SINGULAR, "workload")
 

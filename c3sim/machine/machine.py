@@ -21,6 +21,7 @@ from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity, of_gpu
+from c3sim.models.links import reverse
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
 from c3sim.models.power import Load
@@ -122,7 +123,7 @@ class Machine:
             work,
             cap=(lambda states: cap(states.of(task))) if callable(cap) else cap,
             weight=max(full, LEAST_WEIGHT) * self._latency(traffic),
-            amounts=amounts.items(),
+            amounts=self._with_answers(amounts, task, traffic).items(),
             domain=self._domain(gpu),
             tags=tags,
         )
@@ -180,6 +181,21 @@ class Machine:
             draw(Capacity("gpu", here, "dma", engine), "dma", amount)
         return amounts
 
+    def _with_answers(
+        self, amounts: dict[Capacity, float], task: str, traffic: Traffic
+    ) -> dict[Capacity, float]:
+        """*amounts*, and what links draw on in their other direction. That is no part of what a
+        flow could do alone: in a folded run its like draws on the port that it sends through.
+        """
+        share, drawn = self.node.links.reverse_share, dict(amounts)
+        for hop, amount in traffic.ports if share else ():
+            where, port = reverse(self.node.gpus, hop)
+            capacity = of_gpu(self.home(where), port)
+            own = capacity._replace(task=task) if "links" in self.private else capacity
+            drawn[own] = drawn.get(own, 0.0) + amount * share
+            self._declare(own, 1)
+        return drawn
+
     def _host_memory(self, direction: str, amount: float) -> float:
         """Share of what host memory can do for *amount* B/s; in a folded run of all GPUs."""
         host = self.node.host
@@ -205,8 +221,12 @@ class Machine:
         same: what goes on through another GPU's port then comes from others through this GPU's.
         """
         amounts: dict[object, float] = {}
-        for (_, port), amount in traffic.ports:
-            amounts[port] = amounts.get(port, 0.0) + amount
+        for hop, amount in traffic.ports:
+            for (_, port), drawn in (
+                (hop, amount),
+                (reverse(self.node.gpus, hop), amount * self.node.links.reverse_share),
+            ):
+                amounts[port] = amounts.get(port, 0.0) + drawn
         return link_rate(self.node) / max(amounts.values()) if amounts else math.inf
 
     def _rate_alone(self, amounts: dict[Capacity, float], traffic: Traffic) -> float:

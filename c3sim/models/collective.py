@@ -24,8 +24,8 @@ from dataclasses import replace
 from math import ceil, inf, log2
 from typing import NamedTuple
 
-from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, receiving_share, rounds
-from c3sim.models.links import Hop, ring_ports, route
+from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, rounds
+from c3sim.models.links import Hop, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
 from c3sim.specs.hardware import Node
@@ -62,10 +62,10 @@ def plan_phase(
         message = sent * ranks.over_nics / counts.steps
         link_rate = min(link_rate, _nic_rate(node, wire, ranks, message) / ranks.over_nics / lanes)
     primitives = _primitives(node, library, task.op, algorithm, ranks, wire.efficiency * evenness)
-    per_cycle = rules.bytes_per_cycle
+    per_cycle = (algorithm == "direct" and rules.direct_bytes_per_cycle) or rules.bytes_per_cycle
     if algorithm == "switch" and library.switch_reduction is not None:
         per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
-    channel = per_cycle * node.gpu.clock.maximum * wire.efficiency
+    channel = per_cycle * node.gpu.clock.maximum * wire.efficiency * evenness
     plan = PhasePlan(
         op=task.op,
         algorithm=algorithm,
@@ -81,7 +81,11 @@ def plan_phase(
         channel_rate=1.0 / sum(time for time, _ in primitives) if primitives else channel,
         link_rate=link_rate,
         connections=connections,
-        saturation_exponent=_exponent(library, task.op, algorithm, ranks, bool(primitives)),
+        saturation_exponent=(
+            rules.direct_link_saturation_exponent
+            if algorithm == "direct"
+            else rules.link_saturation_exponent
+        ),
         network=ranks.over_nics / wire.efficiency,
         peers=ranks.peers,
         by_nic=ranks.over_nics,
@@ -200,7 +204,7 @@ def _links(
     ports, lanes = local_ports(node, algorithm, wire.efficiency)
     draw = {port: amount * (1.0 - ranks.over_nics) for port, amount in ports.items()}
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
-    bandwidth = node.links.bandwidth * node.links.per_peer * library.channels.link_efficiency
+    bandwidth = rate_both_ways(node.links) * library.channels.link_efficiency
     return tuple(draw.items()), lanes, bandwidth * wire.efficiency / hop_load
 
 
@@ -228,16 +232,6 @@ def _nic_rate(node: Node, wire: Protocol, ranks: Ranks, step_bytes: float) -> fl
     receivers = {"next": 1, "rail": node.nodes - 1, "all": node.ranks - node.gpus}[ranks.peers]
     post_time = network(node).post_time
     return min(rate, step_bytes / receivers / post_time) if post_time else rate
-
-
-def _exponent(
-    library: CollectiveLibrary, op: str, algorithm: str, ranks: Ranks, by_primitives: bool
-) -> float:
-    """Exponent p of the soft minimum of channels and link."""
-    if algorithm == "direct":
-        return library.channels.direct_link_saturation_exponent
-    idle = 0.0 if by_primitives else receiving_share(op, algorithm, ranks.count)
-    return 1.0 / (1.0 / library.channels.link_saturation_exponent + idle)
 
 
 def _steps(

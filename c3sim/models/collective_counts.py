@@ -95,10 +95,3 @@ def rounds(op: str, algorithm: str, ranks: int) -> int:
     if (op, algorithm) == ("all_to_all", "direct"):
         return ranks - 1
     return COUNTS[op, algorithm](ranks).steps
-
-
-def receiving_share(op: str, algorithm: str, ranks: int) -> float:
-    """Share of the primitives of a ring that only receive: 1 of n, of an all-reduce 1 of 2n - 1."""
-    if algorithm != "ring":
-        return 0.0
-    return 1.0 / (2 * ranks - 1 if op == "all_reduce" else ranks)

@@ -6,6 +6,11 @@ renumbering GPUs cyclically maps every port onto itself, which folding relies on
 ``full_mesh``  link[d].out, the link to GPU (g + d) mod n
 ``ring``       link[1].out and link[n-1].out, to the neighbours; others by the shorter way round
 ``switch``     port.out of the sender and port.in of the receiver
+
+What a link carries is answered on its other direction (acknowledgements, credits). With x and y the
+payload rates of both directions, C the usable rate of one and r ``links.reverse_share``
+
+    x + r y <= C,    y + r x <= C;    both busy: x = y = C / (1 + r)
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from c3sim.models.capacity import Port
+from c3sim.specs.hardware import Links
 
 Hop = tuple[int, Port]  # (GPU, port)
 SWITCH_PORTS = (Port("port", "out"), Port("port", "in"))
@@ -41,6 +47,15 @@ def route(topology: str, gpus: int, source: int, destination: int) -> tuple[Hop,
     return tuple((first + (source + hop * step) % gpus, _link(step)) for hop in range(hops))
 
 
+def reverse(gpus: int, hop: Hop) -> Hop:
+    """The other direction of the link or switch port of *hop*, in nodes of *gpus* GPUs."""
+    gpu, port = hop
+    if port.number is None:
+        return gpu, next(other for other in SWITCH_PORTS if other != port)
+    first = gpu - gpu % gpus  # of the node
+    return first + (gpu - first + port.number) % gpus, _link(gpus - port.number)
+
+
 def ports(topology: str, gpus: int) -> tuple[Port, ...]:
     """Sending (and for a switch receiving) ports of one GPU."""
     if topology == "full_mesh":
@@ -60,6 +75,11 @@ def ring_ports(topology: str, gpus: int) -> tuple[tuple[Port, ...], ...]:
     if topology == "switch":
         return (SWITCH_PORTS,)
     return tuple((port,) for port in ports(topology, gpus))
+
+
+def rate_both_ways(links: Links) -> float:
+    """Payload rate [B/s] of each direction of the links to one peer, with both busy."""
+    return links.bandwidth * links.per_peer / (1.0 + links.reverse_share)
 
 
 def _link(offset: int) -> Port:

@@ -1,8 +1,7 @@
 """One phase of a collective: the ranks that take part, and the rate of their channels.
 
 **Rate** of c channels on a link: the soft minimum of c x rate of a channel and the rate of the link
-(models/links.py). In the primitives in which a channel of a ring only receives, its link idles: 1/p
-of the soft minimum grows by their share.
+(models/links.py).
 
 **Primitives.** Where a library says what a channel loads and stores per cycle, each chunk is a row
 of primitives that follow one another on every rank at once. A primitive takes what the channel

@@ -8,8 +8,9 @@ from functools import partial
 from c3sim.processes.context import Context
 from c3sim.processes.signals import Callback, Key, Signals, countdown
 from c3sim.processes.starter import Starter
+from c3sim.specs.hardware import HostProfile
 from c3sim.specs.references import task_order
-from c3sim.specs.workload import Collective, Commands, Copy
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm
 
 
 @dataclass
@@ -120,11 +121,24 @@ class TaskRuns:
         self.context.once_past(late, partial(self._launch_now, name, gpu, launched))
 
     def _launch_now(self, name: str, gpu: int, launched: Callback) -> None:
-        task, node = self.context.workload.tasks[name], self.context.node
-        time = node.host.launch_time
-        framework = self.context.workload.host.call_time
-        if framework is not None:
-            time = framework
-        elif isinstance(task, Collective) and task.backend != "dma":
-            time = node.collective_library(task.backend).enqueue_time
-        self.context.host(gpu, name).do(time, launched)
+        """Have the host call for the task, and an idle GPU see it."""
+        profile = self._profile
+        latency = profile.start_latency if profile is not None else 0.0
+        seen = partial(self.context.after, latency, launched) if latency else launched
+        self.context.host(gpu, name).do(self._call_time(name), seen)
+
+    @property
+    def _profile(self) -> HostProfile | None:
+        name = self.context.workload.host.profile
+        return None if name is None else self.context.node.host_profiles[name]
+
+    def _call_time(self, name: str) -> float:
+        """Seconds of the host thread that launch the task."""
+        task, node, profile = self.context.workload.tasks[name], self.context.node, self._profile
+        if isinstance(task, Collective) and task.backend != "dma":
+            library = node.collective_library(task.backend)
+            return library.enqueue_time if profile is None else profile.enqueue_time
+        own = node.gpu.gemm_library(task.library).enqueue_time if isinstance(task, Gemm) else None
+        if own is not None:
+            return own
+        return node.host.launch_time if profile is None else profile.launch_time

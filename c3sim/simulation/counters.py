@@ -1,6 +1,7 @@
 """Counters of a timeline from the recorded rates: bandwidths, clock, power, busy compute units.
 
-    gpu0.hbm, gpu0.link[3].out, gpu0.dma[2] ...   B/s, by task, beside the capacity
+    gpu0.hbm, gpu0.link[3].out, gpu0.dma[2] ...   B/s, by task, beside the capacity; of a link with
+                                                  what it answers
     gpu0.dma                                      B/s, all engines together
     gpu0.compute_units                            units that hold working workgroups, by task
     gpu0.power                                    W, by task and by component, with idle power

@@ -7,7 +7,7 @@ model, not in it.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -174,6 +174,9 @@ class Links(Spec):
     """links to each neighbour (full mesh, ring) or into the switch"""
     reduction: bool = False
     """whether the switch adds what it reads from several GPUs, and copies what it writes to them"""
+    reverse_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """payload that a link cannot carry for each byte of the opposite direction, which it
+    acknowledges; left out: 0"""
     engine_map: tuple[tuple[int, ...], ...] | None = None
     """DMA engine that serves each peer: a row per source, a column per destination; left out, or
     naming engines or GPUs that are not there: dealt in turn"""
@@ -220,6 +223,17 @@ class Host(Spec):
     """how fast it writes them; null: at once"""
 
 
+class HostProfile(Spec):
+    """What calls cost a host thread on which a framework runs."""
+
+    launch_time: Time
+    """host thread busy per kernel launch, but for libraries that give a time of their own"""
+    enqueue_time: Time
+    """host thread busy per collective on compute units, of any library"""
+    start_latency: Time
+    """from the end of a call until an idle GPU takes up what it launched; the thread goes on"""
+
+
 class Node(Spec):
     """Several GPUs of one kind, their links and host; with ``scale_out`` several such nodes."""
 
@@ -229,6 +243,8 @@ class Node(Spec):
     gpu: Gpu
     links: Links
     host: Host
+    host_profiles: dict[str, HostProfile] = Field({})
+    """other hosts that a workload may name (host.profile)"""
     collective_libraries: dict[str, CollectiveLibrary] = Field(min_length=1)
     scale_out: ScaleOut | None = None
     """further nodes like this one, and the network between them"""

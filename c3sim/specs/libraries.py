@@ -23,6 +23,8 @@ class GemmLibrary(Spec):
     """operand bytes per second and CU, as time that does not hide behind matrix instructions"""
     setup: Time
     """per call, before the kernel: small kernels that reset counters, fill workspaces"""
+    enqueue_time: Time | None = None
+    """host thread busy per call; left out: one launch, host.launch_time"""
     prologue: Time
     """per tile: first loads, pointer set-up, at maximum clock"""
     cluster: Count
@@ -89,6 +91,9 @@ class Channels(Spec):
     bytes_per_cycle: BytesPerCycle
     """payload one channel moves per engine cycle; in a call, where loads and stores have rates of
     their own"""
+    direct_bytes_per_cycle: BytesPerCycle | None = None
+    """the same of direct sends, where a channel sends to one peer and receives from another in
+    turn; left out: bytes_per_cycle"""
     load_bytes_per_cycle: BytesPerCycle | None = None
     """bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls follow
     one another"""

@@ -244,6 +244,9 @@ class HostThreads(Spec):
     launch: Literal["queued", "eager", "looped", "graph"] = "queued"
     submission: Literal["one_by_one", "batch", "direct"] = "one_by_one"
     prelaunched: bool = False
+    profile: str | None = None
+    """one of the node's host_profiles, for kernels that are launched eagerly; left out: calls of
+    the libraries themselves"""
     order: tuple[str, ...] = ()
     """launch order of tasks; left out: as declared"""
     release: Literal["event", "per_rank", "host"] = "event"
@@ -252,8 +255,6 @@ class HostThreads(Spec):
     nothing, each process launches its kernels one by one (host)"""
     jitter: Time = 0.0
     """per_rank, host: a rank begins up to this late, evenly distributed"""
-    call_time: Time | None = None
-    """host thread busy per kernel launch of a framework; left out: as the node's files say"""
     loop: Loop | None = None
     """left out: a single shot"""
 

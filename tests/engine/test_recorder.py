@@ -129,14 +129,15 @@ def test_observing_changes_nothing(run):
 
 def test_links_and_engines_carry_the_bytes_of_the_gather(run):
     """Each GPU sends its eighth to seven peers: SIZE / 8 per link, 7/8 SIZE in all; DMA adds
-    nothing to the payload.
+    nothing to the payload. A link also answers what comes the other way, as much again.
     """
+    on_link = SIZE / 8 * (1 + NODE.links.reverse_share)
     found = {counter.name: counter for counter in run[0].timeline.counters}
     links = [counter for name, counter in found.items() if ".link[" in name]
     assert len(links) == 7
     for link in links:
-        assert integral(link) == pytest.approx(SIZE / 8, rel=1e-9)
-        assert integral(link, link.by_task["gather"]) == pytest.approx(SIZE / 8, rel=1e-9)
+        assert integral(link) == pytest.approx(on_link, rel=1e-9)
+        assert integral(link, link.by_task["gather"]) == pytest.approx(on_link, rel=1e-9)
     assert integral(found["gpu0.dma"]) == pytest.approx(SIZE * 7 / 8, rel=1e-9)
     assert set(found["gpu0.compute_units"].by_task) == {"gemm"}
 

@@ -114,7 +114,7 @@ def test_the_unit_of_a_path(path, unit):
             "links.xyz",
             "8",
             "unknown path 'links.xyz'; links has: topology, raw_bandwidth, bandwidth, latency, "
-            "per_peer, reduction, engine_map",
+            "per_peer, reduction, reverse_share, engine_map",
         ),
         ("gpu.hbm.softness", "8", "is called 'gpu.hbm.saturation_exponent' now"),
         ("hw.sdma.packet_bytes", "8", "is called 'gpu.dma_engines.max_packet_payload' now"),
@@ -122,14 +122,14 @@ def test_the_unit_of_a_path(path, unit):
         (
             "hardware",
             "8",
-            "unknown path 'hardware'; paths begin with: gpu, links, host, collective_libraries, "
-            "scale_out, gpus, task, stream, buffer, workload",
+            "unknown path 'hardware'; paths begin with: gpu, links, host, host_profiles, "
+            "collective_libraries, scale_out, gpus, task, stream, buffer, workload",
         ),
         (
             "links",
             "8",
             "it is not one value; set one of its fields: topology, raw_bandwidth, bandwidth, "
-            "latency, per_peer, reduction, engine_map",
+            "latency, per_peer, reduction, reverse_share, engine_map",
         ),
         (
             "links.bandwidth",

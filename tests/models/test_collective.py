@@ -124,23 +124,22 @@ def test_protocol_with_flags_sends_more_than_the_payload() -> None:
 def test_time_by_hand() -> None:
     """Teaching node, ring all-gather of 8 MiB on 4 GPUs, 2 channels: 3/4 of it is sent in 3 steps.
 
-    One primitive in four only receives, so the soft minimum of a channel of 5 GB/s and a ring of 10
-    has 1/p = 1/4 + 1/4: 5 / sqrt(1 + 1/4) = 4.472 GB/s. Before the first byte arrives everywhere:
-    3 us launch, 3 x 2 us, and in each step, and once more at the end, a slice of 512 KiB at that
-    rate, 117.23 us; on the links 3 x 1 us.
+    The soft minimum, p = 4, of a channel of 5 GB/s and a ring of 10 is 5 / (1 + 1/16)^(1/4) = 4.925
+    GB/s. Before the first byte arrives everywhere: 3 us launch, 3 x 2 us, and in each step, and
+    once more at the end, a slice of 512 KiB at that rate, 106.45 us; on the links 3 x 1 us.
     """
     found = plan("all_gather", 8 * MIB, TEACHING)
     assert (found.channels, found.lanes, found.per_link) == (2, 2, 1)
     assert found.sent == 6 * MIB
-    assert found.work == pytest.approx((3 + 3 * 2 + 4 * 524288 / (5e3 / 1.25**0.5)) * 1e-6)
+    assert found.work == pytest.approx((3 + 3 * 2 + 4 * 524288 / (5e3 / 1.0625**0.25)) * 1e-6)
     assert found.flight == pytest.approx(3e-6)
-    assert found.rate(2, 1.0) == pytest.approx(2 * 5e9 / 1.25**0.5)
+    assert found.rate(2, 1.0) == pytest.approx(2 * 5e9 / 1.0625**0.25)
 
 
 def test_slices_are_no_longer_than_a_channel_has_to_send() -> None:
     """8 KiB on 4 GPUs and 2 channels: 3 steps of 1 KiB each per channel, not of 512 KiB."""
     found = plan("all_gather", 8192, TEACHING)
-    assert found.work == pytest.approx((3 + 3 * 2 + 4 * 1024 / (5e3 / 1.25**0.5)) * 1e-6)
+    assert found.work == pytest.approx((3 + 3 * 2 + 4 * 1024 / (5e3 / 1.0625**0.25)) * 1e-6)
 
 
 def test_channels_are_dealt_to_links_and_the_fullest_decides() -> None:
@@ -193,20 +192,30 @@ def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> N
         check_on_node(parse_workload({"schema": 1, "name": "w", "tasks": {"a": task}}), MI300X)
 
 
-@pytest.mark.parametrize(
-    ("op", "share"), [("all_gather", 1 / 4), ("reduce_scatter", 1 / 4), ("all_reduce", 1 / 7)]
-)
-def test_primitives_that_only_receive_soften_a_ring(op: str, share: float) -> None:
-    """On 4 GPUs 3 of 4 primitives of an all-gather send, of an all-reduce 6 of 7; p is 4."""
-    assert 1 / plan(op, 8 * MIB, TEACHING, algorithm="ring").saturation_exponent == pytest.approx(
-        1 / 4 + share
-    )
-
-
 def test_a_part_is_cut_into_at_least_so_many_slices() -> None:
     """1 MiB per channel and step, in slices of at most 512 KiB; cut into 8: 128 KiB."""
     library = TEACHING.collective_libraries["rccl"].model_copy(update={"min_slices": 8})
     node = TEACHING.model_copy(update={"collective_libraries": {"rccl": library}})
     assert plan("all_gather", 8 * MIB, node).work == pytest.approx(
-        (3 + 3 * 2 + 4 * 131072 / (5e3 / 1.25**0.5)) * 1e-6
+        (3 + 3 * 2 + 4 * 131072 / (5e3 / 1.0625**0.25)) * 1e-6
     )
+
+
+def test_a_library_reckons_with_links_that_answer() -> None:
+    """Rings use both directions of every link: with a fourth of a byte to answer each, a ring of 10
+    GB/s carries 10 / 1.25 = 8. The smallest of the soft minimum's two rates is the channel's, 5.
+    """
+    links = TEACHING.links.model_copy(update={"reverse_share": 0.25})
+    answered = plan("all_gather", 8 * MIB, TEACHING.model_copy(update={"links": links}))
+    assert answered.link_rate == pytest.approx(8e9)
+    assert answered.rate(2, 1.0) == pytest.approx(2 * (5e9**-4 + 8e9**-4) ** -0.25)
+
+
+def test_a_channel_of_direct_sends_may_have_a_rate_of_its_own() -> None:
+    """2 B per cycle at 1 GHz for an all-to-all; rings keep the 5 GB/s of ``bytes_per_cycle``."""
+    library = TEACHING.collective_libraries["rccl"]
+    channels = library.channels.model_copy(update={"direct_bytes_per_cycle": 2.0})
+    libraries = {"rccl": library.model_copy(update={"channels": channels})}
+    node = TEACHING.model_copy(update={"collective_libraries": libraries})
+    assert plan("all_to_all", 8 * MIB, node).channel_rate == pytest.approx(2e9)
+    assert plan("all_gather", 8 * MIB, node).channel_rate == pytest.approx(5e9)

@@ -175,7 +175,7 @@ def test_direct_sends_across_nodes_are_dealt_to_the_peers_too() -> None:
     wanted = task("all_to_all", channels=8, algorithm="direct")
     even, dealt = (
         plan_phase(with_channels(**loads, **more), wanted, "direct", "simple", level="all")
-        for more in ({}, {"peer_channels": PEER_CHANNELS})
+        for more in ({"peer_channels": None}, {"peer_channels": PEER_CHANNELS})
     )
     assert even.channels == dealt.channels == 8
     assert even.channel_rate / dealt.channel_rate == pytest.approx(16 / (127 / 8))

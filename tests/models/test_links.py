@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.models.capacity import Port
-from c3sim.models.links import Hop, ports, ring_ports, route, soft_minimum
+from c3sim.models.links import Hop, ports, reverse, ring_ports, route, soft_minimum
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,22 @@ def test_following_the_links_leads_to_the_destination(topology: str, gpus: int) 
                 assert owner == here
                 here = (here + port.number) % gpus
             assert here == destination
+
+
+@pytest.mark.parametrize("topology", ["full_mesh", "ring"])
+def test_the_reverse_of_a_link_is_the_way_back(topology: str) -> None:
+    """Of the hops from a to b, in order, and those from b to a, in reverse order; 5 GPUs, so that
+    no way round a ring is as long as the other. The second node has the same links.
+    """
+    for node in (0, 5):
+        for a in range(node, node + 5):
+            for b in set(range(node, node + 5)) - {a}:
+                back = [reverse(5, hop) for hop in route(topology, 5, a, b)][::-1]
+                assert back == list(route(topology, 5, b, a))
+
+
+def test_the_reverse_of_a_switch_port_is_its_other_direction() -> None:
+    assert reverse(8, (3, Port("port", "out"))) == (3, Port("port", "in"))
 
 
 @pytest.mark.parametrize("topology", ["full_mesh", "ring", "switch"])

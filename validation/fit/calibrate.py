@@ -33,7 +33,7 @@ ORDER = (
     ("gpu.compute_units", "gpu.l2", "gpu.memory_side_cache", "gpu.hbm"),
     ("gpu.kernels", "gpu.gemm_libraries"),
     ("links", "collective_libraries"),
-    ("gpu.dma_engines", "host"),
+    ("gpu.dma_engines", "host", "host_profiles"),
     # Power depends on every time; energies fitted to GEMMs come with those.
     ("gpu.clock", "gpu.energy"),
 )

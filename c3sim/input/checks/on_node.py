@@ -44,6 +44,10 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
     if workload.host.prelaunched and "poll" not in node.gpu.dma_engines.commands:
         message = f"the DMA engines of {node.name} have no command that polls; prelaunch needs one"
         yield InputError(message, "host.prelaunched")
+    if workload.host.profile is not None:
+        yield from unknown_errors(
+            "host profile", workload.host.profile, node.host_profiles, "host.profile"
+        )
     for name, stream in workload.streams.items():
         try:
             parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)

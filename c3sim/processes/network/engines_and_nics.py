@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from c3sim.models.links import rate_both_ways
 from c3sim.models.network import network, shared_rate
 from c3sim.processes.context import Context
 from c3sim.processes.dma.collectives import collective_program
@@ -39,7 +40,7 @@ def parts_of(node: Node, task: Collective) -> int:
         return task.pipeline or 1
     remote = (node.nodes - 1) / node.nodes * task.size
     by_nic = (remote / gpus if task.op == "all_gather" else remote) / shared_rate(node)
-    engines = min(node.links.bandwidth * node.links.per_peer, node.gpu.dma_engines.bandwidth)
+    engines = min(rate_both_ways(node.links), node.gpu.dma_engines.bandwidth)
     by_engine = task.size / gpus / engines
     submission = (gpus - 1) * node.host.copy_time + (node.nodes - 1) * wide.post_time
     counts = [1 << power for power in range(wide.pipeline.bit_length())]

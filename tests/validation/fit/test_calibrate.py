@@ -73,7 +73,9 @@ def test_three_wrong_parameters_are_found_again(synthetic):
 
 
 def test_what_the_data_leave_open_keeps_its_value_and_the_result_says_so(synthetic):
-    unseen = Parameter(path="gpu.gemm_libraries.triton.setup", interval=(0.0, 60e-6), start=33e-6)
+    unseen = Parameter(
+        path="gpu.gemm_libraries.triton.enqueue_time", interval=(0.0, 60e-6), start=33e-6
+    )
     seen = Parameter(path=READ, interval=(0.5, 1.0), start=0.7)
     found = fit(NODE, synthetic, [unseen, seen])
     assert not found.parameters[0].identified
@@ -173,7 +175,7 @@ def test_groups_are_what_is_fitted_to_the_same_suites_memory_first():
     suites = {each.suite for each in load() if each.role == "calibration"}
     assert all(set(group.suites) <= suites for group in found)
     firsts = [next(iter(group.leaves)).split(".")[0:2] for group in found]
-    assert firsts[0][0] == "gpu" and firsts[-1][0] == "host"
+    assert firsts[0][0] == "gpu" and firsts[-1][0] == "host_profiles"
     with pytest.raises(InputError, match="did you mean 'gemm_fp8'"):
         groups(load_hardware("mi300x-8"), "gemm_fp")
 

@@ -9,9 +9,6 @@ MIB = 1 << 20
 #: [s] How far apart processes leave a barrier of the host: a third of it separates two ranks in the
 #: mean, some 30 us between the first kernels of two (single shots, measured on two H200 by others).
 BARRIER_JITTER = 100e-6
-#: [s] From one launch of a framework to the next under its profiler: 75 to 83 us per collective
-#: and 31 us per GEMM, by the host's clock, in isolated loops (PyTorch 2.11, two H200).
-CALL_TIME = 80e-6
 ROLES = {"peer": "copy"}  # of the driver's tasks that have another name in workloads
 
 
@@ -24,7 +21,7 @@ def loop_workload(loop: Mapping[str, Any], backend: str = "nccl") -> dict[str, A
         "order": [ROLES.get(role, role) for role in loop["order"]],
     }
     if barrier:
-        host |= {"jitter": BARRIER_JITTER, "call_time": CALL_TIME}
+        host |= {"jitter": BARRIER_JITTER, "profile": "framework"}
     tasks = {ROLES.get(role, role): _task(task, backend) for role, task in loop["tasks"].items()}
     if loop["mode"] == "async" and host["order"][0] == "gemm":
         for name in set(tasks) - {"gemm"}:  # it waits for all that its stream has launched before

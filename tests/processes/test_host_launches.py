@@ -1,0 +1,68 @@
+"""Kernels that the host launches from the release on: when they can start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from shapes import TEACHING
+
+from c3sim.errors import InputErrors
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.loading import parse_workload
+from c3sim.simulation.simulate import simulate
+from c3sim.specs.hardware import HostProfile, Node
+
+US = 1e-6
+GEMM = {"kind": "gemm", "m": 256, "n": 256, "k": 256}
+
+
+def with_enqueue_time(seconds: float | None) -> Node:
+    """The teaching node, the first GEMM library of which costs the host *seconds* per call."""
+    libraries = dict(TEACHING.gpu.gemm_libraries)
+    name = next(iter(libraries))
+    libraries[name] = libraries[name].model_copy(update={"enqueue_time": seconds})
+    return TEACHING.model_copy(
+        update={"gpu": TEACHING.gpu.model_copy(update={"gemm_libraries": libraries})}
+    )
+
+
+def end(node: Node, launch: str) -> float:
+    workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": {"g": GEMM}}
+    return simulate(node, parse_workload({**workload, "host": {"launch": launch}})).end
+
+
+@pytest.mark.parametrize(("seconds", "host"), [(44 * US, 44 * US), (0.0, 0.0), (None, None)])
+def test_an_eager_gemm_waits_for_the_call_of_its_library(
+    seconds: float | None, host: float | None
+) -> None:
+    """Nothing else runs: the GEMM ends later by the call, one launch where the library gives none.
+    In a queue that is full before the release the call costs nothing.
+    """
+    node = with_enqueue_time(seconds)
+    call = node.host.launch_time if host is None else host
+    assert end(node, "eager") - end(node, "queued") == pytest.approx(call, abs=1e-12)
+    assert end(node, "queued") == end(TEACHING, "queued")
+
+
+def test_a_framework_has_calls_of_its_own_and_an_idle_gpu_is_slow_to_start() -> None:
+    """Two GEMMs in one stream, launched by a thread that needs 10 us each; the GPU takes up what it
+    is called for 5 us later. The second call ends at 20 us and is seen at 25, long after the first
+    GEMM began; without the delay the last end would come those 5 us earlier.
+    """
+    profile = HostProfile(launch_time=10 * US, enqueue_time=0.0, start_latency=5 * US)
+    node = with_enqueue_time(None).model_copy(update={"host_profiles": {"slow": profile}})
+    tasks = {name: {**GEMM, "stream": "s"} for name in ("a", "b")}
+    workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": tasks}
+    host = {"launch": "eager", "profile": "slow"}
+    run = simulate(node, parse_workload({**workload, "host": host}))
+    one = run.task("a").end - run.task("a").start
+    assert run.task("a").start == pytest.approx((10 + 5) * US + node.gpu.kernels.dispatch_latency)
+    begun = max((20 + 5) * US, run.task("a").end)
+    assert run.task("b").end == pytest.approx(begun + node.gpu.kernels.dispatch_latency + one)
+
+
+def test_a_profile_that_the_node_lacks_is_refused() -> None:
+    workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": {"profile": "slow"}}
+    with pytest.raises(InputErrors, match="unknown host profile 'slow'"):
+        check_on_node(parse_workload(workload), TEACHING)
