@@ -36,6 +36,8 @@ def measured(paths: list[str]) -> dict[tuple[bool, str], dict[str, Any]]:
     found = defaultdict(list)
     for record in (record for path in paths for record in lines(path)):
         times = record["measured"]
+        if "wall_us" not in times:
+            continue  # a task alone
         flat = {"wall": times["wall_us"]}
         flat |= {f"tasks.{name}": each["time_us"] for name, each in times["tasks"].items()}
         flat |= {f"isolated.{name}": each for name, each in times["isolated"].items()}
@@ -50,7 +52,7 @@ def main(predictions: str, *records: str) -> None:
     errors = defaultdict(list)
     runs = measured(list(records))
     for line in lines(predictions):
-        run = runs.get((line["step"].endswith("partition"), line["workload"]))
+        run = runs.get((line.get("step", "").endswith("partition"), line["workload"]))
         if run is None:
             continue
         errors["wall time"].append(line["wall_us"] / run["wall"] - 1)
