@@ -54,9 +54,10 @@ def plan_phase(
     channels, evenness = channels_of(library, task), 1.0
     connections = in_turn = rounds(task.op, algorithm, ranks.count)
     if algorithm == "direct" and rules.peer_channels is not None:
-        channels, evenness, in_turn = deal(
-            rules.peer_channels, channels, ranks.count, sent / (ranks.count - 1)
-        )
+        dealt = deal(rules.peer_channels, channels, ranks.count, sent / (ranks.count - 1))
+        channels, evenness = dealt.channels, dealt.evenness
+        if rules.peer_channels.rounds == "parts":
+            in_turn = dealt.rounds
     paths, lanes, link_rate = _links(node, library, wire, ranks, algorithm)
     if ranks.over_nics:
         message = sent * ranks.over_nics / counts.steps

@@ -8,7 +8,7 @@ from functools import partial
 from c3sim.processes.context import Context
 from c3sim.processes.signals import Callback, Key, Signals, countdown
 from c3sim.processes.starter import Starter
-from c3sim.specs.hardware import HostProfile
+from c3sim.specs.host import HostProfile
 from c3sim.specs.references import task_order
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm
 
@@ -91,8 +91,10 @@ class TaskRuns:
                 times.start = self.context.env.now
 
         task = self.context.workload.tasks[name]
+        shapes = self.context.shapes
+        by_engines = isinstance(task, Copy) and task.executor == "dma" and name not in shapes
         # the copies of a repeated DMA copy are submitted at once
-        repeats = 1 if isinstance(task, Copy) and name not in self.context.shapes else task.repeat
+        repeats = 1 if by_engines else task.repeat
         looped = self.context.workload.host.launch == "looped" and name in self.context.shapes
 
         def next_one() -> None:

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from c3sim.specs.base import Spec
 from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
+from c3sim.specs.host import Host, HostProfile
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
 from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
 from c3sim.specs.scale_out import ScaleOut
@@ -180,58 +181,6 @@ class Links(Spec):
     engine_map: tuple[tuple[int, ...], ...] | None = None
     """DMA engine that serves each peer: a row per source, a column per destination; left out, or
     naming engines or GPUs that are not there: dealt in turn"""
-
-
-class Host(Spec):
-    """The processor that submits work, and the link to it."""
-
-    launch_time: Time
-    """host thread busy per kernel launch"""
-    copy_time: Time
-    """host thread busy per DMA command submitted one by one"""
-    first_copy_time: Time = 0.0
-    """host thread busy longer in its first call of the runtime for DMA commands, one or a batch:
-    nothing of it is in its caches"""
-    pull_time: Time = 0.0
-    """host thread busy longer in a call of the runtime, for one copy or a batch, that reads from a
-    peer"""
-    batch_time: Time
-    """host thread busy per batch of DMA commands, beside its commands"""
-    batch_copy_time: Time
-    """host thread busy per DMA packet of a batch"""
-    packet_time: Time
-    """host thread busy per DMA packet that a program writes itself"""
-    doorbell_time: Time
-    """host thread busy per doorbell of a DMA queue"""
-    signal_time: Time
-    """host thread busy to see one completion signal that it polls"""
-    link_bandwidth: Bandwidth
-    """usable host link rate, one direction, one GPU"""
-    read_latency: Time
-    """how long a DMA engine that copies from host memory waits for the first byte; it begins a copy
-    from there when the reads of the one before have come back"""
-    kernel_read_bandwidth: Bandwidth
-    """what the compute units of one GPU read over the host link at most, all together"""
-    memory_read_bandwidth: Bandwidth | None = None
-    """what all GPUs of a node read from host memory at most, together; null: no limit"""
-    memory_write_bandwidth: Bandwidth | None = None
-    """the same for writing to it; both take from the same memory"""
-    inline_bytes: Bytes | None = None
-    """copies from host memory of no more than this, called for while their queue is idle, are
-    written into the ring by the host thread; null: none"""
-    inline_bandwidth: Bandwidth | None = None
-    """how fast it writes them; null: at once"""
-
-
-class HostProfile(Spec):
-    """What calls cost a host thread on which a framework runs."""
-
-    launch_time: Time
-    """host thread busy per kernel launch, but for libraries that give a time of their own"""
-    enqueue_time: Time
-    """host thread busy per collective on compute units, of any library"""
-    start_latency: Time
-    """from the end of a call until an idle GPU takes up what it launched; the thread goes on"""
 
 
 class Node(Spec):

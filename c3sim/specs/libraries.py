@@ -73,6 +73,9 @@ class PeerChannels(Spec):
     larger"""
     part: Bytes
     """largest part of a channel as long as there are more channels"""
+    rounds: Literal["parts", "peers"] = "parts"
+    """what a channel pays a step's latency for: each part that it sends in turn, or each peer of
+    the GPU, whichever channel serves it"""
     short_protocol: str | None = None
     """protocol of messages to a peer of up to short_size; left out: as of other algorithms"""
     short_size: Bytes = 0.0

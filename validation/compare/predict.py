@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from c3sim.errors import C3simError, InputError
 from c3sim.input.checks.on_node import check_on_node
-from c3sim.simulation.runs import alone
 from c3sim.simulation.run import Run
+from c3sim.simulation.runs import alone
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record

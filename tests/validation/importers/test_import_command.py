@@ -76,7 +76,7 @@ def test_nothing_to_read_is_exit_code_2_and_no_file(command, data, tmp_path):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"hello\n", "in no known format (kineto, nccl-tests-json, "),
+        (b"hello\n", "in no known format (loops, kineto, "),
         (b"", "the file is empty; must be a log"),
         (b"abc\xff\xfe", "byte 0xff is not UTF-8 text"),
         (gzip.compress(b"x" * 100, mtime=0)[:5] + b"????????????", "damaged gzip data"),
