@@ -14,6 +14,7 @@ from the whole run and from the run that shares only it.
     compute_units  its share, less order
     order          the part of it before the first workgroup got room: queueing, launch
     dependencies   the later start behind other tasks with no sharing at all
+    ranks          that ranks begin by themselves, not in step (only where they do)
     left over      a different length with no sharing at all: work that was done ahead, operands
                    that the task before left in a cache, kinds that matter only together
 
@@ -41,7 +42,9 @@ from c3sim.strategies.best import Best
 CAUSES = ("order", *SHARING, "dependencies")
 SAME = 1e-9  # relative; times that differ by less are the same
 
-WHOLE, NONE = frozenset(SHARING), frozenset[str]()
+NONE = frozenset[str]()
+# Beside the kinds of sharing, of workloads whose ranks are not released by one event.
+RANKS = "ranks"
 
 # Kinds that are shared -> the run in which only they are.
 Runs = Mapping[frozenset[str], Run]
@@ -116,18 +119,20 @@ class Explanation:
 def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
     """Explain the run of the *best* candidate of *strategy*."""
     workload = best.workload
-    runs, matter = _runs(node, workload)
+    kinds = (*SHARING, RANKS) if workload.host.release != "event" else SHARING
+    whole = frozenset(kinds)
+    runs, matter = _runs(node, workload, kinds)
     tasks = {}
     for name in workload.tasks:
         alone, run = isolated(node, workload, name), best.run.task(name)
-        causes = _causes(name, runs, matter, alone)
+        causes = _causes(name, runs, kinds, matter, alone)
         left_over = run.end - alone.end - sum(causes.values())
         tasks[name] = TaskExplanation(
             isolated_s=alone.end,
             time_s=run.end,
             causes_s=causes,
             left_over_s=left_over,
-            removal_s={kind: run.end - _end(runs[WHOLE - {kind}], name) for kind in SHARING},
+            removal_s={kind: run.end - _end(runs[whole - {kind}], name) for kind in kinds},
             reasons=reasons(workload, name, best.run, alone.end, causes, left_over),
         )
     return Explanation(
@@ -135,29 +140,35 @@ def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
     )
 
 
-def _runs(node: Node, workload: Workload) -> tuple[Runs, tuple[str, ...]]:
+def _runs(node: Node, workload: Workload, kinds: Sequence[str]) -> tuple[Runs, tuple[str, ...]]:
     """The runs that a split needs, and the kinds of sharing that matter to some task: all kinds
     shared, none, each alone, all but one, every subset of those that matter.
     """
+    in_step = workload.model_copy(
+        update={"host": workload.host.model_copy(update={"release": "event", "jitter": 0.0})}
+    )
+    whole, sharing = frozenset(kinds), frozenset(SHARING)
 
     def run(shared: frozenset[str]) -> Run:
-        return run_once(node, workload, WHOLE - shared)
+        together = RANKS in kinds and RANKS not in shared
+        return run_once(node, in_step if together else workload, sharing - shared)
 
-    runs = {shared: run(shared) for shared in (WHOLE, NONE)}
-    for kind in SHARING:
-        runs[WHOLE - {kind}], runs[frozenset({kind})] = run(WHOLE - {kind}), run(frozenset({kind}))
-    matter = _matter(runs, workload)
+    runs = {shared: run(shared) for shared in (whole, NONE)}
+    for kind in kinds:
+        runs[whole - {kind}], runs[frozenset({kind})] = run(whole - {kind}), run(frozenset({kind}))
+    matter = _matter(runs, workload, kinds)
     return runs | {shared: run(shared) for shared in _subsets(matter)}, matter
 
 
-def _matter(runs: Runs, workload: Workload) -> tuple[str, ...]:
-    """The kinds of sharing that change the time of some task."""
+def _matter(runs: Runs, workload: Workload, kinds: Sequence[str]) -> tuple[str, ...]:
+    """The *kinds* that change the time of some task."""
+    whole = frozenset(kinds)
     return tuple(
         kind
-        for kind in SHARING
+        for kind in kinds
         if any(
             abs(_end(runs[one], name) - _end(runs[other], name)) > SAME * _end(runs[one], name)
-            for one, other in ((WHOLE, WHOLE - {kind}), (NONE, frozenset({kind})))
+            for one, other in ((whole, whole - {kind}), (NONE, frozenset({kind})))
             for name in workload.tasks
         )
     )
@@ -172,12 +183,15 @@ def _end(run: Run, name: str) -> float:
     return run.task(name).end
 
 
-def _causes(name: str, runs: Runs, matter: Sequence[str], alone: TaskRun) -> dict[str, float]:
+def _causes(
+    name: str, runs: Runs, kinds: Sequence[str], matter: Sequence[str], alone: TaskRun
+) -> dict[str, float]:
     """Seconds per cause of task *name*."""
-    shares = dict.fromkeys(CAUSES, 0.0)
+    whole = frozenset(kinds)
+    shares = dict.fromkeys(("order", *kinds, "dependencies"), 0.0)
     shares |= shapley(matter, lambda shared: _end(runs[shared], name))
-    private = runs[WHOLE - {"compute_units"}]
-    waited = runs[WHOLE].task(name).start - private.task(name).start
+    private = runs[whole - {"compute_units"}]
+    waited = runs[whole].task(name).start - private.task(name).start
     shares["order"] = min(max(waited, 0.0), max(shares["compute_units"], 0.0))
     shares["compute_units"] -= shares["order"]
     shares["dependencies"] = runs[NONE].task(name).start - alone.start

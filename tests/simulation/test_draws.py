@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.explanation import explain_run
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.draws import MOST, draws
 from c3sim.simulation.medians import weighted_median, weighted_quantile
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
+from c3sim.strategies.best import best_candidate
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 128 * 2**20}
@@ -130,3 +133,36 @@ def test_a_long_loop_reaches_the_power_limit(node: Node) -> None:
         data = {"schema": 1, "name": "x", "tasks": {"gemm": gemm}, "host": host}
         ends.append(simulate(node, parse_workload(data, plain_si=True)).end)
     assert ends[1] > 1.05 * ends[0]
+
+
+def test_explain_names_ranks_out_of_step(node: Node) -> None:
+    """On one event the GEMM, launched first, waits for nobody; drawn orders have it lose."""
+    workload = pair(release="per_rank")
+    explained = explain_run(best_candidate("as_written", workload, node), node, "as_written")
+    gemm = explained.tasks["gemm"]
+    assert gemm.causes_s["ranks"] > 0.02 * gemm.isolated_s
+    assert abs(gemm.left_over_s) < 0.05 * gemm.isolated_s
+
+
+def test_a_result_has_its_draws(node: Node) -> None:
+    result = evaluate_run(pair(release="per_rank"), node, "as_written")
+    assert result.ranks == 2
+    assert sum(draw.probability for draw in result.draws) == pytest.approx(1)
+    assert result.wall_p5_s <= result.wall_s <= result.wall_p95_s
+    in_step = evaluate_run(pair(), node, "as_written")
+    assert not in_step.draws and in_step.wall_p5_s == in_step.wall_s == in_step.wall_p95_s
+
+
+def test_loops_without_a_barrier_drift(node: Node) -> None:
+    """Beside a long GEMM a short collective leaves ranks apart; with a barrier they never are."""
+    gemm = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
+    short = {"kind": "collective", "op": "all_gather", "size": 32 * 2**20}
+    lates = []
+    for barrier in (True, False):
+        host = {"release": "per_rank", "loop": {"iterations": 8, "barrier": barrier}}
+        data = {"schema": 1, "name": "x", "tasks": {"gemm": gemm, "gather": short}, "host": host}
+        run = simulate(node, parse_workload(data, plain_si=True))
+        assert len(run.outcomes) <= MOST
+        assert sum(outcome.probability for outcome in run.outcomes) == pytest.approx(1)
+        lates.append(max(a.late for o in run.outcomes for a in o.arrivals.classes))
+    assert lates[0] == 0 < lates[1]

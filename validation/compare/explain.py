@@ -24,6 +24,7 @@ CAUSES = {
     "dma": "DMA engines",
     "clock": "clock",
     "host": "host",
+    "ranks": "ranks out of step",
     "dependencies": "dependencies",
 }
 RESOURCES = {
