@@ -9,7 +9,7 @@ With T(S) the time of a task where the kinds S are shared, n kinds in all::
 Two kinds that hide each other, or that are worse together than apart, share that effect evenly, so
 nothing of it is left over (Shapley values). The mean is exact: every subset of the kinds that
 matter is run once. A kind does not matter to a run where taking it away changes no task's time,
-from the whole run and from the run that shares only it.
+from the whole run and from the run that shares only it::
 
     compute_units  its share, less order
     order          the part of it before the first workgroup got room: queueing, launch

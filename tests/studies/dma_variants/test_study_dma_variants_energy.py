@@ -78,10 +78,11 @@ def test_a_band_is_the_range_over_all_ends() -> None:
 def test_intervals_are_relative_and_of_energies_only() -> None:
     loaded = load_hardware("mi300x-8")
     found = intervals_of(loaded.provenance)
-    assert found["compute_unit"] == pytest.approx((0.2, 2.0))  # 0.2 to 2 W about 1 W
+    assert found["compute_unit"] == pytest.approx((0.065, 1.4))  # 0.065 to 1.4 W about 1 W
     assert set(found) == {"idle_power", *type(loaded.node.gpu.energy).model_fields} - {
         "flop",
         "measured",
+        "operands",
     }
 
 
