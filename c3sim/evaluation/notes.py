@@ -47,7 +47,19 @@ def notes(
         )
     if best.run.end < max(common.values()) * (1 - ROUNDING):
         texts.append("faster than ideal: " + _reason(best, node, alone))
-    return (*texts, *_over_the_limit(best, node), *_outside(best, node))
+    return (*texts, *_out_of_step(best), *_over_the_limit(best, node), *_outside(best, node))
+
+
+def _out_of_step(best: Best) -> list[str]:
+    """How far apart the ways lie in which ranks may begin."""
+    ways = best.run.outcomes
+    if not ways:
+        return []
+    ends = [1e3 * way.end for way in ways]
+    return [
+        f"ranks begin by themselves, in one of {len(ways)} ways: wall {min(ends):.3f} to"
+        f" {max(ends):.3f} ms, times are medians of the slowest rank"
+    ]
 
 
 def _outside(best: Best, node: Node) -> list[str]:

@@ -149,6 +149,7 @@ def test_a_result_has_its_draws(node: Node) -> None:
     assert result.ranks == 2
     assert sum(draw.probability for draw in result.draws) == pytest.approx(1)
     assert result.wall_p5_s <= result.wall_s <= result.wall_p95_s
+    assert any("in one of 3 ways" in note for note in result.notes)
     in_step = evaluate_run(pair(), node, "as_written")
     assert not in_step.draws and in_step.wall_p5_s == in_step.wall_s == in_step.wall_p95_s
 
