@@ -236,13 +236,13 @@ QUICK = ("h200-2", "teaching-4", "teaching-cluster")
 # Known exceptions: (law, case or workload) -> the mechanism that explains it. An entry that is no
 # longer needed fails.
 FASTER = "more_bandwidth_or_less_latency_never_makes_the_only_task_slower"
-GATHER, WAYS = "teaching-cluster: DMA all_gather", ("", " in a batch", " in four parts")
+ON_CLUSTER, WAYS = "teaching-cluster: DMA all_gather", ("", " in a batch", " in four parts")
 EXCEPTIONS: dict[tuple[str, str], str] = {
     (FASTER, case): (
         "a copy submitted earlier shares a link earlier with the one before it, which ends later,"
         " as does the copy that waits behind that one in its engine (2 engines serve 3 peers)"
     )
-    for case in ("teaching-4: DMA all_gather in a batch", *(GATHER + how for how in WAYS))
+    for case in ("teaching-4: DMA all_gather in a batch", *(ON_CLUSTER + how for how in WAYS))
 }
 EXCEPTIONS[FASTER, "mi300x-8: DMA all_gather by broadcasts, direct"] = (
     "engines send to two peers at once, links answer what those send (links.reverse_share)"
