@@ -123,7 +123,7 @@ class Machine:
             work,
             cap=(lambda states: cap(states.of(task))) if callable(cap) else cap,
             weight=max(full, LEAST_WEIGHT) * self._latency(traffic),
-            amounts=self._with_answers(amounts, task, traffic).items(),
+            amounts=self._with_answers(amounts, task, here, traffic).items(),
             domain=self._domain(gpu),
             tags=tags,
         )
@@ -182,7 +182,7 @@ class Machine:
         return amounts
 
     def _with_answers(
-        self, amounts: dict[Capacity, float], task: str, traffic: Traffic
+        self, amounts: dict[Capacity, float], task: str, here: int, traffic: Traffic
     ) -> dict[Capacity, float]:
         """*amounts*, and what links draw on in their other direction. That is no part of what a
         flow could do alone: in a folded run its like draws on the port that it sends through.
@@ -190,7 +190,7 @@ class Machine:
         share, drawn = self.node.links.reverse_share, dict(amounts)
         for hop, amount in traffic.ports if share else ():
             where, port = reverse(self.node.gpus, hop)
-            capacity = of_gpu(self.home(where), port)
+            capacity = of_gpu(self.home(where, here), port)
             own = capacity._replace(task=task) if "links" in self.private else capacity
             drawn[own] = drawn.get(own, 0.0) + amount * share
             self._declare(own, 1)

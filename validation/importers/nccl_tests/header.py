@@ -17,7 +17,8 @@ _SETTING = re.compile(
     r"(nThreads?|nGpus|minBytes|maxBytes|graph|iters|warmup iters|agg iters|validation)[: ]+(\d+)"
 )
 _RANK = re.compile(
-    r"#\s*Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+(\d+)\s+on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s*(.*\S)"
+    r"#\s*Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+(\d+)\s+on\s+(\S+)"
+    r"\s+device\s+\d+\s+\[[^\]]*\]\s*(.*\S)"
 )
 _VERSION = re.compile(r"\b(NCCL|RCCL|HIP|ROCm|CUDA) version\s*:?\s*([\w.:+-]*\d[\w.:+-]*)")
 #: busbw / algbw as a function of the ranks, turned round.
