@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 MIB = 1 << 20
-#: [s] How far apart processes leave a barrier of the host: a third of it separates two ranks in the
-#: mean, some 30 us between the first kernels of two (single shots, measured on two H200 by others).
+#: [s] How far apart processes leave a barrier of the host. A condition of the measurement, not a
+#: part of the model: the first kernels of two ranks are 14 to 44 us apart (skew_us of the barrier
+#: loops in validation/data/h200/loops-run1.jsonl); in the mean, two ranks are a third of it apart.
 BARRIER_JITTER = 100e-6
 ROLES = {"peer": "copy"}  # of the driver's tasks that have another name in workloads
 
