@@ -170,7 +170,7 @@ def test_long_collectives_want_every_link(study: C3VariantsResult) -> None:
     / 48.5 = 6.71 times as long.
     """
     walls = row(study, SHORT, "all_gather", 256).walls
-    assert walls["bcst_pl"] / walls["pcpy_pl"] == pytest.approx(2.23, rel=0.06)
+    assert walls["bcst_pl"] / walls["pcpy_pl"] == pytest.approx(2.23, rel=0.05)
     assert walls["b2b_pl"] / walls["pcpy_pl"] == pytest.approx(6.71, rel=0.03)
 
 

@@ -85,8 +85,8 @@ def test_in_a_browser_nothing_complains_and_every_figure_shows(
 def test_the_verdict_is_on_the_first_screen(tab: Page, page: Path):
     tab.open(page)
     assert tab.evaluate("document.querySelector('.verdict').textContent") == "PASS"
-    assert tab.evaluate("document.querySelector('#totals').getBoundingClientRect().bottom") < 850
-    assert tab.evaluate("document.querySelector('#suites').getBoundingClientRect().top") < 1150
+    assert tab.evaluate("document.querySelector('#totals').getBoundingClientRect().bottom") < 700
+    assert tab.evaluate("document.querySelector('#suites').getBoundingClientRect().top") < 900
 
 
 @pytest.mark.parametrize("width", [420, 1280])
