@@ -12,6 +12,7 @@ from c3sim.errors import InputErrors
 from c3sim.input.leaves import provenance
 from c3sim.input.loading import load_hardware
 from c3sim.input.upgrade import hardware_files, upgrade
+from c3sim.specs.libraries import PeerChannels
 
 PACKAGED = hardware_files([HWMODELS])
 
