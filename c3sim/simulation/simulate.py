@@ -51,7 +51,8 @@ def simulate(
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
-    how = _Options(private, tuple(observers), fold, energy, trace, compiled)
+    folded = can_fold(workload, node) if fold is None else fold
+    how = _Options(private, tuple(observers), folded, energy, trace, compiled)
     average = _average_before(node, workload, how)
 
     def begin(draw: Draw) -> Case:
@@ -79,7 +80,7 @@ def _average_before(node: Node, workload: Workload, how: _Options) -> float | No
 class _Options:
     private: frozenset[str]
     observers: tuple[Observer, ...]
-    fold: bool | None
+    folded: bool
     energy: bool
     trace: bool
     compiled: bool
@@ -88,7 +89,6 @@ class _Options:
 def _simulate(
     node: Node, workload: Workload, arrivals: Arrivals, average: float | None, how: _Options
 ) -> Run:
-    folded = can_fold(workload, node) if how.fold is None else how.fold
     recorder = Recorder() if how.energy or how.trace else None
     clock = Clock()
     watching = (*how.observers, recorder) if recorder else how.observers
@@ -96,7 +96,7 @@ def _simulate(
     machine = Machine(
         node,
         fluid,
-        folded=folded,
+        folded=how.folded,
         private=how.private,
         classes=len(arrivals.classes),
         average=average,
@@ -120,7 +120,7 @@ def _simulate(
         begins=begins,
         end=max(run.end for run in times.values()),
         idle=idle_energy(node, clock.now),
-        folded=folded,
+        folded=how.folded,
         events=events,
         accounts=None if recorder is None else _accounts(workload, machine, recorder),
         timeline=None if recorder is None or spans is None else _timeline(machine, recorder, spans),

@@ -2,12 +2,15 @@
 
     python -m validation.frameworks.stress --out FOLDER
 
-Per test a list of rows in ``stress.json``; times are in us:
+Per test and rank a list of rows, ``TEST.rankR.json``; times are in us:
 
 - ``release``: two hold kernels on two streams behind one event; which starts first, and how much
   later the other one does;
 - ``copy_beside_holds``: a copy within the GPU while kernels hold all threads, registers or shared
   memory of some SMs;
+- ``gemm_beside_holds``: a GEMM while other kernels hold some SMs;
+- ``copy_race``: a copy within the GPU and a GEMM behind one event;
+- ``recovery``: GEMMs at the power limit, a lighter load for a while, GEMMs again;
 - ``streams``: short kernels that go over memory, over and over;
 - ``clock``: a GEMM right after loops of GEMMs, copies or collectives, and the power and clock that
   were sampled meanwhile;
@@ -30,6 +33,12 @@ import torch.multiprocessing as processes
 
 from .clock import clock, recovery
 from .holds import copy_beside_holds, copy_race, gemm_beside_holds, release
+
+
+TESTS = (
+    *("calls", "release", "copy_beside_holds", "gemm_beside_holds", "copy_race"),
+    *("streams", "recovery", "clock"),
+)
 
 
 def timed(call: Callable[[], Any], repeat: int) -> float:
@@ -124,7 +133,7 @@ def run_rank(rank: int, ranks: int, out: Path, tests: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("stress"))
-    parser.add_argument("--tests", default="calls,release,copy_beside_holds,streams,clock")
+    parser.add_argument("--tests", default=",".join(TESTS))
     parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

@@ -10,9 +10,8 @@ its own, and joins them. The plan's modes say how the streams are released and j
 - ``barrier``: as ``event``, and the host waits for all ranks before every turn;
 - ``alone``: every task by itself, in a loop.
 
-Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which
-tells its case in ``loop``, and one line in ``rows.rankR.jsonl``: ``[start, end]`` [us] of every
-kernel by task. ``c3sim import *.json.gz`` makes records of the traces.
+Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its
+case in ``loop``. ``c3sim import *.json.gz`` makes records of the traces.
 """
 
 from __future__ import annotations
@@ -154,10 +153,8 @@ def turn_alone(rank: Rank, calls: dict[str, Call]) -> None:
 TURNS = {"event": turn_by_event, "barrier": turn_by_event, "async": turn_async}
 
 
-def run_case(
-    rank: Rank, case: Case, turns: int, file: Path, host: dist.ProcessGroup
-) -> dict[str, list[list[float]]]:
-    """Profile *turns* turns; leaves the trace. Returns [start, end] [us] of each kernel by task."""
+def run_case(rank: Rank, case: Case, turns: int, file: Path, host: dist.ProcessGroup) -> None:
+    """Profile *turns* turns of *case* and leave the trace in *file*."""
     calls = {task: rank.call(case.tasks[task]) for task in case.order}
     turn = partial(TURNS.get(case.mode, turn_alone), rank, calls)
     for _ in range(WARM_UP):
@@ -178,36 +175,8 @@ def run_case(
         torch.cuda.synchronize()
     plain = file.with_suffix("")
     profiler.export_chrome_trace(str(plain))
-    text = plain.read_text()
+    file.write_bytes(gzip.compress(plain.read_bytes(), 6))
     plain.unlink()
-    file.write_bytes(gzip.compress(text.encode(), 6))
-    return kernels_by_task(json.loads(text))
-
-
-def kernels_by_task(trace: dict[str, Any]) -> dict[str, list[list[float]]]:
-    """[start, end] [us since the epoch of the trace] of GEMMs, collectives and copies."""
-    base = float(trace.get("baseTimeNanoseconds", 0)) / 1e3
-    found: dict[str, list[list[float]]] = {}
-    for event in trace["traceEvents"]:
-        category, title = str(event.get("cat", "")), str(event.get("name", ""))
-        if category not in ("kernel", "gpu_memcpy"):
-            continue
-        task = (
-            "collective"
-            if "nccl" in title.lower()
-            else "copy"
-            if "emcpy" in title or "copy" in title.lower()
-            else "gemm"
-            if any(word in title.lower() for word in ("gemm", "nvjet", "cutlass"))
-            else "stream"
-            if "elementwise" in title
-            else "other"
-        )
-        start = base + float(event["ts"])
-        found.setdefault(task, []).append([start, start + float(event["dur"])])
-    for spans in found.values():
-        spans.sort()
-    return found
 
 
 def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
@@ -223,7 +192,6 @@ def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
     if largest := max(peers, default=0):
         open_memory_of_next(here, largest, host)
     limit = time.monotonic() + plan["seconds"]
-    rows = (out / f"rows.rank{rank}.jsonl").open("w")
     for case in cases_of(plan):
         late = torch.tensor([int(time.monotonic() > limit)])
         dist.all_reduce(late, op=dist.ReduceOp.MAX, group=host)
@@ -231,11 +199,8 @@ def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
             print(f"rank {rank}: out of time before {case.name}", file=sys.stderr)
             break
         file = out / f"{case.name}.{case.mode}.rank{rank}.json.gz"
-        spans = run_case(here, case, plan["turns"], file, host)
-        rows.write(json.dumps({**asdict(case), "rank": rank, "spans": spans}) + "\n")
-        rows.flush()
+        run_case(here, case, plan["turns"], file, host)
         torch.cuda.empty_cache()
-    rows.close()
     dist.barrier(host)
     dist.destroy_process_group()
 
