@@ -34,7 +34,6 @@ import torch.multiprocessing as processes
 from .clock import clock, recovery
 from .holds import copy_beside_holds, copy_race, gemm_beside_holds, release
 
-
 TESTS = (
     *("calls", "release", "copy_beside_holds", "gemm_beside_holds", "copy_race"),
     *("streams", "recovery", "clock"),
