@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -80,149 +84,138 @@ class Holds:
         return [[(start - first) / 1e3, (end - first) / 1e3] for start, end in rows]
 
 
+@dataclass(frozen=True)
+class Race:
+    """Two hold kernels behind one event: workgroups of each, launch order, priority of the small
+    one, and how they are released (``event``, ``async``, ``single``: see turns.py; single shots).
+    """
+
+    big: int
+    small: int
+    order: str
+    priority: int
+    mode: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return ("big", "small") if self.order == "big first" else ("small", "big")
+
+
+RACES = [
+    Race(big, small, order, priority, mode)
+    for (big, small), order, priority, mode in product(
+        ((132, 24), (8, 8)), ("big first", "small first"), (0, -1), ("event", "async", "single")
+    )
+]
+
+
 def release(turns: int = 60) -> list[dict[str, Any]]:
-    rows = []
-    control = torch.cuda.Stream()
-    for big, small in ((132, 24), (8, 8)):
-        for order in ("big first", "small first"):
-            for priority in (0, -1):
-                for mode in ("event", "async", "single"):
-                    holds = Holds(2 * turns)
-                    streams = {
-                        "big": torch.cuda.Stream(),
-                        "small": torch.cuda.Stream(priority=priority),
-                    }
-                    names = ["big", "small"] if order == "big first" else ["small", "big"]
-                    torch.cuda.synchronize()
-                    with torch.cuda.stream(control):
-                        torch.cuda._sleep(30_000_000)
-                    for turn in range(turns):
-                        if mode == "single":
-                            torch.cuda.synchronize()
-                            with torch.cuda.stream(control):
-                                torch.cuda._sleep(2_000_000)
-                        base = streams["big"] if mode == "async" else control
-                        if mode == "async" and turn == 0:
-                            base.wait_stream(control)
-                        event = base.record_event()
-                        for name in names:
-                            stream = streams[name]
-                            if stream is not base:
-                                stream.wait_event(event)
-                            with torch.cuda.stream(stream):
-                                blocks, slot = (
-                                    (big, 2 * turn) if name == "big" else (small, 2 * turn + 1)
-                                )
-                                holds.run(
-                                    slot, blocks, 60 if name == "big" else 40, 512, 180 * 1024
-                                )
-                        for name in names:
-                            if streams[name] is not base:
-                                base.wait_event(streams[name].record_event())
-                    torch.cuda.synchronize()
-                    spans = holds.times.view(-1, 4).tolist()
-                    late = [round((s[2] - s[0]) / 1e3, 2) for s in spans]
-                    rows.append(
-                        {
-                            "big": big,
-                            "small": small,
-                            "order": order,
-                            "priority": priority,
-                            "mode": mode,
-                            "small_after_big_us": late,
-                        }
-                    )
-    return rows
+    """By how much the small kernel begins after the big one, in every turn of every race [us]."""
+    return [{**asdict(race), "small_after_big_us": _race(race, turns)} for race in RACES]
+
+
+def _race(race: Race, turns: int) -> list[float]:
+    holds, control = Holds(2 * turns), torch.cuda.Stream()
+    streams = {"big": torch.cuda.Stream(), "small": torch.cuda.Stream(priority=race.priority)}
+    base = streams["big"] if race.mode == "async" else control
+    torch.cuda.synchronize()
+    _occupy(base, 30_000_000)
+    for turn in range(turns):
+        if race.mode == "single":
+            torch.cuda.synchronize()
+            _occupy(base, 2_000_000)
+        event = base.record_event()
+        for name in race.names:
+            if streams[name] is not base:
+                streams[name].wait_event(event)
+            big = name == "big"
+            with torch.cuda.stream(streams[name]):
+                blocks, us = (race.big, 60) if big else (race.small, 40)
+                holds.run(2 * turn + (not big), blocks, us, 512, 180 * 1024)
+        for name in race.names:
+            if streams[name] is not base:
+                base.wait_event(streams[name].record_event())
+    torch.cuda.synchronize()
+    return [round((span[2] - span[0]) / 1e3, 2) for span in holds.times.view(-1, 4).tolist()]
+
+
+def _occupy(stream: torch.cuda.Stream, cycles: int) -> None:
+    """Keep *stream* busy, so that the host runs ahead of it."""
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(cycles)
+
+
+def _timed(stream: torch.cuda.Stream, call: Callable[[], Any]) -> Callable[[], float]:
+    """Launch *call* on *stream*; returns what reads its time [us] once the GPU is done."""
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    with torch.cuda.stream(stream):
+        start.record()
+        call()
+        end.record()
+    return lambda: round(float(start.elapsed_time(end)) * 1e3, 1)
+
+
+#: What holds a SM: threads, dynamic shared memory, workgroups on each, all registers.
+HELD = {
+    "threads": (1024, 0, 2, False),
+    "shared": (128, 200 * 1024, 1, False),
+    "registers": (256, 0, 1, True),
+}
 
 
 def copy_beside_holds() -> list[dict[str, Any]]:
+    """A copy within the GPU while kernels hold some SMs by threads, shared memory or registers."""
+    streams = {0: torch.cuda.Stream(), -1: torch.cuda.Stream(priority=-1)}
     rows = []
-    side, high = torch.cuda.Stream(), torch.cuda.Stream(priority=-1)
-    kinds = {
-        "threads": dict(threads=1024, shared=0, each=2),
-        "shared": dict(threads=128, shared=200 * 1024, each=1),
-        "registers": dict(threads=256, shared=0, each=1, wide=True),
-    }
     for mib in (1, 16, 128, 1024):
         source = torch.empty(mib * MIB, dtype=torch.uint8, device="cuda").random_()
-        target = torch.empty_like(source)
-        for kind, how in kinds.items():
-            for sms in (0, 66, 120, 132):
-                for stream in (side, high):
-                    ends = []
-                    for _ in range(5):
-                        holds = Holds(1)
-                        start, end = (
-                            torch.cuda.Event(enable_timing=True),
-                            torch.cuda.Event(enable_timing=True),
-                        )
-                        torch.cuda.synchronize()
-                        if sms:
-                            holds.run(
-                                0,
-                                sms * how["each"],
-                                3000,
-                                how["threads"],
-                                how["shared"],
-                                bool(how.get("wide", False)),
-                            )
-                        time.sleep(0.0005)
-                        with torch.cuda.stream(stream):
-                            start.record()
-                            target.copy_(source, non_blocking=True)
-                            end.record()
-                        torch.cuda.synchronize()
-                        ends.append(round(start.elapsed_time(end) * 1e3, 1))
-                    rows.append(
-                        {
-                            "mib": mib,
-                            "holds": kind,
-                            "sms": sms,
-                            "priority": 0 if stream is side else -1,
-                            "copy_us": ends,
-                        }
-                    )
+        copy = partial(torch.empty_like(source).copy_, source, non_blocking=True)
+        for kind, sms, (priority, stream) in product(HELD, (0, 66, 120, 132), streams.items()):
+            times = [_beside_held(kind, sms, stream, copy) for _ in range(5)]
+            held = {"mib": mib, "holds": kind, "sms": sms, "priority": priority}
+            rows.append({**held, "copy_us": times})
     return rows
+
+
+def _beside_held(kind: str, sms: int, stream: torch.cuda.Stream, call: Callable[[], Any]) -> float:
+    """Time [us] of *call* on *stream*, launched while *sms* SMs are held for 3 ms."""
+    threads, shared, each, wide = HELD[kind]
+    holds = Holds(1)
+    torch.cuda.synchronize()
+    if sms:
+        holds.run(0, sms * each, 3000, threads, shared, wide)
+    time.sleep(0.0005)
+    read = _timed(stream, call)
+    torch.cuda.synchronize()
+    return read()
 
 
 def gemm_beside_holds() -> list[dict[str, Any]]:
     """A GEMM while other kernels hold some SMs all the time, by what its operands hold."""
-    rows = []
     control, side = torch.cuda.Stream(), torch.cuda.Stream()
-    for shape in ((6144, 6144, 6144), (8192, 8192, 8192), (8192, 16384, 13312), (4096, 4608, 8192)):
-        m, n, k = shape
-        for data in ("random", "zero"):
-            a, b = (
-                torch.randn(m, k, device="cuda").bfloat16(),
-                torch.randn(k, n, device="cuda").bfloat16(),
-            )
-            if data == "zero":
-                a.zero_(), b.zero_()
-            c = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
-            torch.mm(a, b, out=c)
-            for sms in (0, 8, 16, 24, 32, 48, 64, 96):
-                times = []
-                for _ in range(6):
-                    holds = Holds(1)
-                    torch.cuda.synchronize()
-                    time.sleep(0.01)
+    shapes = ((6144, 6144, 6144), (8192, 8192, 8192), (8192, 16384, 13312), (4096, 4608, 8192))
+    rows = []
+    for (m, n, k), data in product(shapes, ("random", "zero")):
+        scale = float(data == "random")
+        a = torch.randn(m, k, device="cuda").mul_(scale).bfloat16()
+        b = torch.randn(k, n, device="cuda").mul_(scale).bfloat16()
+        multiply = partial(torch.mm, a, b, out=torch.empty(m, n, dtype=a.dtype, device="cuda"))
+        multiply()
+        for sms in (0, 8, 16, 24, 32, 48, 64, 96):
+            times = []
+            for _ in range(6):
+                holds = Holds(1)
+                torch.cuda.synchronize()
+                time.sleep(0.01)
+                _occupy(control, 1_000_000)
+                if sms:
                     with torch.cuda.stream(control):
-                        torch.cuda._sleep(1_000_000)
-                        if sms:
-                            holds.run(0, sms, 12000, 128, 200 * 1024)
-                    side.wait_stream(control) if not sms else None
-                    start, end = (
-                        torch.cuda.Event(enable_timing=True),
-                        torch.cuda.Event(enable_timing=True),
-                    )
-                    with torch.cuda.stream(side):
-                        torch.cuda._sleep(1_500_000)
-                        start.record()
-                        torch.mm(a, b, out=c)
-                        end.record()
-                    torch.cuda.synchronize()
-                    times.append(round(start.elapsed_time(end) * 1e3, 1))
-                rows.append({"gemm": shape, "data": data, "held": sms, "us": times})
+                        holds.run(0, sms, 12000, 128, 200 * 1024)
+                _occupy(side, 1_500_000)  # the GEMM begins behind the holds
+                read = _timed(side, multiply)
+                torch.cuda.synchronize()
+                times.append(read())
+            rows.append({"gemm": (m, n, k), "data": data, "held": sms, "us": times})
     return rows
 
 
