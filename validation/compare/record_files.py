@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -47,7 +48,15 @@ def are_packaged(paths: Sequence[str | Path]) -> bool:
 
 def load(paths: Sequence[str | Path] = ()) -> list[Record]:
     """Every record of *paths* (see :func:`record_files`). Raises InputError or InputErrors."""
-    return load_records(*record_files(paths))
+    files = record_files(paths)
+    stats = [file.stat() for file in files]
+    return list(_read(tuple(files), tuple((each.st_mtime_ns, each.st_size) for each in stats)))
+
+
+@functools.lru_cache(maxsize=2)
+def _read(files: tuple[Path, ...], changed: tuple[tuple[int, int], ...]) -> tuple[Record, ...]:
+    """The records of *files*, read once while their times of change and sizes stay *changed*."""
+    return tuple(load_records(*files))
 
 
 def data_hash(records: Iterable[Record]) -> str:

@@ -1,5 +1,7 @@
 """bounds.yaml: complete, honest, strictly read."""
 
+from pathlib import Path
+
 import pytest
 
 from c3sim.errors import InputErrors
@@ -9,6 +11,7 @@ from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.reset_bounds import advise, with_headroom
 from c3sim.validation.compare.verdict import validate
+from c3sim.validation.pages.markdown_page import markdown
 
 pytestmark = pytest.mark.slow
 
@@ -17,8 +20,15 @@ TEXT = FILE.read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def verdict():
+    """Of all packaged records."""
     records = load()
     return validate(records, nodes_for(records))
+
+
+def test_the_page_of_the_documentation_is_fresh(verdict):
+    """If not: python tools/validation_page.py."""
+    page = Path(__file__).parents[3] / "docs" / "validation.md"
+    assert page.read_text(encoding="utf-8") == markdown(verdict)
 
 
 def test_every_bound_holds(verdict):

@@ -30,6 +30,7 @@ def copy_of_the_node(folder: Path) -> Path:
     return node
 
 
+SOME = [each for each in load() if each.suite == "gemm_fp8"][::15]
 FEED = "gpu.gemm_libraries.ck_blockscale.operand_feed"
 
 
@@ -39,7 +40,7 @@ def test_writing_changes_value_and_calibrated_and_nothing_else(tmp_path):
         name: (tmp_path / name).read_text(encoding="utf-8") for name in ("gpu.yaml", "node.yaml")
     }
     old = load_hardware(node).provenance
-    found = calibrate(node, [each for each in load() if each.suite == "gemm_fp8"][::5], "gemm_fp8")
+    found = calibrate(node, SOME, "gemm_fp8")
     # a fit alone writes nothing
     assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in before} == before
     write_calibration(found, node, "2030-01-02")
@@ -64,8 +65,7 @@ def test_writing_changes_value_and_calibrated_and_nothing_else(tmp_path):
 def test_what_a_fit_leaves_open_loses_the_claim_and_keeps_its_value(tmp_path):
     """``calibrated`` goes and ``fitted`` comes back; a fit that can tell it turns them round."""
     node = copy_of_the_node(tmp_path)
-    records = [each for each in load() if each.suite == "gemm_fp8"][::5]
-    found = calibrate(node, records, "gemm_fp8")
+    found = calibrate(node, SOME, "gemm_fp8")
     (group,) = found.groups
     (fitted,) = group.fit.parameters
     left_open = replace(group.fit, parameters=(replace(fitted, identified=False),))
@@ -74,14 +74,12 @@ def test_what_a_fit_leaves_open_loses_the_claim_and_keeps_its_value(tmp_path):
     write_calibration(nothing, node, "2030-01-02")
     leaf = load_hardware(node).provenance[FEED]
     assert leaf.calibrated is None and leaf.fitted == "gemm_fp8" and leaf.value == before.value
-    assert write_calibration(calibrate(node, records, "gemm_fp8"), node, "2030-01-03")
+    assert write_calibration(calibrate(node, SOME, "gemm_fp8"), node, "2030-01-03")
     assert load_hardware(node).provenance[FEED].calibrated.date == "2030-01-03"
 
 
 def test_the_yaml_has_provenance():
-    found = calibrate(
-        "mi300x-8", [each for each in load() if each.suite == "gemm_fp8"][::5], "gemm_fp8"
-    )
+    found = calibrate("mi300x-8", SOME, "gemm_fp8")
     data = yaml.safe_load(to_yaml(found, "2030-01-02"))
     assert data == to_dict(found, "2030-01-02")
     (group,) = data["groups"]

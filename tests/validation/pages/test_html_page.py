@@ -1,9 +1,8 @@
-"""The report in a real browser, in light and dark; and the page of the documentation."""
+"""The report in a real browser, in light and dark."""
 
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -11,18 +10,17 @@ from browser import Page, chromium, find_chromium
 from made_records import pair, record
 
 from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import PACKAGED, load
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render, write_report
 
 pytestmark = pytest.mark.slow
 
-DOCS = Path(__file__).parents[3] / "docs"
-
 
 @pytest.fixture(scope="module")
 def verdict():
-    records = load()
+    """Of what was published."""
+    records = load([PACKAGED / "published"])
     return validate(records, nodes_for(records))
 
 
@@ -137,9 +135,3 @@ def test_names_from_records_are_text_not_markup():
 def test_records_without_a_wall_or_isolated_times_can_be_shown():
     records = [record({"a": {"kind": "copy", "bytes": 2**26}}, {"wall_us": 1500.0})]
     assert "mine" in render(validate(records, nodes_for(records), jobs=1))
-
-
-def test_the_page_of_the_documentation_is_fresh():
-    """If not: python tools/validation_page.py."""
-    made = runpy.run_path(str(DOCS.parent / "tools" / "validation_page.py"))["page"]()
-    assert (DOCS / "validation.md").read_text(encoding="utf-8") == made
