@@ -1,0 +1,219 @@
+"""Whole iterations of models with PyTorch: computation alone, communication alone, together.
+
+    python -m validation.frameworks.iterations PLAN.yaml --out FOLDER
+
+A process per GPU, eager, no barrier between iterations. Each case of the plan is a description
+(`kind: iteration`) with a name. The modes:
+
+- ``together``: as a user runs it;
+- ``compute``: the same work of each GPU without any communication (a rank with whole weights);
+- ``communication``: the collectives of the iteration, in order, nothing else.
+
+One line of JSON per case and mode goes to ``iterations.jsonl``: seconds of each iteration on the
+slowest rank. Runs together leave the profiler's trace of each rank as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+import torch.nn.functional as F
+import yaml
+from torch import Tensor
+from torch.distributed.fsdp import fully_shard
+from torch.nn.parallel import DistributedDataParallel
+from torch.profiler import ProfilerActivity, profile
+
+from .models import BF16, Model
+
+WARM_UP, TIMED, PROFILED = 4, 12, 3
+MODES = ("compute", "communication", "together")
+MIB = 1 << 20
+Call = Callable[[], Any]
+
+
+class Case:
+    """One description on one rank."""
+
+    def __init__(self, about: dict[str, Any], mode: str, ranks: int):
+        self.about, self.mode, self.ranks = about, mode, ranks
+        self.sizes, self.phase = about["sizes"], about["phase"]
+        self.kind = about["parallel"]["kind"]
+        self.part = ranks if self.kind == "tensor" else 1
+
+    def call(self) -> Call:
+        """One iteration."""
+        if self.mode == "communication":
+            return self.collectives()
+        return self.trained() if self.phase == "training" else self.run_forward()
+
+    def model(self) -> Any:
+        about, talks = self.about, self.mode == "together"
+        model = Model(self.sizes, about["layers"], about["head"], self.part, talks)
+        if not talks:
+            return model
+        if self.kind == "fsdp":
+            for layer in model.layers:
+                fully_shard(layer)
+            return fully_shard(model)
+        if self.kind == "ddp":
+            return DistributedDataParallel(model, bucket_cap_mb=about["parallel"]["bucket_mib"])
+        return model
+
+    def given(self) -> Tensor:
+        batch = self.about["batch"]
+        tokens = 1 if self.phase == "decode" else self.about["tokens"]
+        if self.about["head"]:
+            return torch.randint(0, self.sizes["vocab"], (batch, tokens), device="cuda")
+        return torch.randn(batch, tokens, self.sizes["hidden"], **BF16)
+
+    def run_forward(self) -> Call:
+        model, x, past, place = self.model().eval(), self.given(), None, 0
+        if self.phase == "decode":
+            place = self.about["context"]
+            groups = max(1, self.sizes["kv_heads"] // self.part)
+            shape = (self.about["batch"], groups, place, self.sizes["head_dim"])
+            past = [(torch.randn(*shape, **BF16), torch.randn(*shape, **BF16))] * len(model.layers)
+
+        def once() -> None:
+            with torch.no_grad():
+                model(x, past, place)
+
+        return once
+
+    def trained(self) -> Call:
+        model, x = self.model().train(), self.given()
+        optimizer = (
+            torch.optim.AdamW(model.parameters(), lr=1e-6)
+            if self.about["optimizer"] == "adamw"
+            else None
+        )
+
+        def once() -> None:
+            out = model(x)
+            if self.about["head"]:
+                loss = F.cross_entropy(out.flatten(0, 1).float(), x.flatten())
+            else:
+                loss = out.float().pow(2).mean()
+            loss.backward()
+            if optimizer is not None:
+                optimizer.step()
+            model.zero_grad(set_to_none=True)
+
+        return once
+
+    def collectives(self) -> Call:
+        """The iteration's collectives in order, on the framework's stream."""
+        weights = [
+            sum(each.numel() for each in layer.parameters())
+            for layer in Model(self.sizes, self.about["layers"], False, self.part, False).layers
+        ]
+        ranks, calls = self.ranks, list[Call]()
+        if self.kind == "tensor":
+            tokens = 1 if self.phase == "decode" else self.about["tokens"]
+            x = torch.randn(self.about["batch"] * tokens, self.sizes["hidden"], **BF16)
+            calls = [lambda: dist.all_reduce(x)] * (2 * len(weights))
+        elif self.kind == "ddp":
+            bucket = self.about["parallel"]["bucket_mib"] * MIB // 2
+            y = torch.randn(bucket, **BF16)
+            calls = [lambda: dist.all_reduce(y)] * max(1, round(sum(weights) / bucket))
+        elif self.kind == "fsdp":
+            whole = torch.randn(max(weights) // ranks * ranks, **BF16)
+            part = torch.randn(whole.numel() // ranks, **BF16)
+            gathers = (2 if self.phase == "training" else 1) * len(weights)
+            calls = [lambda: dist.all_gather_into_tensor(whole, part)] * gathers
+            if self.phase == "training":
+                calls += [lambda: dist.reduce_scatter_tensor(part, whole)] * len(weights)
+        return lambda: [call() for call in calls]
+
+
+def timed(call: Call) -> list[float]:
+    """Seconds of each iteration on this rank, from event to event on its stream."""
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(TIMED + 1)]
+    for mark in marks[:-1]:
+        mark.record()
+        call()
+    marks[-1].record()
+    torch.cuda.synchronize()
+    return [a.elapsed_time(b) / 1e3 for a, b in pairwise(marks)]
+
+
+def traced(call: Call, file: Path, about: dict[str, Any]) -> None:
+    """Profile some iterations with step marks and leave the trace in *file*."""
+    activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+    with profile(activities=activities, record_shapes=True) as profiler:
+        profiler.add_metadata_json("iteration", json.dumps(about))
+        for step in range(PROFILED):
+            with torch.profiler.record_function(f"ProfilerStep#{step}"):
+                call()
+        torch.cuda.synchronize()
+    plain = file.with_suffix("")
+    profiler.export_chrome_trace(str(plain))
+    file.write_bytes(gzip.compress(plain.read_bytes(), 6))
+    plain.unlink()
+
+
+def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29532")
+    torch.cuda.set_device(rank)
+    dist.init_process_group(
+        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
+    )
+    host = dist.new_group(backend="gloo")  # for what the GPUs do not see
+    limit = time.monotonic() + plan["seconds"]
+    for name, about in plan["cases"].items():
+        about = {**about, "sizes": plan["models"][about["model"]]}
+        for mode in MODES:
+            late = torch.tensor([int(time.monotonic() > limit)])
+            dist.all_reduce(late, op=dist.ReduceOp.MAX, group=host)
+            if late.item():
+                print(f"rank {rank}: out of time before {name}, {mode}", file=sys.stderr)
+                return
+            torch.manual_seed(1 + rank)
+            call = Case(about, mode, ranks).call()
+            for _ in range(WARM_UP):
+                call()
+            torch.cuda.synchronize()
+            dist.barrier(host)
+            every: list[Any] = [None] * ranks
+            dist.all_gather_object(every, timed(call), group=host)
+            if rank == 0:
+                slowest = [max(each) for each in zip(*every, strict=True)]
+                line = {"name": name, "mode": mode, "ranks": ranks, "iterations_s": slowest}
+                print(f"{name:32} {mode:14} {1e3 * median(slowest):9.3f} ms", flush=True)
+                with (out / "iterations.jsonl").open("a") as file:
+                    file.write(json.dumps(line) + "\n")
+            if mode == "together":
+                traced(call, out / f"{name}.rank{rank}.json.gz", {"name": name, **about})
+            del call
+            torch.cuda.empty_cache()
+    dist.barrier(host)
+    dist.destroy_process_group()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("iterations"))
+    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    plan = yaml.safe_load(given.plan.read_text())
+    processes.spawn(run_rank, (given.gpus, plan, given.out), nprocs=given.gpus)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Models of iterations, as one would write them with PyTorch: decoder and encoder layers, eager.
+
+A model is built from a description (`kind: iteration`): its sizes, how many of its layers, and how
+many GPUs share each layer (tensor parallel).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+BF16 = {"dtype": torch.bfloat16, "device": "cuda"}
+
+
+class Layer(nn.Module):  # type: ignore[misc]
+    """Attention and a feed-forward network. *part*: GPUs that share it; *reduces*: whether they
+    add their results up.
+    """
+
+    def __init__(self, sizes: dict[str, Any], part: int = 1, reduces: bool = True):
+        super().__init__()
+        self.heads, self.groups = sizes["heads"] // part, max(1, sizes["kv_heads"] // part)
+        self.width, self.gated = sizes["head_dim"], sizes["gated"]
+        hidden, inner = sizes["hidden"], sizes["ffn"] // part
+        self.causal, self.reduces = sizes["causal"], reduces and part > 1
+        plain, norm = {"bias": not self.gated, **BF16}, nn.RMSNorm if self.gated else nn.LayerNorm
+        self.norms = nn.ModuleList([norm(hidden, **BF16), norm(hidden, **BF16)])
+        self.query = nn.Linear(hidden, self.heads * self.width, **plain)
+        self.key = nn.Linear(hidden, self.groups * self.width, **plain)
+        self.value = nn.Linear(hidden, self.groups * self.width, **plain)
+        self.output = nn.Linear(self.heads * self.width, hidden, **plain)
+        self.up = nn.Linear(hidden, inner, **plain)
+        self.gate = nn.Linear(hidden, inner, **plain) if self.gated else None
+        self.down = nn.Linear(inner, hidden, **plain)
+        self.dropout = 0.0 if self.gated else 0.1
+
+    def forward(self, x: Tensor, angles: tuple[Tensor, Tensor] | None, past: Any = None) -> Tensor:
+        if self.gated:  # norms before
+            x = x + self.added(self.attention(self.norms[0](x), angles, past))
+            return x + self.added(self.network(self.norms[1](x)))
+        x = self.norms[0](x + self.dropped(self.attention(x, angles, past)))
+        return self.norms[1](x + self.dropped(self.network(x)))
+
+    def attention(self, x: Tensor, angles: tuple[Tensor, Tensor] | None, past: Any) -> Tensor:
+        batch, tokens, _ = x.shape
+        shape = (batch, tokens, -1, self.width)
+        q = self.query(x).view(shape).transpose(1, 2)
+        k = self.key(x).view(shape).transpose(1, 2)
+        v = self.value(x).view(shape).transpose(1, 2)
+        if angles is not None:
+            q, k = turned(q, *angles), turned(k, *angles)
+        if past is not None:
+            k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
+        mixed = F.scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            is_causal=self.causal and past is None,
+            dropout_p=self.dropout if self.training else 0.0,
+            enable_gqa=self.groups != self.heads,
+        )
+        return self.output(mixed.transpose(1, 2).reshape(batch, tokens, -1))
+
+    def network(self, x: Tensor) -> Tensor:
+        if self.gate is None:
+            return self.down(F.gelu(self.up(x)))
+        return self.down(F.silu(self.gate(x)) * self.up(x))
+
+    def dropped(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.dropout, self.training)
+
+    def added(self, x: Tensor) -> Tensor:
+        if self.reduces:
+            dist.all_reduce(x)
+        return x
+
+
+def turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Rotary embedding, by halves."""
+    first, second = x.chunk(2, dim=-1)
+    return x * cosine + torch.cat([-second, first], dim=-1) * sine
+
+
+class Model(nn.Module):  # type: ignore[misc]
+    """*layers* layers; with *head* the embedding and the projection to words too."""
+
+    def __init__(self, sizes: dict[str, Any], layers: int, head: bool, part: int, reduces: bool):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(sizes, part, reduces) for _ in range(layers)])
+        self.rotary = sizes["head_dim"] if sizes["gated"] else 0
+        self.embedding = nn.Embedding(sizes["vocab"], sizes["hidden"], **BF16) if head else None
+        self.head = nn.Linear(sizes["hidden"], sizes["vocab"], bias=False, **BF16) if head else None
+
+    def forward(self, x: Tensor, past: Any = None, place: int = 0) -> Tensor:
+        if self.embedding is not None:
+            x = self.embedding(x)
+        angles = self.angles(place, x.shape[1]) if self.rotary else None
+        for index, layer in enumerate(self.layers):
+            x = layer(x, angles, None if past is None else past[index])
+        return x if self.head is None else self.head(x)
+
+    def angles(self, place: int, tokens: int) -> tuple[Tensor, Tensor]:
+        half = torch.arange(0, self.rotary, 2, device="cuda") / self.rotary
+        turns = torch.outer(torch.arange(place, place + tokens, device="cuda"), 500_000.0**-half)
+        both = torch.cat([turns, turns], dim=-1)
+        return both.cos().bfloat16(), both.sin().bfloat16()
