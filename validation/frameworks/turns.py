@@ -8,6 +8,7 @@ its own, and joins them. The plan's modes say how the streams are released and j
 - ``event``: all streams wait for one event of the GPU, recorded when the turn before has ended;
 - ``async``: the collective's stream waits for the compute stream, which goes on;
 - ``barrier``: as ``event``, and the host waits for all ranks before every turn;
+- ``serial``: all tasks on one stream, one after the other;
 - ``alone``: every task by itself, in a loop.
 
 Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its

@@ -97,6 +97,14 @@ def test_a_call_that_comes_after_the_gemm_in_its_stream_waits_for_it() -> None:
     assert record["workload"]["tasks"]["collective"]["after"] == ["gemm"]
 
 
+def test_the_tasks_of_a_serial_loop_share_a_stream() -> None:
+    spans = {"gemm": [(0.0, 300.0), (900.0, 400.0)], "collective": [(310.0, 80.0), (1310.0, 90.0)]}
+    target, _ = find_target("h200-2", "validation", "", {})
+    ranks = [read(trace(rank, spans, mode="serial")) for rank in (0, 1)]
+    tasks = combine_loops(ranks, target).records[0]["workload"]["tasks"]
+    assert [task["stream"] for task in tasks.values()] == ["control", "control"]
+
+
 @pytest.mark.parametrize("turns", [1, 3])
 def test_a_trace_with_other_kernels_than_turns_is_not_read(turns: int) -> None:
     text = trace(0, {"gemm": [(0, 300), (1000, 400)]}, turns=turns)

@@ -24,6 +24,9 @@ def loop_workload(loop: Mapping[str, Any], backend: str = "nccl") -> dict[str, A
     if barrier:
         host |= {"jitter": BARRIER_JITTER, "profile": "framework"}
     tasks = {ROLES.get(role, role): _task(task, backend) for role, task in loop["tasks"].items()}
+    if loop["mode"] == "serial":
+        for task in tasks.values():
+            task["stream"] = "control"
     if loop["mode"] == "async" and host["order"][0] == "gemm":
         for name in set(tasks) - {"gemm"}:  # it waits for all that its stream has launched before
             tasks[name]["after"] = ["gemm"]
