@@ -63,9 +63,11 @@ Jobs = Annotated[
 
 def settings(given: Sequence[str] | None) -> dict[str, str]:
     """``PATH=VALUE`` texts as a mapping. Raises InputError."""
+    from c3sim.input.selectors import split_setting
+
     values: dict[str, str] = {}
     for text in given or ():
-        path, equals, value = (part.strip() for part in text.partition("="))
+        path, equals, value = split_setting(text)
         if not (path and equals and value):
             message = f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16"
             raise InputError(message, "--set")

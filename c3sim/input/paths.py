@@ -4,6 +4,7 @@ sources use it.
     gpu.hbm.bandwidth   gpus   links.latency   host.launch_time                    of the node
     collective_libraries.rccl.channels.maximum                                     of the node
     task.gather.channels   stream.comm.priority   buffer.weights.bytes             of the workload
+    tasks[kind=collective].channels     of every task that fits (:mod:`c3sim.input.selectors`)
     workload.host.launch          any other field of the workload
 
 A workload file says ``tasks.gather.channels``; a path names one task, so it has the singular.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import difflib
 import json
 import operator
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -26,6 +28,7 @@ from c3sim.input.checks.workload import check_workload
 from c3sim.input.conform import BAD, Conform, Style
 from c3sim.input.constraints import LIMITS, validate
 from c3sim.input.renamed import new_name
+from c3sim.input.selectors import expanded
 from c3sim.input.shapes import Shape, fields_of
 from c3sim.input.yaml_nodes import from_plain, scalar
 from c3sim.specs.hardware import Node
@@ -73,7 +76,7 @@ def is_whole(node: Node, workload: Workload, path: str) -> bool:
 
 def is_of_workload(path: str) -> bool:
     """Whether *path* leads into the workload rather than the node."""
-    return canonical(path).split(".")[0] in _WORKLOAD_ROOTS
+    return path.startswith(("task[", "tasks[")) or canonical(path).split(".")[0] in _WORKLOAD_ROOTS
 
 
 def convert_value(node: Node, workload: Workload, path: str, value: object) -> Any:
@@ -109,6 +112,9 @@ def set_si(node: Node, workload: Workload, path: str, value: object) -> tuple[No
 def _set(
     node: Node, workload: Workload, path: str, value: object, style: Style
 ) -> tuple[Node, Workload]:
+    several = expanded(workload, path)
+    if several != (path,):
+        return node, _set_all(node, workload, several, value, style)
     target = _resolve(node, workload, path)
     plain, written = _plain_value(target, path, value, style)
     changed = _rebuild(target.root, target.steps, plain, path, written)
@@ -120,6 +126,24 @@ def _set(
         return node, changed
     assert isinstance(changed, Node)  # the only other root
     return changed, workload
+
+
+def _set_all(
+    node: Node, workload: Workload, paths: Sequence[str], value: object, style: Style
+) -> Workload:
+    """*workload* with *value* at each of *paths*, which lead into tasks; checked once."""
+    tasks = dict(workload.tasks)
+    for path in paths:
+        target = _resolve(node, workload, path)
+        plain, written = _plain_value(target, path, value, style)
+        name, *steps = target.steps[1:]
+        tasks[name] = _rebuild(tasks[name], tuple(steps), plain, path, written)
+    changed = workload.model_copy(update={"tasks": tasks})
+    try:
+        check_workload(changed)
+    except InputErrors as error:
+        raise InputError(error.errors[0].message, paths[0]) from None
+    return changed
 
 
 def _plain_value(
@@ -183,6 +207,8 @@ def _interpret(text: str) -> object:
 
 
 def _resolve(node: Node, workload: Workload, path: str) -> _Target:
+    """Where *path* leads; of a path to several tasks, the first of them."""
+    path = expanded(workload, path)[0]
     given, path = path, canonical(path)
     first, *rest = path.split(".")
     root: BaseModel

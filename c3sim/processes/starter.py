@@ -14,6 +14,7 @@ from c3sim.processes.dma.commands import Words, copy_step
 from c3sim.processes.dma.copies import stream_queue, task_copies
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
+from c3sim.processes.kernels.any_kernel import any_kernel
 from c3sim.processes.kernels.gemm import gemm_kernel, reduction_kernel
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import (
@@ -25,6 +26,7 @@ from c3sim.processes.kernels.memory_kernels import (
 from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Callback, Key, Signals
 from c3sim.specs.hardware import Kernels
+from c3sim.specs.kernel import Kernel as AnyKernel
 from c3sim.specs.references import parse_after
 from c3sim.specs.workload import (
     Collective,
@@ -38,7 +40,7 @@ from c3sim.specs.workload import (
 )
 
 Detail = dict[str, object]  # what was decided for a task, for its result
-KernelTask = Gemm | StreamKernel | Hold | Copy
+KernelTask = Gemm | StreamKernel | AnyKernel | Hold | Copy
 EngineTask = Collective | Copy | Commands
 
 #: Relative: a share of tiles this close below the awaited one has been reached.
@@ -78,7 +80,7 @@ class Starter:
             first=repeat == 1 and not looped,
             last=repeat == task.repeat and not looped,
         )
-        if isinstance(task, Gemm | StreamKernel | Hold) or (
+        if isinstance(task, Gemm | StreamKernel | AnyKernel | Hold) or (
             isinstance(task, Copy) and name in context.shapes
         ):
             self._start_kernel(name, gpu, task, latencies, detail, started, done)
@@ -156,6 +158,8 @@ class Starter:
             return gemm_kernel(self.context, name, gpu, task, fold_rounds=name not in self._awaited)
         if isinstance(task, StreamKernel):
             return stream_kernel(self.context, name, gpu, task)
+        if isinstance(task, AnyKernel):
+            return any_kernel(self.context, name, task)
         if isinstance(task, Hold):
             return hold_kernel(self.context, task)
         if task.executor == "dma":  # the runtime's kernel

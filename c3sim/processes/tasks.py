@@ -127,7 +127,21 @@ class TaskRuns:
         profile = self._profile
         latency = profile.start_latency if profile is not None else 0.0
         seen = partial(self.context.after, latency, launched) if latency else launched
-        self.context.host(gpu, name).do(self._call_time(name), seen)
+        thread, time = self.context.host(gpu, name), self._call_time(name)
+        awaited = [(entry, gpu) for entry in self.context.workload.tasks[name].launch_after]
+        if not awaited:
+            thread.do(time, seen)
+            return
+
+        def go_on() -> None:
+            thread.occupy(time, seen)
+            thread.release()
+
+        def wait() -> None:
+            thread.block()
+            self.signals.when(awaited, go_on)
+
+        thread.when_free(wait)
 
     @property
     def _profile(self) -> HostProfile | None:
@@ -137,6 +151,8 @@ class TaskRuns:
     def _call_time(self, name: str) -> float:
         """Seconds of the host thread that launch the task."""
         task, node, profile = self.context.workload.tasks[name], self.context.node, self._profile
+        if task.launch_time is not None:
+            return task.launch_time
         if isinstance(task, Collective) and task.backend != "dma":
             library = node.collective_library(task.backend)
             return library.enqueue_time if profile is None else profile.enqueue_time

@@ -12,10 +12,11 @@ from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
 from c3sim.specs.commands import Command
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.quantities import Bytes, Count, Time
-
-Dtype = Literal["bf16", "fp16", "fp8", "fp32"]
-DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4}
+from c3sim.specs.task import DTYPE_BYTES as DTYPE_BYTES
+from c3sim.specs.task import Dtype as Dtype
+from c3sim.specs.task import TaskBase
 
 
 class Buffer(Spec):
@@ -49,18 +50,7 @@ class Buffer(Spec):
         return float(size)
 
 
-class _Task(Spec):
-    stream: str | None = None
-    """queue it runs in; left out: a queue of its own"""
-    after: tuple[str, ...] = ()
-    """tasks, tile groups or chunks that must have happened"""
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    repeat: Count = 1
-    """run this many times back to back"""
-
-
-class Gemm(_Task):
+class Gemm(TaskBase):
     """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
     buffers.
     """
@@ -88,7 +78,7 @@ class Gemm(_Task):
     do not change cost less energy"""
 
 
-class StreamKernel(_Task):
+class StreamKernel(TaskBase):
     """A kernel that goes over memory *passes* times, computing on it as it does: read, write, copy
     or triad.
 
@@ -109,7 +99,7 @@ class StreamKernel(_Task):
     """vector FLOP per byte, for ALU-heavy kernels"""
 
 
-class Hold(_Task):
+class Hold(TaskBase):
     """Each of *workgroups* holds a whole compute unit (all LDS, all waves) for *time* and touches
     no memory.
     """
@@ -119,7 +109,7 @@ class Hold(_Task):
     time: Time
 
 
-class Collective(_Task):
+class Collective(TaskBase):
     """A collective over all GPUs, of all nodes where there are several; *size* is the nccl-tests
     size (full buffer per GPU).
     """
@@ -155,7 +145,7 @@ class Collective(_Task):
     """released one by one: names for others' after"""
 
 
-class Copy(_Task):
+class Copy(TaskBase):
     """One copy: executor dma (engines) or kernel (compute units) inside a node, nic between nodes.
 
     Peers are numbered relative to the GPU, round its node; on n GPUs per node, n x k + j is the GPU
@@ -183,7 +173,7 @@ class Copy(_Task):
     """who executes it: the first GPU, or every one"""
 
 
-class Commands(_Task):
+class Commands(TaskBase):
     """A program for the DMA engines: every queue runs its commands in order. Peers are numbered
     relative to the GPU.
     """
@@ -194,7 +184,7 @@ class Commands(_Task):
     """who runs it: every GPU, or the first one"""
 
 
-class HostTask(_Task):
+class HostTask(TaskBase):
     """The host thread works for *time* (a CPU-side step between launches)."""
 
     kind: Literal["host"]
@@ -202,7 +192,7 @@ class HostTask(_Task):
 
 
 Task = Annotated[
-    Gemm | StreamKernel | Hold | Collective | Copy | Commands | HostTask,
+    Gemm | StreamKernel | Kernel | Hold | Collective | Copy | Commands | HostTask,
     Field(discriminator="kind"),
 ]
 

@@ -25,6 +25,7 @@ from c3sim.input.checks.on_node import NEEDS
 from c3sim.models.memory import ARRAYS, memory_given
 from c3sim.simulation.runs import isolated
 from c3sim.specs.hardware import Node
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, StreamKernel, Workload
 from c3sim.strategies.rewrites import collectives, compute_tasks, with_tasks
 
@@ -124,7 +125,9 @@ def moved_bytes(task: Collective, program: str, gpus: int) -> tuple[float, float
 def _touched(workload: Workload, name: str) -> tuple[float, float]:
     """Bytes that a compute task reads and writes, each operand and result once."""
     task = workload.tasks[name]
-    assert isinstance(task, Gemm | StreamKernel)
+    assert isinstance(task, Gemm | StreamKernel | Kernel)
+    if isinstance(task, Kernel):
+        return task.read * task.repeat, task.written * task.repeat
     if isinstance(task, StreamKernel):
         read, written = ARRAYS[task.pattern]
         size = task.bytes * task.passes * task.repeat

@@ -13,6 +13,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.specs.hardware import Node
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import task_order
 from c3sim.specs.workload import Collective, Gemm, Stream, StreamKernel, Workload
 
@@ -21,9 +22,11 @@ REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if
 
 
 def compute_tasks(workload: Workload) -> tuple[str, ...]:
-    """GEMMs and stream kernels."""
+    """GEMMs, stream kernels, and kernels of any kind."""
     return tuple(
-        name for name, task in workload.tasks.items() if isinstance(task, Gemm | StreamKernel)
+        name
+        for name, task in workload.tasks.items()
+        if isinstance(task, Gemm | StreamKernel | Kernel)
     )
 
 

@@ -13,6 +13,7 @@ from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
 from c3sim.specs.workload import (
     DTYPE_BYTES,
@@ -69,10 +70,27 @@ def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
         if "fp32" not in node.gpu.compute_units.flops_per_cycle:
             message = f"{node.gpu.name} gives no fp32 flops_per_cycle; needed for vector FLOP"
             yield InputError(message, join(path, "flops_per_byte"))
+    elif isinstance(task, Kernel):
+        yield from _kernel_errors(task, node, path)
     elif isinstance(task, Commands):
         yield from command_errors(task, node, path)
     if isinstance(task, Collective | Copy):
         yield from engine_errors(task, node, path)
+
+
+def _kernel_errors(task: Kernel, node: Node, path: str) -> Iterator[InputError]:
+    if task.time == 0 or (task.time is None and not (task.read or task.written or task.flops)):
+        yield InputError("a kernel needs a time above 0, or bytes or FLOP to work on", path)
+    dtype = task.dtype if task.on == "matrix" else "fp32"
+    rates = node.gpu.compute_units.flops_per_cycle
+    if task.flops and dtype not in rates:
+        yield from unknown_errors(
+            f"data type on {node.gpu.name}", dtype, rates, join(path, "dtype")
+        )
+    waves = node.gpu.compute_units.waves
+    if task.per_unit is not None and task.per_unit > waves:
+        message = f"got {task.per_unit}; a compute unit has room for {waves} waves"
+        yield InputError(message, join(path, "per_unit"))
 
 
 def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:

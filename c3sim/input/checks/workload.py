@@ -40,6 +40,9 @@ def _errors(workload: Workload) -> Iterator[InputError]:
             yield InputError(message, path)
         for role, buffers in (("reads", task.reads), ("writes", task.writes)):
             yield from _unknown_names(buffers, "buffer", workload.buffers, join(path, role))
+        yield from _unknown_names(
+            task.launch_after, "task", workload.tasks, join(path, "launch_after")
+        )
         for i, text in enumerate(task.after):
             yield from _after_errors(text, workload, task, name, join(path, "after", i))
         if isinstance(task, Copy):
@@ -145,7 +148,7 @@ def _stream_errors(workload: Workload) -> Iterator[InputError]:
 def _cycle_errors(workload: Workload) -> list[InputError]:
     """A task waits for its ``after`` and for the task before it in its stream."""
     waits = {
-        name: [parse_after(text).task for text in task.after]
+        name: [*(parse_after(text).task for text in task.after), *task.launch_after]
         for name, task in workload.tasks.items()
     }
     last: dict[str, str] = {}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import plan_collective
+from c3sim.processes.kernels.any_kernel import kernel_workgroups
 from c3sim.processes.kernels.gemm import gemm_workgroups
 from c3sim.processes.kernels.residency import GridShape, usable_cluster
 from c3sim.specs.hardware import Node
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
 from c3sim.specs.workload import Collective, Copy, Gemm, Hold, StreamKernel, Workload
 
@@ -39,6 +41,8 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
             shapes[name] = GridShape(
                 workgroups, mask, usable_cluster(node.gpu, mask, workgroups, plan.cluster_size)
             )
+        elif isinstance(task, Kernel):
+            shapes[name] = GridShape(kernel_workgroups(task, node.gpu), mask)
         elif isinstance(task, StreamKernel | Hold) or (
             isinstance(task, Copy) and is_kernel(node, workload, task)
         ):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from c3sim.models.hierarchy import plan_collective
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Copy, Gemm, StreamKernel, Task
 
 
@@ -41,4 +42,6 @@ def _inserted(context: Context, task: Task) -> float:
         return float(elements * DTYPE_BYTES[task.dtype] * task.batch)
     if isinstance(task, StreamKernel):
         return sum(ARRAYS[task.pattern]) * task.bytes
+    if isinstance(task, Kernel):
+        return task.read + task.written if task.hits == "hbm" else 0.0
     return 2 * task.bytes if isinstance(task, Copy) else 0.0

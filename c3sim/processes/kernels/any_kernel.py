@@ -1,0 +1,123 @@
+"""A kernel of which only the outside is known: its bytes, FLOP, workgroups, perhaps its time.
+
+With W workgroups, b bytes and f FLOP of each, k of them on a compute unit, r the rate at which a
+unit reads memory (or L2), p the rate of its matrix or vector units and e the efficiency, a
+workgroup takes, alone on an idle GPU,
+
+    max(k b / r, k f / (e p))                     where no time is given, else
+    t / ceil(W / (k units))                       t the time given
+
+The share c of that follows the clock, the rest what memory gives: (c / clock + (1 - c) / memory).
+A given time has been measured with the kernel's own load on memory, so only that of others counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from c3sim.machine.state import GpuState
+from c3sim.machine.traffic import Traffic
+from c3sim.models.memory import served_share
+from c3sim.models.power import pace
+from c3sim.processes.context import Context
+from c3sim.processes.kernels.kernel import KernelSpec, TileCost
+from c3sim.processes.kernels.memory_kernels import CLAIM
+from c3sim.processes.kernels.residency import Claim
+from c3sim.specs.hardware import ComputeUnits, Gpu
+from c3sim.specs.kernel import Kernel
+
+
+def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
+    """Room that a workgroup needs: an equal part of a unit where *per_unit* is given."""
+    if task.per_unit is None:
+        return CLAIM
+    share = task.per_unit
+    return Claim(
+        lds=units.lds / share,
+        registers=units.registers // share,
+        waves=max(1, units.waves // share),
+    )
+
+
+def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
+    """Workgroups of *task*: given, or one for each place on the GPU."""
+    residents = claim_of(task, gpu.compute_units).fitting(gpu.compute_units)
+    return task.workgroups or residents * gpu.compute_unit_count
+
+
+def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
+    """The kernel of *task*, called *name*."""
+    gpu = context.node.gpu
+    claim = claim_of(task, gpu.compute_units)
+    workgroups = context.shapes[name].workgroups
+    residents = claim.fitting(gpu.compute_units)
+    part = _Part.of(task, gpu, workgroups)
+    rounds = ceil(workgroups / (residents * gpu.compute_unit_count))
+
+    def cost(per_unit: int, concurrent: int) -> TileCost:
+        moving, computing = per_unit * part.moving, per_unit * part.computing
+        follows = _clocked(task, moving, computing)
+        if task.time is None:
+            busy = max(moving, computing)
+
+            def rate(state: GpuState) -> float:
+                return 1.0 / max(moving / (state.clock * state.memory), computing / state.clock)
+        else:
+            usual = min(residents, ceil(workgroups / gpu.compute_unit_count))
+            busy = task.time / rounds * per_unit / usual
+            own = concurrent * context.machine.memory_time(part.traffic) / busy
+            softness = gpu.hbm.saturation_exponent
+
+            def rate(state: GpuState) -> float:
+                others = max(0.0, state.load - own * pace(follows, state.clock))
+                memory = served_share(own + others, softness) / served_share(own, softness)
+                return 1.0 / (busy * (follows / state.clock + (1.0 - follows) / memory))
+
+        return TileCost(rate=rate, traffic=part.traffic, clocked=follows)
+
+    return KernelSpec(
+        tiles=workgroups, schedule="one_per_tile", claim=claim, residents=residents, cost=cost
+    )
+
+
+def _clocked(task: Kernel, moving: float, computing: float) -> float:
+    """Part of the time that follows the clock."""
+    if task.clocked is not None:
+        return task.clocked
+    total = moving + computing
+    return computing / total if total else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One workgroup: seconds alone on a compute unit at full speed, and what it moves."""
+
+    moving: float
+    computing: float
+    traffic: Traffic
+
+    @classmethod
+    def of(cls, task: Kernel, gpu: Gpu, workgroups: int) -> _Part:
+        units = gpu.compute_units
+        read, written = task.read / workgroups, task.written / workgroups
+        moved, flops = read + written, task.flops / workgroups
+        dtype = task.dtype if task.on == "matrix" else "fp32"
+        per_cycle = units.l2_bandwidth if task.hits == "l2" else units.read_bandwidth
+        peak = task.efficiency * units.flops_per_cycle[dtype] if flops else 1.0
+        in_cache = task.hits == "cache" and gpu.memory_side_cache is not None
+        in_l2 = task.hits == "l2" or (task.hits == "cache" and not in_cache)
+        in_hbm = not (in_cache or in_l2)
+        return cls(
+            moving=moved / per_cycle / gpu.clock.maximum,
+            computing=flops / peak / gpu.clock.maximum,
+            traffic=Traffic(
+                l2=moved,
+                cache=0.0 if in_l2 else moved,
+                hbm_read=read if in_hbm else 0.0,
+                hbm_write=written if in_hbm else 0.0,
+                inserted=moved if in_hbm else 0.0,
+                core_energy=flops * gpu.energy.flop.get(dtype, 0.0),
+                vector=moved,
+            ),
+        )

@@ -1,0 +1,29 @@
+"""What every task of a workload may say, whatever its kind, and the types of numbers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from c3sim.specs.base import Spec
+from c3sim.specs.quantities import Count, Time
+
+Dtype = Literal["bf16", "fp16", "fp8", "fp32"]
+DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4}
+
+
+class TaskBase(Spec):
+    """Where a task stands among others."""
+
+    stream: str | None = None
+    """queue it runs in; left out: a queue of its own"""
+    after: tuple[str, ...] = ()
+    """tasks, tile groups or chunks that must have happened"""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    repeat: Count = 1
+    """run this many times back to back"""
+    launch_time: Time | None = None
+    """host thread busy until it has launched this kernel, its own work before the call included;
+    left out: the call of its library or of the host's profile"""
+    launch_after: tuple[str, ...] = ()
+    """tasks that the host thread waits for before it launches this one (a synchronisation)"""

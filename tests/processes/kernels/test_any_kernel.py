@@ -1,0 +1,108 @@
+"""Kernels of which only the outside is known: their time alone, and what they cost others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from shapes import TEACHING
+
+from c3sim.errors import InputErrors
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.loading import parse_workload
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
+
+US = 1e-6
+UNITS = 14  # of the teaching GPU
+OVERHEAD = 3 * US  # 2 us to dispatch a kernel, 1 us until its end is seen
+
+
+def run(tasks: dict[str, Any], host: dict[str, Any] | None = None) -> Run:
+    workload = {"schema": 1, "name": "w", "tasks": tasks, "host": host or {}}
+    return simulate(TEACHING, parse_workload(workload))
+
+
+def kernel(**fields: Any) -> dict[str, Any]:
+    return {"kind": "kernel", **fields}
+
+
+def busy(task: dict[str, Any]) -> float:
+    return run({"t": task}).end - OVERHEAD
+
+
+@pytest.mark.parametrize("workgroups", [1, UNITS, 3 * UNITS, 1000])
+def test_a_kernel_takes_its_time_alone_whatever_its_workgroups(workgroups: int) -> None:
+    found = busy(kernel(time="200 us", workgroups=workgroups, per_unit=1, clocked=1.0))
+    assert found == pytest.approx(200 * US)
+
+
+def test_its_own_load_on_memory_is_in_its_time() -> None:
+    """What others load slows it; what it loads itself it did when it was measured."""
+    task = kernel(time="200 us", read="8 MiB", workgroups=4, clocked=0.0)
+    assert busy(task) == pytest.approx(200 * US, rel=1e-3)
+    beside = run({"t": task, "other": {"kind": "stream", "pattern": "read", "bytes": "64 MiB"}})
+    time = beside.task("t").end - beside.task("t").start
+    assert time > 210 * US
+
+
+def test_without_a_time_flop_take_what_the_units_need() -> None:
+    """f FLOP on all units: f / (units x FLOP per cycle x clock x efficiency)."""
+    units = TEACHING.gpu.compute_units
+    rate = UNITS * units.flops_per_cycle["bf16"] * TEACHING.gpu.clock.maximum
+    task = kernel(flops=1e9, on="matrix", efficiency=0.5, workgroups=UNITS, per_unit=1)
+    assert busy(task) == pytest.approx(1e9 / (0.5 * rate))
+
+
+def test_without_a_time_bytes_take_what_a_stream_kernel_takes() -> None:
+    stream = {"kind": "stream", "pattern": "copy", "bytes": "8 MiB", "workgroups": UNITS}
+    same = kernel(read="8 MiB", written="8 MiB", workgroups=UNITS)
+    assert run({"t": same}).end == pytest.approx(run({"t": stream}).end)
+
+
+def test_what_hits_l2_loads_no_memory() -> None:
+    tasks = {
+        "hit": kernel(time="100 us", read="1 MiB", hits="l2", workgroups=4),
+        "t": {"kind": "stream", "pattern": "read", "bytes": "32 MiB", "workgroups": 2},
+    }
+    alone = run({"t": tasks["t"]}).end
+    assert run(tasks).task("t").end == pytest.approx(alone, rel=0.02)
+    tasks["hit"]["hits"] = "hbm"
+    tasks["hit"]["read"] = "16 MiB"
+    assert run(tasks).task("t").end > 1.02 * alone
+
+
+def test_a_channel_keeps_its_workgroups_out() -> None:
+    """One of 14 units is held: 14 workgroups of one unit each take two rounds for one,
+    and 1 us until the end is seen.
+    """
+    task = kernel(time="100 us", workgroups=UNITS, per_unit=1, clocked=1.0)
+    held = {"kind": "hold", "workgroups": 1, "time": "1 ms"}
+    found = run({"held": held, "t": task}, {"order": ["held", "t"]})
+    assert found.task("t").end - found.task("t").start == pytest.approx((200 + 1) * US)
+
+
+def test_the_host_may_take_longer_and_wait() -> None:
+    """a is launched at 30 us and ends at 30 + 2 + 100 + 1; the host waits for it and needs 20 us
+    more for b, which without the wait would be launched at 50 us and start behind a at once.
+    """
+    tasks = {
+        "a": kernel(time="100 us", stream="s", launch_time="30 us", clocked=1.0),
+        "b": kernel(time="10 us", stream="s", launch_time="20 us", clocked=1.0),
+    }
+    eager = {"launch": "eager"}
+    assert run(tasks, eager).task("b").start == pytest.approx((133 + 2) * US)
+    tasks["b"]["launch_after"] = ["a"]
+    assert run(tasks, eager).task("b").start == pytest.approx((133 + 20 + 2) * US)
+
+
+def test_the_host_waits_for_tasks_that_exist() -> None:
+    with pytest.raises(InputErrors, match=r"tasks\.a\.launch_after\[0\]: .*'c'"):
+        run({"a": kernel(time="1 us", launch_after=["c"])})
+
+
+def test_a_kernel_does_something() -> None:
+    with pytest.raises(InputErrors, match="needs a time above 0, or bytes or FLOP"):
+        check_on_node(
+            parse_workload({"schema": 1, "name": "w", "tasks": {"t": kernel()}}), TEACHING
+        )
