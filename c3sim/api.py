@@ -14,7 +14,7 @@ from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
-from c3sim.input.paths import set_value
+from c3sim.input.settings import settings_of
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
@@ -29,7 +29,7 @@ __all__ = ["compare", "explain", "prepare", "run", "study"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
-Settings = Mapping[str, object]
+Settings = Mapping[str, object] | str | PathLike[str]
 
 
 def run(
@@ -105,7 +105,7 @@ def study(
         node=None if loaded is None else _plain(loaded),
         provenance=loaded.provenance if isinstance(loaded, LoadedNode) else {},
         strategies=strategies,
-        settings=set or {},
+        settings=settings_of(set),
         band=band,
         draws=draws,
         n_jobs=n_jobs,
@@ -122,8 +122,7 @@ def prepare(
         workload = open_workload(_name_or_path(workload))
     model = workload.workload if isinstance(workload, LoadedWorkload) else workload
     target = _plain(_opened(model.node if node is None else node))
-    for path, value in (set or {}).items():
-        target, model = set_value(target, model, path, value)
+    target, model = settings_of(set).apply(target, model)
     if isinstance(workload, LoadedWorkload) and not set:
         workload.check_on(target)  # its errors have file and line
     else:

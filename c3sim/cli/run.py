@@ -10,6 +10,8 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json, NodeName, Plot, Settings, StrategyName, WorkloadName, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from c3sim.sweeps.uncertainty import Band
 
 
@@ -76,7 +78,12 @@ def run(
 
 
 def _band(
-    workload: str, node: str | None, strategy: str, changes: dict[str, str], samples: int, seed: int
+    workload: str,
+    node: str | None,
+    strategy: str,
+    changes: Mapping[str, object],
+    samples: int,
+    seed: int,
 ) -> Band:
     """The band of the prediction; parameters that are set by hand keep their value."""
     from dataclasses import replace

@@ -11,6 +11,8 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Jobs, Json, NodeName, Settings, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from c3sim.sweeps.sensitivity import Sensitivity
     from c3sim.sweeps.target import Target
 
@@ -99,7 +101,7 @@ def sensitivity(
 
 
 def _open(
-    name: str, node: str | None, strategy: str | None, changes: dict[str, str], output: str
+    name: str, node: str | None, strategy: str | None, changes: Mapping[str, object], output: str
 ) -> Target:
     from c3sim.cli.kinds import kind_of
     from c3sim.errors import InputError

@@ -1,10 +1,11 @@
-"""Text of files, and the paths of files as errors print them."""
+"""Text of files and the trees in them, and the paths of files as errors print them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors, reason_of
+from c3sim.input.yaml_nodes import Item, read_yaml
 
 
 def read_text(path: Path) -> str:
@@ -28,3 +29,12 @@ def display(path: Path) -> str:
         return str(path.resolve().relative_to(Path.cwd()))
     except (ValueError, OSError):
         return str(path)
+
+
+def read_tree(path: Path) -> Item:
+    """The YAML in *path*. Raises InputErrors."""
+    errors: list[InputError] = []
+    root = read_yaml(read_text(path), display(path), errors)
+    if root is None or errors:
+        raise InputErrors(errors)
+    return root
