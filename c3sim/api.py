@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.kept import kept
 from c3sim.input.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
 from c3sim.input.settings import settings_of
 from c3sim.result import Result
@@ -119,7 +120,7 @@ def prepare(
 ) -> tuple[Workload, Node]:
     """Models of both, with the settings applied, checked against each other."""
     if isinstance(workload, str | PathLike):
-        workload = open_workload(_name_or_path(workload))
+        workload = kept(open_workload, _name_or_path(workload))
     model = workload.workload if isinstance(workload, LoadedWorkload) else workload
     target = _plain(_opened(model.node if node is None else node))
     target, model = settings_of(set).apply(target, model)
@@ -131,7 +132,7 @@ def prepare(
 
 
 def _opened(node: AnyNode) -> Node | LoadedNode:
-    return load_hardware(_name_or_path(node)) if isinstance(node, str | PathLike) else node
+    return kept(load_hardware, _name_or_path(node)) if isinstance(node, str | PathLike) else node
 
 
 def _plain(node: Node | LoadedNode) -> Node:

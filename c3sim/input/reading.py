@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors, reason_of
 from c3sim.input.yaml_nodes import Item, read_yaml
+
+_record: ContextVar[dict[Path, bytes] | None] = ContextVar("_record", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[dict[Path, bytes]]:
+    """Within it, the bytes of every file that is read as text are noted in what it gives."""
+    files: dict[Path, bytes] = {}
+    token = _record.set(files)
+    try:
+        yield files
+    finally:
+        _record.reset(token)
 
 
 def read_text(path: Path) -> str:
@@ -15,6 +31,8 @@ def read_text(path: Path) -> str:
     except OSError as error:
         message = f"cannot be read ({reason_of(error)}); must be a readable file"
         raise InputErrors([InputError(message, "", display(path))]) from None
+    if (files := _record.get()) is not None:
+        files[path] = data
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
