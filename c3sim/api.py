@@ -1,4 +1,4 @@
-"""The Python interface: run a workload, compare strategies, explain a run, run a study.
+"""The Python interface: run a workload, compare strategies, explain a run, run a study or a sweep.
 
 Names, paths and loaded models are all accepted. Bad input raises InputError or InputErrors.
 """
@@ -6,11 +6,13 @@ Names, paths and loaded models are all accepted. Bad input raises InputError or 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
+from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.kept import kept
@@ -25,8 +27,10 @@ from c3sim.strategies.table import STRATEGIES
 if TYPE_CHECKING:
     from c3sim.evaluation.explanation import Explanation
     from c3sim.studies.kind import Progress, StudyResult
+    from c3sim.sweeps.executor import Watcher
+    from c3sim.sweeps.sweep import SweepResult
 
-__all__ = ["compare", "explain", "prepare", "run", "study"]
+__all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
@@ -52,18 +56,16 @@ def compare(
     node: AnyNode | None = None,
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
-) -> list[Result]:
+) -> Comparison:
     """The workload under several strategies; ``all``: those that can apply to it."""
     model, target = prepare(workload, node, set)
     if strategies != "all":
         names = strategies.split(",") if isinstance(strategies, str) else strategies
-        return [evaluate_run(model, target, name.strip()) for name in names]
-    results = []
+        return Comparison(evaluate_run(model, target, name.strip()) for name in names)
+    results = Comparison()
     for name in STRATEGIES:
-        try:
+        with suppress(InputError):
             results.append(evaluate_run(model, target, name))
-        except InputError:
-            continue
     return results
 
 
@@ -79,6 +81,34 @@ def explain(
 
     model, target = prepare(workload, node, set)
     return explain_run(best_candidate(strategy, model, target), target, strategy)
+
+
+def sweep(
+    study: str | PathLike[str],
+    out: str | PathLike[str] | None = None,
+    *,
+    node: AnyNode | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    progress: Watcher | None = None,
+) -> SweepResult:
+    """Every point of a study, as ``c3sim sweep``: into the folder *out* (left out: ``sweep-NAME``),
+    going on with what is there unless *fresh*.
+
+    *node* replaces the study's; *jobs*: processes (left out: all cores, where it pays); *progress*
+    hears of points done, in all, failed. A point that fails has its ``error``.
+    """
+    from c3sim.sweeps.executor import Workers
+    from c3sim.sweeps.sweep import sweep as run_sweep
+
+    return run_sweep(
+        _name_or_path(study),
+        None if out is None else Path(out),
+        node=None if node is None else _plain(_opened(node)),
+        workers=Workers(jobs=jobs),
+        fresh=fresh,
+        watcher=progress,
+    )
 
 
 def study(
