@@ -22,7 +22,7 @@ from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import best_candidate
-from c3sim.strategies.table import STRATEGIES
+from c3sim.strategies.table import STRATEGIES, strategy_name
 
 if TYPE_CHECKING:
     from c3sim.evaluation.explanation import Explanation
@@ -80,6 +80,7 @@ def explain(
     from c3sim.evaluation.explanation import explain_run
 
     model, target = prepare(workload, node, set)
+    strategy = strategy_name(strategy)
     return explain_run(best_candidate(strategy, model, target), target, strategy)
 
 

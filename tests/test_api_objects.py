@@ -2,6 +2,9 @@
 three lines, however many tasks there are.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 
 import c3sim
@@ -103,3 +106,12 @@ def test_settings_may_be_a_file(tmp_path):
     by_hand = c3sim.run(PAIR, set={"links.bandwidth": "10 GB/s"})
     for given in (tmp_path / "s.yaml", str(tmp_path / "s.yaml")):
         assert c3sim.run(PAIR, set=given) == by_hand
+
+
+def test_the_example_of_the_page_runs(capsys):
+    page = Path(__file__).parent.parent / "docs" / "api.md"
+    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    names = {}
+    exec(example, names)
+    assert len(capsys.readouterr().out.splitlines()) > 10
+    assert list(names["walls"].values()) == sorted(names["walls"].values(), reverse=True)

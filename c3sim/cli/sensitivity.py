@@ -76,12 +76,13 @@ def sensitivity(
     from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
     from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.intervals import parameters_of
+    from c3sim.sweeps.outputs import output_name
     from c3sim.sweeps.samples import Sampler
     from c3sim.sweeps.sensitivity import check_salib
     from c3sim.sweeps.sensitivity import sensitivity as explore
 
     check_salib()
-    changes = settings(set_)
+    changes, output = settings(set_), output_name(output)
     opened = _open(target, node, strategy, changes, output)
     if out:
         check_folder(out)

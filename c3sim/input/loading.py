@@ -22,7 +22,7 @@ from c3sim.errors import InputError
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
-from c3sim.input.conform import Conform
+from c3sim.input.conform import Conform, Style
 from c3sim.input.constraints import nearest_place, raise_all, validate, with_places
 from c3sim.input.hardware import LoadedNode as LoadedNode
 from c3sim.input.hardware import load_hardware as load_hardware
@@ -71,7 +71,8 @@ def load_workload(path_or_name: str | Path) -> Workload:
 def open_workload(path_or_name: str | Path) -> LoadedWorkload:
     """As :func:`load_workload`, with the lines of the file, for later checks."""
     path = library.find("workload", path_or_name)
-    workload, document = _load(path, Workload)
+    style: Style = "si" if path.suffix == ".json" else "bytes"  # JSON as in records
+    workload, document = _load(path, Workload, style)
     with with_places(document.file, document.places):
         check_workload(workload)
     return LoadedWorkload(workload=workload, file=document.file, places=document.places)
@@ -94,10 +95,10 @@ def load_model(path_or_name: str | Path) -> Transformer:
 
 
 def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> Workload:
-    """A workload from Python or JSON data; with *plain_si* a size without unit is in bytes. Raises
-    InputErrors.
+    """A workload from Python or JSON data; with *plain_si* every number without unit is in SI
+    units. Raises InputErrors.
     """
-    document = Conform(style="si" if plain_si else "text")
+    document = Conform(style="si" if plain_si else "bytes")
     workload = _valid(document, Workload, document.model(from_plain(mapping), Workload))
     with with_places("", document.places):
         check_workload(workload)
@@ -109,9 +110,9 @@ def load_file(path: Path, model: type[Model]) -> Model:
     return _load(path, model)[0]
 
 
-def _load(path: Path, model: type[Model]) -> tuple[Model, Conform]:
+def _load(path: Path, model: type[Model], style: Style = "text") -> tuple[Model, Conform]:
     root = read_tree(path)
-    document = Conform(style="text", file=display(path))
+    document = Conform(style=style, file=display(path))
     return _valid(document, model, document.model(root, model)), document
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from c3sim.errors import InputError
-from c3sim.input.conform import Style
+from c3sim.input.conform import LEAST_BYTES, Style, is_plain
 from c3sim.input.hints import unknown
 from c3sim.input.leaves import CALIBRATED_FIELDS
 from c3sim.input.shapes import FieldShape, Shape, fields_of, is_numeric
@@ -31,7 +31,7 @@ Schema = dict[str, Any]
 KINDS: dict[str, tuple[type[BaseModel], Style]] = {
     "node": (Node, "leaf"),
     "gpu": (Gpu, "leaf"),
-    "workload": (Workload, "text"),
+    "workload": (Workload, "bytes"),
     "study": (Study, "text"),
     "model": (Transformer, "text"),
     "record": (Record, "si"),
@@ -157,7 +157,9 @@ class _Writer:
         if shape.unit is None:
             return number
         text = _quantity(shape.unit)
-        return {"anyOf": [text, number]} if self.style == "si" else text
+        if self.style == "bytes":
+            number["minimum"] = LEAST_BYTES
+        return {"anyOf": [text, number]} if is_plain(self.style, shape) else text
 
     def _list(self, shape: Shape) -> Schema:
         minimum = _at_least("minItems", shape)
