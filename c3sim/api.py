@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
 from c3sim.evaluation.comparison import Comparison
+from c3sim.evaluation.domain import domains
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.kept import kept
 from c3sim.input.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
-from c3sim.input.settings import settings_of
+from c3sim.input.settings import beyond_the_file, settings_of
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
@@ -46,8 +48,8 @@ def run(
     trace: bool = False,
 ) -> Result:
     """One workload under one strategy, on *node* or its own; *set*: values by path."""
-    model, target = prepare(workload, node, set)
-    return evaluate_run(model, target, strategy, trace=trace)
+    model, target, notes = _prepared(workload, node, set)
+    return _noted(evaluate_run(model, target, strategy, trace=trace), notes)
 
 
 def compare(
@@ -58,15 +60,16 @@ def compare(
     set: Settings | None = None,
 ) -> Comparison:
     """The workload under several strategies; ``all``: those that can apply to it."""
-    model, target = prepare(workload, node, set)
+    model, target, notes = _prepared(workload, node, set)
     if strategies != "all":
         names = strategies.split(",") if isinstance(strategies, str) else strategies
-        return Comparison(evaluate_run(model, target, name.strip()) for name in names)
-    results = Comparison()
-    for name in STRATEGIES:
-        with suppress(InputError):
-            results.append(evaluate_run(model, target, name))
-    return results
+        results = [evaluate_run(model, target, name.strip()) for name in names]
+    else:
+        results = []
+        for name in STRATEGIES:
+            with suppress(InputError):
+                results.append(evaluate_run(model, target, name))
+    return Comparison(_noted(result, notes) for result in results)
 
 
 def explain(
@@ -79,9 +82,10 @@ def explain(
     """Where the time of each task went: its slowdown split by cause."""
     from c3sim.evaluation.explanation import explain_run
 
-    model, target = prepare(workload, node, set)
+    model, target, notes = _prepared(workload, node, set)
     strategy = strategy_name(strategy)
-    return explain_run(best_candidate(strategy, model, target), target, strategy)
+    explanation = explain_run(best_candidate(strategy, model, target), target, strategy)
+    return replace(explanation, notes=notes)
 
 
 def sweep(
@@ -150,16 +154,33 @@ def prepare(
     workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None
 ) -> tuple[Workload, Node]:
     """Models of both, with the settings applied, checked against each other."""
+    return _prepared(workload, node, set)[:2]
+
+
+def _prepared(
+    workload: AnyWorkload, node: AnyNode | None, set: Settings | None
+) -> tuple[Workload, Node, tuple[str, ...]]:
+    """The models, and notes: what of the node was set, or written, beyond what was checked."""
     if isinstance(workload, str | PathLike):
         workload = kept(open_workload, _name_or_path(workload))
     model = workload.workload if isinstance(workload, LoadedWorkload) else workload
-    target = _plain(_opened(model.node if node is None else node))
-    target, model = settings_of(set).apply(target, model)
-    if isinstance(workload, LoadedWorkload) and not set:
+    opened = _opened(model.node if node is None else node)
+    loaded = opened if isinstance(opened, LoadedNode) else LoadedNode(node=opened, provenance={})
+    settings = settings_of(set)
+    target, model = settings.apply(loaded.node, model)
+    if isinstance(workload, LoadedWorkload) and not settings:
         workload.check_on(target)  # its errors have file and line
     else:
         check_on_node(model, target)
-    return model, target
+    notes = [beyond_the_file(loaded, target, model, settings)]
+    if loaded.like and not domains(target.name):
+        base = next(iter(dict.fromkeys(loaded.like.values())))
+        notes.append(f"{target.name} is like {base}; no measurement here checks where it differs")
+    return model, target, tuple(note for note in notes if note)
+
+
+def _noted(result: Result, notes: Sequence[str]) -> Result:
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def _opened(node: AnyNode) -> Node | LoadedNode:

@@ -31,7 +31,9 @@ def run(
             help="The band that the intervals of the node's parameters leave; many runs.",
         ),
     ] = False,
-    samples: Annotated[int, Option(min=2, help="Of --uncertainty.")] = 200,
+    samples: Annotated[
+        int, Option(min=2, help="Of --uncertainty, as --band-samples of 'c3sim sensitivity'.")
+    ] = 256,
     seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
     as_json: Json = False,
 ) -> None:

@@ -45,6 +45,9 @@ def sensitivity(
     top: Annotated[
         int, Option(min=0, help="Parameters that get Sobol indices: those that move it most.")
     ] = 8,
+    band_samples: Annotated[
+        int, Option(min=2, help="Of the band, as --samples of 'c3sim run --uncertainty'.")
+    ] = 256,
     seed: Annotated[int, Option(min=0, help="The same seed, the same numbers.")] = 1,
     set_: Settings = None,
     out: Annotated[
@@ -90,7 +93,14 @@ def sensitivity(
     parameters = parameters_of(opened.node, {canonical(path) for path in changes})
     with sweep_progress("runs") as watcher:
         result = explore(
-            sampler, parameters, output, samples=samples, top=top, seed=seed, watcher=watcher
+            sampler,
+            parameters,
+            output,
+            samples=samples,
+            top=top,
+            band_samples=band_samples,
+            seed=seed,
+            watcher=watcher,
         )
     if out:
         _write(result, opened, out)

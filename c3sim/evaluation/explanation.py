@@ -93,6 +93,7 @@ class Explanation:
     strategy: str
     wall_s: float
     tasks: Mapping[str, TaskExplanation]
+    notes: Sequence[str] = ()
 
     def __repr__(self) -> str:
         times = [f"{name} {task.slowdown:.3g}x" for name, task in self.tasks.items()]
@@ -144,6 +145,7 @@ class Explanation:
             "strategy": self.strategy,
             "wall_s": self.wall_s,
             "tasks": tasks,
+            "notes": list(self.notes),
         }
 
 

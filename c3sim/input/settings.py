@@ -19,9 +19,12 @@ from c3sim.input.hardware import LoadedNode
 from c3sim.input.leaves import Leaf
 from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.input.reading import display, read_tree
+from c3sim.input.units import format_si
 from c3sim.input.yaml_nodes import Item
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
+
+SHOWN = 3  # settings in one note
 
 
 class Settings(dict[str, Any]):
@@ -96,6 +99,39 @@ def read_settings(path: Path) -> Settings:
         raise InputErrors([InputError(message, "", display(path), root.line)])
     read(root, "")
     return settings
+
+
+def beyond_the_file(
+    loaded: LoadedNode, node: Node, workload: Workload, paths: Iterable[str]
+) -> str:
+    """A note on values at *paths* of *node* that its file does not vouch for: they lie outside the
+    interval that it gives, or differ where it gives none. Empty where there are none.
+    """
+    texts = []
+    for path in dict.fromkeys(canonical(path) for path in paths if not is_of_workload(path)):
+        now, was = get_value(node, workload, path), get_value(loaded.node, workload, path)
+        leaf, unit = loaded.provenance.get(path), unit_of(node, workload, path)
+        ends = leaf.interval if leaf is not None and leaf.interval else (was, was)
+        numbers = all(isinstance(each, int | float) for each in (now, *ends))
+        if now == was or (numbers and ends[0] <= now <= ends[1]):
+            continue
+        held = " to ".join(dict.fromkeys(_shown(end, unit) for end in ends))
+        texts.append(f"{path} {_shown(now, unit)} (file: {held}){_shape(node, path)}")
+    if not texts:
+        return ""
+    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return f"what-if, beyond what the node file vouches for: {', '.join(texts[:SHOWN])}{more}"
+
+
+def _shown(value: object, unit: str) -> str:
+    return format_si(value, unit) if isinstance(value, int | float) else str(value)
+
+
+def _shape(node: Node, path: str) -> str:
+    """What becomes of the links of a node with another number of GPUs."""
+    if path != "gpus" or node.links.topology != "full_mesh":
+        return ""
+    return f", a full mesh: {(node.gpus - 1) * node.links.per_peer} links per GPU"
 
 
 def _plain(item: Item) -> object:
