@@ -25,7 +25,7 @@ def test_it_is_short_and_every_number_in_it_has_a_source(example):
     loaded = load_hardware(example)
     own = {path: leaf for path, leaf in loaded.provenance.items() if not loaded.origin(path)}
     assert len(own) == 10
-    assert all("data sheet" in leaf.source or "docs/" in leaf.source for leaf in own.values())
+    assert all("data sheet" in leaf.source or ".rst" in leaf.source for leaf in own.values())
 
 
 def test_what_it_says_is_what_runs(example):
