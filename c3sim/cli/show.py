@@ -54,6 +54,8 @@ def show(
     kind, changes = kind_of(name), settings(set_)
     if (changes or resolved) and kind != "node":
         raise InputError(f"{name!r} is a {kind}; --set and --resolved are for nodes")
+    if resolved and as_json:
+        raise InputError("--resolved prints YAML; leave --json out")
     if resolved:
         typer.echo(_resolved(name, changes), nl=False)
         return

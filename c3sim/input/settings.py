@@ -94,6 +94,9 @@ def read_settings(path: Path) -> Settings:
             settings[at] = _plain(item)
             settings.places[at] = (display(path), item.line)
 
+    if isinstance(root.value, Mapping) and "schema" in root.value:
+        message = "has a schema, so it is no file of settings; a node is given with --node"
+        raise InputErrors([InputError(message, "", display(path), root.value["schema"].line)])
     if not isinstance(root.value, Mapping):
         message = f"{root.text()} is no mapping; write settings, as in links.latency: 1 us"
         raise InputErrors([InputError(message, "", display(path), root.line)])
@@ -141,14 +144,15 @@ def _plain(item: Item) -> object:
 def node_with_settings(
     loaded: LoadedNode, settings: Settings, workload: Workload, source: str
 ) -> LoadedNode:
-    """*loaded* with the settings of the node; what is said of each value is *source*. *workload*:
-    any. Raises InputError.
+    """*loaded* with *settings*; what is said of each value is *source*. *workload*: any. Raises
+    InputError.
     """
-    ours = Settings({path: v for path, v in settings.items() if not is_of_workload(path)})
-    ours.places = settings.places
-    node, _ = ours.apply(loaded.node, workload)
+    for path in filter(is_of_workload, settings):
+        message = "is a value of a workload; only those of the node can be set here"
+        raise InputError(message, path, *settings.places.get(path, ("", 0)))
+    node, _ = settings.apply(loaded.node, workload)
     leaves = dict(loaded.provenance)
-    for path, value in ((canonical(path), value) for path, value in ours.items()):
+    for path, value in ((canonical(path), value) for path, value in settings.items()):
         now, unit = get_value(node, workload, path), unit_of(node, workload, path)
         leaf = Leaf(text=str(value), value=now, unit=unit, source=source)
         if path in leaves:

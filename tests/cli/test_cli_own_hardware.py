@@ -109,6 +109,7 @@ def test_the_command_line_wins_over_a_file(cli, pair, empty):
         ("gpus: 8\nlinks: {bandwith: 1}", "s.yaml:2: links.bandwith: unknown path"),
         ("gpus: 8\nlinks.latency: 3", "s.yaml:2: links.latency: 3 has no unit"),
         ("- gpus", "s.yaml:1: ['gpus'] is no mapping"),
+        ("schema: 2\nlike: mi300x-8", "s.yaml:1: has a schema, so it is no file of settings"),
     ],
 )
 def test_a_mistake_in_a_file_of_settings_has_its_line(cli, pair, empty, text, said):
@@ -141,6 +142,14 @@ def test_a_node_written_out_with_settings_runs_as_with_them(cli, pair, empty):
     assert wall == same
 
 
+def test_a_value_of_a_workload_is_not_left_out_in_silence(cli, empty):
+    (empty / "s.yaml").write_text(SETTINGS)
+    result = cli("show", "mi300x-8", "--set", "s.yaml", "--resolved")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("s.yaml:3: task.gather.channels: is a value of a workload")
+
+
 def test_only_nodes_are_written_out(cli):
     result = cli("show", "gemm-beside-all-gather", "--resolved")
     assert result.exit_code == 2 and "--resolved are for nodes" in result.stderr
+    assert cli("show", "mi300x-8", "--resolved", "--json").exit_code == 2
