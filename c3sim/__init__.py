@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from c3sim.api import compare, explain, run, study
+    from c3sim.api import compare, explain, run, study, sweep
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
     from c3sim.input.loading import load_hardware, load_workload, parse_workload
     from c3sim.input.programs import Program
@@ -35,10 +35,11 @@ __all__ = [
     "parse_workload",
     "run",
     "study",
+    "sweep",
 ]
 
 _HOME = {
-    **dict.fromkeys(("compare", "explain", "run", "study"), "c3sim.api"),
+    **dict.fromkeys(("compare", "explain", "run", "study", "sweep"), "c3sim.api"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(("load_hardware", "load_workload", "parse_workload"), "c3sim.input.loading"),
     "Program": "c3sim.input.programs",

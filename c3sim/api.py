@@ -1,4 +1,4 @@
-"""The Python interface: run a workload, compare strategies, explain a run, run a study.
+"""The Python interface: run a workload, compare strategies, explain a run, run a study or a sweep.
 
 Names, paths and loaded models are all accepted. Bad input raises InputError or InputErrors.
 """
@@ -6,30 +6,37 @@ Names, paths and loaded models are all accepted. Bad input raises InputError or 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
+from c3sim.evaluation.comparison import Comparison
+from c3sim.evaluation.domain import domains
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.kept import kept
 from c3sim.input.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
-from c3sim.input.paths import set_value
+from c3sim.input.settings import beyond_the_file, settings_of
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import best_candidate
-from c3sim.strategies.table import STRATEGIES
+from c3sim.strategies.table import STRATEGIES, strategy_name
 
 if TYPE_CHECKING:
     from c3sim.evaluation.explanation import Explanation
     from c3sim.studies.kind import Progress, StudyResult
+    from c3sim.sweeps.executor import Watcher
+    from c3sim.sweeps.sweep import SweepResult
 
-__all__ = ["compare", "explain", "prepare", "run", "study"]
+__all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
-Settings = Mapping[str, object]
+Settings = Mapping[str, object] | str | PathLike[str]
 
 
 def run(
@@ -41,8 +48,8 @@ def run(
     trace: bool = False,
 ) -> Result:
     """One workload under one strategy, on *node* or its own; *set*: values by path."""
-    model, target = prepare(workload, node, set)
-    return evaluate_run(model, target, strategy, trace=trace)
+    model, target, notes = _prepared(workload, node, set)
+    return _noted(evaluate_run(model, target, strategy, trace=trace), notes)
 
 
 def compare(
@@ -51,19 +58,18 @@ def compare(
     node: AnyNode | None = None,
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
-) -> list[Result]:
+) -> Comparison:
     """The workload under several strategies; ``all``: those that can apply to it."""
-    model, target = prepare(workload, node, set)
+    model, target, notes = _prepared(workload, node, set)
     if strategies != "all":
         names = strategies.split(",") if isinstance(strategies, str) else strategies
-        return [evaluate_run(model, target, name.strip()) for name in names]
-    results = []
-    for name in STRATEGIES:
-        try:
-            results.append(evaluate_run(model, target, name))
-        except InputError:
-            continue
-    return results
+        results = [evaluate_run(model, target, name.strip()) for name in names]
+    else:
+        results = []
+        for name in STRATEGIES:
+            with suppress(InputError):
+                results.append(evaluate_run(model, target, name))
+    return Comparison(_noted(result, notes) for result in results)
 
 
 def explain(
@@ -76,8 +82,38 @@ def explain(
     """Where the time of each task went: its slowdown split by cause."""
     from c3sim.evaluation.explanation import explain_run
 
-    model, target = prepare(workload, node, set)
-    return explain_run(best_candidate(strategy, model, target), target, strategy)
+    model, target, notes = _prepared(workload, node, set)
+    strategy = strategy_name(strategy)
+    explanation = explain_run(best_candidate(strategy, model, target), target, strategy)
+    return replace(explanation, notes=notes)
+
+
+def sweep(
+    study: str | PathLike[str],
+    out: str | PathLike[str] | None = None,
+    *,
+    node: AnyNode | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    progress: Watcher | None = None,
+) -> SweepResult:
+    """Every point of a study, as ``c3sim sweep``: into the folder *out* (left out: ``sweep-NAME``),
+    going on with what is there unless *fresh*.
+
+    *node* replaces the study's; *jobs*: processes (left out: all cores, where it pays); *progress*
+    hears of points done, in all, failed. A point that fails has its ``error``.
+    """
+    from c3sim.sweeps.executor import Workers
+    from c3sim.sweeps.sweep import sweep as run_sweep
+
+    return run_sweep(
+        _name_or_path(study),
+        None if out is None else Path(out),
+        node=None if node is None else _plain(_opened(node)),
+        workers=Workers(jobs=jobs),
+        fresh=fresh,
+        watcher=progress,
+    )
 
 
 def study(
@@ -105,7 +141,7 @@ def study(
         node=None if loaded is None else _plain(loaded),
         provenance=loaded.provenance if isinstance(loaded, LoadedNode) else {},
         strategies=strategies,
-        settings=set or {},
+        settings=settings_of(set),
         band=band,
         draws=draws,
         n_jobs=n_jobs,
@@ -118,21 +154,37 @@ def prepare(
     workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None
 ) -> tuple[Workload, Node]:
     """Models of both, with the settings applied, checked against each other."""
+    return _prepared(workload, node, set)[:2]
+
+
+def _prepared(
+    workload: AnyWorkload, node: AnyNode | None, set: Settings | None
+) -> tuple[Workload, Node, tuple[str, ...]]:
+    """The models, and notes: what of the node was set, or written, beyond what was checked."""
     if isinstance(workload, str | PathLike):
-        workload = open_workload(_name_or_path(workload))
+        workload = kept(open_workload, _name_or_path(workload))
     model = workload.workload if isinstance(workload, LoadedWorkload) else workload
-    target = _plain(_opened(model.node if node is None else node))
-    for path, value in (set or {}).items():
-        target, model = set_value(target, model, path, value)
-    if isinstance(workload, LoadedWorkload) and not set:
+    opened = _opened(model.node if node is None else node)
+    loaded = opened if isinstance(opened, LoadedNode) else LoadedNode(node=opened, provenance={})
+    settings = settings_of(set)
+    target, model = settings.apply(loaded.node, model)
+    if isinstance(workload, LoadedWorkload) and not settings:
         workload.check_on(target)  # its errors have file and line
     else:
         check_on_node(model, target)
-    return model, target
+    notes = [beyond_the_file(loaded, target, model, settings)]
+    if loaded.like and not domains(target.name):
+        base = next(iter(dict.fromkeys(loaded.like.values())))
+        notes.append(f"{target.name} is like {base}; no measurement here checks where it differs")
+    return model, target, tuple(note for note in notes if note)
+
+
+def _noted(result: Result, notes: Sequence[str]) -> Result:
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def _opened(node: AnyNode) -> Node | LoadedNode:
-    return load_hardware(_name_or_path(node)) if isinstance(node, str | PathLike) else node
+    return kept(load_hardware, _name_or_path(node)) if isinstance(node, str | PathLike) else node
 
 
 def _plain(node: Node | LoadedNode) -> Node:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 from c3sim.models.capacity import Capacity
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Counter", "DrawResult", "RankClass", "Result", "Span", "TaskResult", "Timeline"]
 
@@ -151,6 +154,29 @@ class Result:
     notes: Sequence[str] = ()
     timeline: Timeline | None = None
 
+    def __repr__(self) -> str:
+        fraction = self.fraction_of_ideal
+        ideal = f"ideal {self.ideal_speedup:.3g}x"
+        ideal += "" if fraction is None else f", fraction of ideal {100 * fraction:.3g} %"
+        tasks = [f"{name} {task.slowdown:.3g}x" for name, task in self.tasks.items()]
+        more = f" and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
+        return (
+            f"Result: {self.workload} on {self.node}, strategy {self.strategy}\n"
+            f"wall {1e3 * self.wall_s:.4g} ms, speedup {self.speedup:.3g}x, {ideal}\n"
+            f"slowdown of {', '.join(tasks[:_SHOWN])}{more}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per task, with every figure of it."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {"task": name, "kind": task.kind, **figures_of(task)}
+                for name, task in self.tasks.items()
+            ]
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``; the timeline is left out."""
         from dataclasses import asdict, replace
@@ -158,3 +184,16 @@ class Result:
         data = asdict(replace(self, timeline=None))
         del data["timeline"]
         return data
+
+
+_SHOWN = 6  # tasks in one line
+
+
+def figures_of(result: Result | TaskResult) -> dict[str, Any]:
+    """Its fields that are numbers, by name; None for a number that there is not."""
+    values = {each.name: getattr(result, each.name) for each in fields(result)}
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in ("folded", "timeline") and isinstance(value, int | float | None)
+    }

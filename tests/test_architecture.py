@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, str] = {
     "output": "errors specs models result input machine strategies evaluation output.kit sweeps",
     "studies": "errors specs result input machine simulation strategies evaluation inference"
     " output.kit sweeps output",
-    "api": "errors specs result input strategies evaluation studies",
+    "api": "errors specs result input strategies evaluation sweeps studies",
     "cli": "errors specs result input strategies evaluation output.kit sweeps output studies api",
 }
 #: The same inside validation, which may import any package but the command line.

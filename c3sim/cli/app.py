@@ -13,6 +13,7 @@ from c3sim.cli import (
     explain,
     import_logs,
     listing,
+    new,
     optimise,
     plot,
     probe,
@@ -63,6 +64,7 @@ def c3sim(
 
 app.command("list", short_help="What can be named.")(listing.list_names)
 app.command("show", short_help="Every value behind a name, with its source.")(show.show)
+app.command("new", short_help="A node or GPU file of your own, to be filled in.")(new.new)
 app.command("run", short_help="One workload under one strategy.")(run.run)
 app.command("compare", short_help="The strategies side by side.")(compare.compare)
 app.command("explain", short_help="Where the time went.")(explain.explain)

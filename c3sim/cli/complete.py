@@ -31,7 +31,7 @@ workloads, nodes, studies = _packaged("workload"), _packaged("node"), _packaged(
 
 def shown(incomplete: str) -> list[str]:
     """Everything that ``show`` takes."""
-    named = _packaged("node", "workload", "study", "model")
+    named = _packaged("node", "gpu", "workload", "study", "model")
     return named(incomplete) + strategy(incomplete)
 
 

@@ -1,12 +1,12 @@
-"""Whether a name or a file is a node, workload, study, model or strategy."""
+"""Whether a name or a file is a node, GPU, workload, study, model or strategy."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
 
-Named = Literal["node", "workload", "study", "model"]
-_KINDS: tuple[Named, ...] = ("node", "workload", "study", "model")
+Named = Literal["node", "gpu", "workload", "study", "model"]
+_KINDS: tuple[Named, ...] = ("node", "gpu", "workload", "study", "model")
 # a key of a file -> its kind
 _KEYS = {
     "tasks": "workload",
@@ -44,31 +44,33 @@ def check_study(name: str) -> None:
     from c3sim.errors import InputError
     from c3sim.input import library
 
-    use = {
+    use: dict[Named, str] = {
         "workload": "'c3sim run' runs it",
         "node": "give it with --node",
+        "gpu": "'c3sim show' shows it",
         "model": "'c3sim show' shows it",
     }
     if name not in library.names("study"):
-        for kind in ("workload", "node", "model"):
+        for kind in use:
             if name in library.names(kind):
                 raise InputError(f"{name!r} is a {kind} ({use[kind]}), no study")
 
 
 def _kind_of_file(path: Path) -> str:
     from c3sim.errors import InputError
-    from c3sim.input.loading import read_tree
-    from c3sim.input.reading import display
+    from c3sim.input import library
+    from c3sim.input.hardware import ONLY
+    from c3sim.input.reading import display, read_tree
 
     root = read_tree(path)
     keys = root.value if isinstance(root.value, dict) else {}
+    liked = keys["like"].bare() if "like" in keys else ""
+    if keys.keys() & ONLY["gpu"] or liked in library.names("gpu"):
+        return "gpu"
     kind = next((kind for key, kind in _KEYS.items() if key in keys), "")
     if not kind:
-        part = {"dies", "hbm"} <= keys.keys()
         message = (
-            "a GPU file; show a node file that names it as its gpu"
-            if part
-            else "neither node, workload, study nor model; 'c3sim schema' shows the fields of each"
+            "neither node, GPU, workload, study nor model; 'c3sim schema' shows the fields of each"
         )
         raise InputError(message, "", display(path))
     return kind

@@ -9,19 +9,20 @@ from typer import Argument
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json
 
-Lists = Literal["nodes", "workloads", "studies", "models", "strategies"]
+Lists = Literal["nodes", "gpus", "workloads", "studies", "models", "strategies"]
 
 
 def list_names(
     what: Annotated[
         Lists | None,
         Argument(
-            metavar="[nodes|workloads|studies|models|strategies]", help="Left out: all of them."
+            metavar="[nodes|gpus|workloads|studies|models|strategies]",
+            help="Left out: all of them.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Names of the nodes, workloads, studies, language models and strategies that come with c3sim.
+    """Names of nodes, GPUs, workloads, studies, language models and strategies that come with it.
 
     \b
     Examples:
@@ -59,22 +60,25 @@ def _entries(name: str) -> list[dict[str, str]]:
 def _description(kind: Any, name: str) -> str:
     """The description in the file; for a file that does not load, its first error."""
     from c3sim.errors import C3simError
+    from c3sim.input.hardware import load_gpu
     from c3sim.input.loading import load_hardware, load_model, load_study, load_workload
 
     load: dict[str, Any] = {
-        "node": lambda name: load_hardware(name).node,
-        "workload": load_workload,
-        "study": load_study,
-        "model": load_model,
+        "node": lambda name: load_hardware(name).node.description,
+        "gpu": lambda name: load_gpu(name).node.gpu.name,
+        "workload": lambda name: load_workload(name).description,
+        "study": lambda name: load_study(name).description,
+        "model": lambda name: load_model(name).description,
     }
     try:
-        return str(load[kind](name).description)
+        return str(load[kind](name))
     except C3simError as error:
         return f"does not load: {str(error).splitlines()[0]}"
 
 
-_LISTS: dict[str, Literal["node", "workload", "study", "model"] | None] = {
+_LISTS: dict[str, Literal["node", "gpu", "workload", "study", "model"] | None] = {
     "nodes": "node",
+    "gpus": "gpu",
     "workloads": "workload",
     "studies": "study",
     "models": "model",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from c3sim.cli import complete
-from c3sim.errors import InputError
 
 if TYPE_CHECKING:
+    from c3sim.input.settings import Settings as SetValues
     from c3sim.specs.hardware import Node
 
 WorkloadName = Annotated[
@@ -49,8 +49,9 @@ Settings = Annotated[
     list[str] | None,
     Option(
         "--set",
-        metavar="PATH=VALUE",
-        help="Set one value of node or workload, as in links.bandwidth='96 GB/s'; may be repeated.",
+        metavar="PATH=VALUE|FILE",
+        help="Set one value of node or workload, as in links.bandwidth='96 GB/s', or those of a"
+        " .yaml FILE; may be repeated.",
     ),
 ]
 Json = Annotated[bool, Option("--json", help="Print one JSON document instead of tables.")]
@@ -61,21 +62,11 @@ Jobs = Annotated[
 ]
 
 
-def settings(given: Sequence[str] | None) -> dict[str, str]:
-    """``PATH=VALUE`` texts as a mapping. Raises InputError."""
-    from c3sim.input.selectors import split_setting
+def settings(given: Sequence[str] | None) -> SetValues:
+    """What ``--set`` says. Raises InputError(s)."""
+    from c3sim.input.settings import parse_settings
 
-    values: dict[str, str] = {}
-    for text in given or ():
-        path, equals, value = split_setting(text)
-        if not (path and equals and value):
-            message = f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16"
-            raise InputError(message, "--set")
-        if path in values:
-            message = f"{path!r} is set twice, to {values[path]!r} and {value!r}; set it once"
-            raise InputError(message, "--set")
-        values[path] = value
-    return values
+    return parse_settings(given or ())
 
 
 def load_node(name: str | None) -> Node | None:

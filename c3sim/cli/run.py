@@ -10,6 +10,8 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json, NodeName, Plot, Settings, StrategyName, WorkloadName, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from c3sim.sweeps.uncertainty import Band
 
 
@@ -29,7 +31,9 @@ def run(
             help="The band that the intervals of the node's parameters leave; many runs.",
         ),
     ] = False,
-    samples: Annotated[int, Option(min=2, help="Of --uncertainty.")] = 200,
+    samples: Annotated[
+        int, Option(min=2, help="Of --uncertainty, as --band-samples of 'c3sim sensitivity'.")
+    ] = 256,
     seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -76,7 +80,12 @@ def run(
 
 
 def _band(
-    workload: str, node: str | None, strategy: str, changes: dict[str, str], samples: int, seed: int
+    workload: str,
+    node: str | None,
+    strategy: str,
+    changes: Mapping[str, object],
+    samples: int,
+    seed: int,
 ) -> Band:
     """The band of the prediction; parameters that are set by hand keep their value."""
     from dataclasses import replace

@@ -11,6 +11,8 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Jobs, Json, NodeName, Settings, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from c3sim.sweeps.sensitivity import Sensitivity
     from c3sim.sweeps.target import Target
 
@@ -43,6 +45,9 @@ def sensitivity(
     top: Annotated[
         int, Option(min=0, help="Parameters that get Sobol indices: those that move it most.")
     ] = 8,
+    band_samples: Annotated[
+        int, Option(min=2, help="Of the band, as --samples of 'c3sim run --uncertainty'.")
+    ] = 256,
     seed: Annotated[int, Option(min=0, help="The same seed, the same numbers.")] = 1,
     set_: Settings = None,
     out: Annotated[
@@ -74,12 +79,13 @@ def sensitivity(
     from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
     from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.intervals import parameters_of
+    from c3sim.sweeps.outputs import output_name
     from c3sim.sweeps.samples import Sampler
     from c3sim.sweeps.sensitivity import check_salib
     from c3sim.sweeps.sensitivity import sensitivity as explore
 
     check_salib()
-    changes = settings(set_)
+    changes, output = settings(set_), output_name(output)
     opened = _open(target, node, strategy, changes, output)
     if out:
         check_folder(out)
@@ -87,7 +93,14 @@ def sensitivity(
     parameters = parameters_of(opened.node, {canonical(path) for path in changes})
     with sweep_progress("runs") as watcher:
         result = explore(
-            sampler, parameters, output, samples=samples, top=top, seed=seed, watcher=watcher
+            sampler,
+            parameters,
+            output,
+            samples=samples,
+            top=top,
+            band_samples=band_samples,
+            seed=seed,
+            watcher=watcher,
         )
     if out:
         _write(result, opened, out)
@@ -99,7 +112,7 @@ def sensitivity(
 
 
 def _open(
-    name: str, node: str | None, strategy: str | None, changes: dict[str, str], output: str
+    name: str, node: str | None, strategy: str | None, changes: Mapping[str, object], output: str
 ) -> Target:
     from c3sim.cli.kinds import kind_of
     from c3sim.errors import InputError

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument
+import typer
+from typer import Argument, Option
 
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json
 from c3sim.cli.kinds import kind_of
-from c3sim.cli.options import Json
+from c3sim.cli.options import Json, Settings, settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from c3sim.cli.spec_values import Row
+    from c3sim.input.hardware import LoadedNode
+    from c3sim.input.settings import Settings as SetValues
     from c3sim.specs.study import Values
 
 
@@ -23,24 +26,40 @@ def show(
         str,
         Argument(
             metavar="NAME",
-            help="A node, workload, study, language model or strategy, or the path of a YAML file.",
+            help="A node, GPU, workload, study, language model or strategy, or the path of a YAML"
+            " file.",
             autocompletion=complete.shown,
         ),
     ],
+    set_: Settings = None,
+    resolved: Annotated[
+        bool, Option("--resolved", help="Print a node file that has every value itself, as YAML.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show what is behind NAME: every value with its unit, source and interval, defaults filled in.
 
-    The paths in the first column are those that --set takes.
+    The paths in the first column are those that --set takes. Of a node or GPU that is like another
+    one, it says which values are taken over from where.
 
     \b
     Examples:
       c3sim show mi300x-8
+      c3sim show mi300x-8 --set links.bandwidth='76 GB/s' --resolved > my-node.yaml
       c3sim show gemm-beside-all-gather
       c3sim show conccl --json
     """
-    kind = kind_of(name)
-    data, parts = _PARTS[kind](name)
+    from c3sim.errors import InputError
+
+    kind, changes = kind_of(name), settings(set_)
+    if (changes or resolved) and kind != "node":
+        raise InputError(f"{name!r} is a {kind}; --set and --resolved are for nodes")
+    if resolved and as_json:
+        raise InputError("--resolved prints YAML; leave --json out")
+    if resolved:
+        typer.echo(_resolved(name, changes), nl=False)
+        return
+    data, parts = _node(name, changes) if kind == "node" else _PARTS[kind](name)
     if as_json:
         emit_json({"kind": kind, **data})
         return
@@ -56,12 +75,27 @@ UNSEEN = (
 )
 
 
-def _node(name: str) -> tuple[dict[str, Any], list[Any]]:
+def _with_settings(name: str, changes: SetValues) -> LoadedNode:
+    from c3sim.cli.spec_values import ANY_WORKLOAD
+    from c3sim.input.hardware import load_hardware
+    from c3sim.input.settings import node_with_settings
+
+    return node_with_settings(load_hardware(name), changes, ANY_WORKLOAD, "set by hand")
+
+
+def _resolved(name: str, changes: SetValues) -> str:
+    from c3sim.input.write_node import node_text
+
+    by_hand = [f"{path}={value}" for path, value in changes.items()]
+    head = "  ".join([f"{name}, every value of it, by: c3sim show --resolved", *by_hand])
+    return node_text(_with_settings(name, changes), head)
+
+
+def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.cli.spec_values import node_rows
-    from c3sim.input.loading import load_hardware
     from c3sim.validation.compare.coverage_file import unseen_of
 
-    loaded = load_hardware(name)
+    loaded = _with_settings(name, changes)
     unseen = unseen_of(loaded)
     node, rows = loaded.node, node_rows(loaded, unseen)
     data: dict[str, Any] = {"name": node.name, "description": node.description}
@@ -70,6 +104,16 @@ def _node(name: str) -> tuple[dict[str, Any], list[Any]]:
         _table(rows, sourced=True),
         UNSEEN.format(len(unseen)) if unseen else "",
     ]
+
+
+def _gpu(name: str) -> tuple[dict[str, Any], list[Any]]:
+    from c3sim.cli.spec_values import node_rows
+    from c3sim.input.hardware import load_gpu
+
+    loaded = load_gpu(name)
+    rows = [row for row in node_rows(loaded) if row.path.startswith("gpu.")]
+    data = {"name": loaded.node.gpu.name, "values": [row.to_dict() for row in rows]}
+    return data, [_table(rows, sourced=True)]
 
 
 def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
@@ -155,15 +199,18 @@ def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
 def _table(rows: list[Row], *, sourced: bool) -> Any:
     from c3sim.output.kit.layout import add_row, make_table
 
-    table = make_table(["path", "value", *(("interval", "source") if sourced else ("from",))], [])
+    liked = any(row.like for row in rows)  # a column only where a value is taken over
+    heads = ("interval", *(("like",) if liked else ()), "source") if sourced else ("from",)
+    table = make_table(["path", "value", *heads], [])
     for row in rows:
-        words = (row.interval_text, row.words) if sourced else (row.source,)
+        origin = (row.like,) if liked else ()
+        words = (row.interval_text, *origin, row.words) if sourced else (row.source,)
         add_row(table, row.path, row.text, *words)
     return table
 
 
 _PARTS = {
-    "node": _node,
+    "gpu": _gpu,
     "workload": _workload,
     "study": _study,
     "model": _model,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from c3sim.input.leaves import Calibrated, Leaf, provenance
@@ -14,7 +14,10 @@ from c3sim.output.kit.text import size, time_unit
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
-_ANY_WORKLOAD: Any = {"schema": 1, "name": "any", "tasks": {"any": {"kind": "host", "time": 0.0}}}
+#: Paths into a node are resolved against it where there is no other.
+ANY_WORKLOAD = Workload.model_validate(
+    {"schema": 1, "name": "any", "tasks": {"any": {"kind": "host", "time": 0.0}}}
+)
 _IN_FILE = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
 
 
@@ -35,6 +38,7 @@ class Row:
     estimate: bool = False
     note: str = ""
     unseen: bool = False  # no suite notices when it is scaled
+    like: str = ""  # the file that it is taken over from
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""
@@ -47,13 +51,13 @@ def node_rows(loaded: LoadedNode, unseen: Container[str] = ()) -> list[Row]:
     """All values of a node, its GPU's included, in the order of the files; *unseen*: paths of
     numbers that no suite of measurements notices.
     """
-    workload = Workload.model_validate(_ANY_WORKLOAD)
     node, sources = loaded.node, loaded.provenance
-    return [
-        _node_row(path, get_value(node, workload, path), sources.get(path), path in unseen)
-        for path in paths_of(node, workload)
+    rows = [
+        _node_row(path, get_value(node, ANY_WORKLOAD, path), sources.get(path), path in unseen)
+        for path in paths_of(node, ANY_WORKLOAD)
         if path.split(".")[0] not in (*_IN_FILE, "workload")
     ]
+    return [replace(row, like=loaded.origin(row.path)) for row in rows]
 
 
 def _node_row(path: str, value: Any, leaf: Leaf | None, unseen: bool) -> Row:

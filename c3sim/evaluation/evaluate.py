@@ -16,7 +16,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Task, Workload
 from c3sim.strategies.best import best_candidate
 from c3sim.strategies.rewrites import baseline, collectives
-from c3sim.strategies.table import exhaustive
+from c3sim.strategies.table import exhaustive, strategy_name
 
 
 def evaluate_run(
@@ -26,6 +26,7 @@ def evaluate_run(
 
     *noted* = False leaves out the notes, which may take runs of their own.
     """
+    strategy = strategy_name(strategy)
     best = best_candidate(strategy, workload, node)
     run = simulate(node, best.workload, trace=True) if trace else best.run
     base = _baseline(workload, node)

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import factorial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.reasons import reasons
 from c3sim.machine.machine import SHARING
@@ -38,6 +38,9 @@ from c3sim.simulation.runs import isolated, run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import Best
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CAUSES = ("order", *SHARING, "dependencies")
 SAME = 1e-9  # relative; times that differ by less are the same
@@ -90,6 +93,35 @@ class Explanation:
     strategy: str
     wall_s: float
     tasks: Mapping[str, TaskExplanation]
+    notes: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        times = [f"{name} {task.slowdown:.3g}x" for name, task in self.tasks.items()]
+        shares = {
+            f"{cause} of {name}": share
+            for name, task in self.tasks.items()
+            for cause, share in task.causes.items()
+        }
+        more = f" and {len(times) - 6} more" if len(times) > 6 else ""
+        largest = sorted(shares, key=lambda what: -abs(shares[what]))[:3]
+        return (
+            f"Explanation: {self.workload} on {self.node}, strategy {self.strategy}\n"
+            f"slowdown of {', '.join(times[:6])}{more}\n"
+            f"most by {', '.join(f'{what} {100 * shares[what]:+.3g} %' for what in largest)}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per task and part of its time: isolated, each cause, left over, and together, which
+        is their sum. *share*: of the isolated time.
+        """
+        import pandas as pd
+
+        rows = []
+        for name, task in self.tasks.items():
+            parts = {"isolated": task.isolated_s, **task.causes_s, "left_over": task.left_over_s}
+            for part, seconds in (parts | {"together": task.time_s}).items():
+                rows.append((name, part, seconds, seconds / task.isolated_s))
+        return pd.DataFrame(rows, columns=["task", "part", "seconds", "share"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; ``causes`` and ``left_over`` are fractions of the isolated time."""
@@ -113,6 +145,7 @@ class Explanation:
             "strategy": self.strategy,
             "wall_s": self.wall_s,
             "tasks": tasks,
+            "notes": list(self.notes),
         }
 
 

@@ -1,10 +1,11 @@
 """Fits a tree of values, as written, to the shape of a spec: converts units, keeps sources, notes
 every mistake.
 
-Numbers are written in one of three styles:
+Numbers are written in one of four styles:
 
-- ``text``, workloads and studies: a unit on every value that has a dimension;
-- ``si``, JSON records: a plain number is in SI units already;
+- ``text``, studies: a unit on every value that has a dimension;
+- ``bytes``, workloads: the same, but that a plain number from 1024 on may be bytes, as in records;
+- ``si``, JSON records and workloads: a plain number is in SI units already;
 - ``leaf``, hardware files: each number is an entry ``{value, source, ...}``, a leaf
   (:class:`c3sim.input.leaves.ConformLeaves`).
 """
@@ -23,7 +24,17 @@ from c3sim.input.scalars import convert
 from c3sim.input.shapes import Shape, fields_of, is_numeric
 from c3sim.input.yaml_nodes import Item, join
 
-Style = Literal["leaf", "text", "si"]
+Style = Literal["leaf", "text", "bytes", "si"]
+
+
+#: The least plain number that is taken for bytes: one below it is most likely of MiB.
+LEAST_BYTES = 1024
+
+
+def is_plain(style: Style, shape: Shape) -> bool:
+    """Whether a number of that *shape* may be written without its unit."""
+    si = shape.unit.si if shape.unit else ""
+    return style == "si" or (style == "bytes" and si == "B")
 
 
 class _Bad:
@@ -104,7 +115,10 @@ class Conform:
         if collect is not None:
             return collect(item, shape, path)
         try:
-            return convert(item, shape, plain_si=self.style == "si")
+            plain = is_plain(self.style, shape)
+            if plain and self.style == "bytes" and isinstance(item.value, int | float):
+                plain = item.value >= LEAST_BYTES
+            return convert(item, shape, plain_si=plain)
         except InputError as error:
             return self.fail(error.message, path, item.line)
 

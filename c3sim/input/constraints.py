@@ -68,13 +68,16 @@ def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tup
 
 
 def _path(loc: tuple[int | str, ...], places: Mapping[str, int]) -> str:
-    """The path in the file: pydantic's *loc* without the names of union branches."""
-    path = ""
+    """The path in the file: pydantic's *loc* without the names of union branches.
+
+    A branch may be called as one of its fields (a task of kind ``stream`` has a ``stream``). The
+    path that leads to the last step is meant, and of several the longest.
+    """
+    paths = {"": False}  # each way to read *loc* so far -> whether it takes the last step
     for step in loc:
-        longer = join(path, step)
-        if longer in places:
-            path = longer
-    return path
+        longer = {join(path, step): True for path in paths if join(path, step) in places}
+        paths = dict.fromkeys(paths, False) | longer
+    return max(paths, key=lambda path: (paths[path], len(path)))
 
 
 def _is_noted(path: str, bad: set[str]) -> bool:

@@ -1,4 +1,6 @@
-"""The words for a name that does not exist: the nearest one, or all there are."""
+"""The words for a name that does not exist: the nearest one, what a user's word means, or all there
+are.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,21 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator
 
 from c3sim.errors import InputError
+from c3sim.input.synonyms import word
 
 
 def unknown(what: str, name: object, allowed: Iterable[object]) -> str:
-    """``unknown WHAT 'name'; did you mean 'near'?``, or all that is allowed if nothing is near."""
+    """``unknown WHAT 'name'; did you mean 'near'?``, and what a word of users means; all that is
+    allowed if there is neither.
+    """
     options = [str(option) for option in allowed]
     near = difflib.get_close_matches(str(name), options, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "allowed: " + (", ".join(options) or "none")
-    return f"unknown {what} {str(name)!r}; {hint}"
+    known = word(name)
+    hints = [f"did you mean {near[0]!r}?"] if near else []
+    hints += [f"here that is {known.means}"] if known else []
+    return f"unknown {what} {str(name)!r}; " + (
+        " ".join(hints) or "allowed: " + (", ".join(options) or "none")
+    )
 
 
 def unknown_errors(

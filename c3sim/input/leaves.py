@@ -78,6 +78,7 @@ class Leaf:
     estimate: bool = False
     file: str = ""
     line: int = 0
+    at: str = ""  # its path in that file
 
     @property
     def suites(self) -> tuple[str, ...]:
@@ -176,6 +177,7 @@ class ConformLeaves(Conform):
             estimate=estimate is True,
             file=self.file,
             line=item.line,
+            at=path,
             **{"source": "", **words},
         )
         return value

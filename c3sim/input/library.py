@@ -27,7 +27,13 @@ _FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "model": ("c3sim.workloads", ("models",)),
 }
 _STUDY_KEY = re.compile(r"^(scenarios|axes|linked|search)\s*:", re.MULTILINE)
-_LISTS = {"node": "nodes", "workload": "workloads", "study": "studies", "model": "models"}
+_LISTS = {
+    "node": "nodes",
+    "gpu": "gpus",
+    "workload": "workloads",
+    "study": "studies",
+    "model": "models",
+}
 
 
 def names(kind: Kind) -> tuple[str, ...]:
@@ -52,7 +58,11 @@ def find(kind: Kind, name_or_path: str | Path) -> Path:
     for path in _packaged(kind):
         if path.stem == text:
             return path
-    raise InputError(unknown(kind, text, names(kind)) + _hint(kind))
+    other = next((each for each in get_args(Kind) if text in names(each)), None)
+    wrong = unknown(kind, text, names(kind))
+    if other is not None:
+        wrong = wrong.replace(f"unknown {kind} {text!r}", f"{text!r} is a {other}, no {kind}")
+    raise InputError(wrong + _hint(kind))
 
 
 def _is_path(text: str) -> bool:

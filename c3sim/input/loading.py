@@ -18,29 +18,22 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
-from c3sim.input.conform import BAD, Conform
+from c3sim.input.conform import Conform, Style
 from c3sim.input.constraints import nearest_place, raise_all, validate, with_places
-from c3sim.input.leaves import ConformLeaves, Leaf
-from c3sim.input.reading import display, read_text
-from c3sim.input.yaml_nodes import Item, from_plain, read_yaml
-from c3sim.specs.hardware import Gpu, Node
+from c3sim.input.hardware import LoadedNode as LoadedNode
+from c3sim.input.hardware import load_hardware as load_hardware
+from c3sim.input.reading import display, read_tree
+from c3sim.input.yaml_nodes import from_plain
+from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoadedNode:
-    """A node, and for each of its numbers (``gpu.hbm.bandwidth``) what the file says about it."""
-
-    node: Node
-    provenance: Mapping[str, Leaf]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,103 +63,6 @@ class LoadedStudy:
         return InputError(message, path, self.file, nearest_place(path, self.places))
 
 
-def load_hardware(path_or_name: str | Path) -> LoadedNode:
-    """A node file, with the GPU file and the node (``like``) that it names. Raises InputErrors."""
-    return _hardware(library.find("node", path_or_name), ())
-
-
-def _hardware(path: Path, before: tuple[Path, ...]) -> LoadedNode:
-    """The node in the file *path*; *before*: the files that were read because they are like it."""
-    root = _hardware_root(path)
-    document = ConformLeaves(file=display(path))
-    own = root.value if isinstance(root.value, Mapping) else {}
-    base = _base(own.get("like"), path, (*before, path), document)
-    raise_all(document.errors)
-    inherited = {
-        key: getattr(base.node, key) for key in Node.model_fields if base and key not in own
-    }
-    elsewhere = frozenset({"schema", "like", *inherited})
-    entry = own.get("gpu")
-    if entry is not None and isinstance(entry.value, str):
-        gpu = _referenced_gpu(entry, path, document)
-        data = document.model(root, Node, elsewhere=elsewhere | {"gpu"})
-        inherited["gpu"] = BAD if gpu is None else gpu
-    else:
-        data = document.model(root, Node, elsewhere=elsewhere)
-    node = _valid(document, Node, {**data, **inherited} if inherited else data)
-    leaves = base.provenance if base else {}
-    kept = {key: leaf for key, leaf in leaves.items() if key.split(".")[0] in inherited}
-    return LoadedNode(node=node, provenance={**kept, **document.leaves})
-
-
-def _hardware_root(path: Path) -> Item:
-    """The mapping in a hardware file of schema 2. Raises InputErrors for another schema."""
-    root = read_tree(path)
-    entries = root.value if isinstance(root.value, Mapping) else {}
-    schema = entries.get("schema")
-    if entries and (schema is None or schema.value != 2):
-        what = "no schema" if schema is None else f"schema {schema.text()}"
-        message = (
-            f"{what}; hardware files have schema: 2, and c3sim upgrade {path} rewrites old ones"
-        )
-        line = root.line if schema is None else schema.line
-        raise InputErrors([InputError(message, "", display(path), line)])
-    return root
-
-
-def _base(
-    like: Item | None, path: Path, before: tuple[Path, ...], document: Conform
-) -> LoadedNode | None:
-    """The node that a node file is like, if it says so."""
-    if like is None:
-        return None
-    if not isinstance(like.value, str):
-        document.fail("must be the name or the path of a node file", "like", like.line)
-        return None
-    file = _beside("node", like, path, "like", document)
-    if file in before:
-        message = f"{file.name} is like itself; needs a node with values of its own"
-        document.fail(message, "like", like.line)
-    elif file is not None:
-        return _hardware(file, before)
-    return None
-
-
-def _beside(
-    kind: library.Kind, name: Item, file: Path, field: str, document: Conform
-) -> Path | None:
-    """The file that *field* of *file* names: beside it, or any that can be named."""
-    text = str(name.value)
-    beside = file.parent / text
-    if text.endswith((".yaml", ".yml")) and beside.exists():
-        return beside
-    try:
-        return library.find(kind, text)
-    except InputError as error:
-        document.fail(error.message, field, name.line)
-        return None
-
-
-def _referenced_gpu(name: Item, node_file: Path, document: ConformLeaves) -> Gpu | None:
-    """The GPU that a node file names; its leaves are under ``gpu.``, its errors name its file."""
-    document.places["gpu"] = name.line
-    path = _beside("gpu", name, node_file, "gpu", document)
-    # whatever is wrong with it is said in its own file
-    document.bad.add("gpu")
-    if path is None:
-        return None
-    inner = ConformLeaves(file=display(path))
-    try:
-        data = inner.model(_hardware_root(path), Gpu, elsewhere=frozenset({"schema"}))
-        gpu = validate(inner, Gpu, data)
-    except InputErrors as wrong:
-        document.errors += wrong.errors
-        return None
-    document.errors += inner.errors
-    document.leaves.update({f"gpu.{key}": leaf for key, leaf in inner.leaves.items()})
-    return gpu
-
-
 def load_workload(path_or_name: str | Path) -> Workload:
     """A workload file, its names and dependencies checked. Raises InputErrors."""
     return open_workload(path_or_name).workload
@@ -175,7 +71,8 @@ def load_workload(path_or_name: str | Path) -> Workload:
 def open_workload(path_or_name: str | Path) -> LoadedWorkload:
     """As :func:`load_workload`, with the lines of the file, for later checks."""
     path = library.find("workload", path_or_name)
-    workload, document = _load(path, Workload)
+    style: Style = "si" if path.suffix == ".json" else "bytes"  # JSON as in records
+    workload, document = _load(path, Workload, style)
     with with_places(document.file, document.places):
         check_workload(workload)
     return LoadedWorkload(workload=workload, file=document.file, places=document.places)
@@ -198,10 +95,10 @@ def load_model(path_or_name: str | Path) -> Transformer:
 
 
 def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> Workload:
-    """A workload from Python or JSON data; with *plain_si* a size without unit is in bytes. Raises
-    InputErrors.
+    """A workload from Python or JSON data; with *plain_si* every number without unit is in SI
+    units. Raises InputErrors.
     """
-    document = Conform(style="si" if plain_si else "text")
+    document = Conform(style="si" if plain_si else "bytes")
     workload = _valid(document, Workload, document.model(from_plain(mapping), Workload))
     with with_places("", document.places):
         check_workload(workload)
@@ -213,9 +110,9 @@ def load_file(path: Path, model: type[Model]) -> Model:
     return _load(path, model)[0]
 
 
-def _load(path: Path, model: type[Model]) -> tuple[Model, Conform]:
+def _load(path: Path, model: type[Model], style: Style = "text") -> tuple[Model, Conform]:
     root = read_tree(path)
-    document = Conform(style="text", file=display(path))
+    document = Conform(style=style, file=display(path))
     return _valid(document, model, document.model(root, model)), document
 
 
@@ -225,12 +122,3 @@ def _valid(document: Conform, model: type[Model], data: object) -> Model:
     raise_all(document.errors)
     assert result is not None  # no error was noted
     return result
-
-
-def read_tree(path: Path) -> Item:
-    """The YAML in *path*. Raises InputErrors."""
-    errors: list[InputError] = []
-    root = read_yaml(read_text(path), display(path), errors)
-    raise_all(errors)
-    assert root is not None  # no error was noted
-    return root

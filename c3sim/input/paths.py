@@ -8,7 +8,7 @@ sources use it.
     workload.host.launch          any other field of the workload
 
 A workload file says ``tasks.gather.channels``; a path names one task, so it has the singular.
-``hw.`` and other common words are aliases (:mod:`c3sim.input.aliases`): ``hw.sdma.engines`` is
+Common words are aliases (:mod:`c3sim.input.aliases`): ``sdma.count`` and ``hw.sdma.engines`` are
 ``gpu.dma_engines.count``.
 """
 
@@ -30,6 +30,7 @@ from c3sim.input.constraints import LIMITS, validate
 from c3sim.input.renamed import new_name
 from c3sim.input.selectors import expanded
 from c3sim.input.shapes import Shape, fields_of
+from c3sim.input.synonyms import word
 from c3sim.input.yaml_nodes import from_plain, scalar
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Stream, Workload
@@ -252,11 +253,15 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
     if names != steps:
         return f"is called {'.'.join(names)!r} now"
     known = list(paths_of(node, workload))
-    if path.startswith("hw."):
+    first = path.removeprefix("hw.").partition(".")[0]
+    meant = word(first)
+    if meant is not None or path.startswith("hw."):
         of_node = [each for each in known if not is_of_workload(each)]
-        known = [spelling for each in of_node for spelling in spellings(each)]
+        begin = f"{first}." if meant is not None else ""
+        known = [text for each in of_node for text in spellings(each) if begin in text]
     near = difflib.get_close_matches(path, known, n=1, cutoff=0.8)
-    return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else allowed)
+    hint = allowed if meant is None else f"{first} is {meant.means}"
+    return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else hint)
 
 
 def _rebuild(value: Any, steps: tuple[str, ...], plain: Any, path: str, written: str) -> Any:

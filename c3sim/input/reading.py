@@ -1,10 +1,27 @@
-"""Text of files, and the paths of files as errors print them."""
+"""Text of files and the trees in them, and the paths of files as errors print them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors, reason_of
+from c3sim.input.yaml_nodes import Item, read_yaml
+
+_record: ContextVar[dict[Path, bytes] | None] = ContextVar("_record", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[dict[Path, bytes]]:
+    """Within it, the bytes of every file that is read as text are noted in what it gives."""
+    files: dict[Path, bytes] = {}
+    token = _record.set(files)
+    try:
+        yield files
+    finally:
+        _record.reset(token)
 
 
 def read_text(path: Path) -> str:
@@ -14,6 +31,8 @@ def read_text(path: Path) -> str:
     except OSError as error:
         message = f"cannot be read ({reason_of(error)}); must be a readable file"
         raise InputErrors([InputError(message, "", display(path))]) from None
+    if (files := _record.get()) is not None:
+        files[path] = data
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -28,3 +47,12 @@ def display(path: Path) -> str:
         return str(path.resolve().relative_to(Path.cwd()))
     except (ValueError, OSError):
         return str(path)
+
+
+def read_tree(path: Path) -> Item:
+    """The YAML in *path*. Raises InputErrors."""
+    errors: list[InputError] = []
+    root = read_yaml(read_text(path), display(path), errors)
+    if root is None or errors:
+        raise InputErrors(errors)
+    return root

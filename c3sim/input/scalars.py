@@ -9,6 +9,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.shapes import Kind, Shape
+from c3sim.input.synonyms import alias
 from c3sim.input.units import parse_quantity
 from c3sim.input.yaml_nodes import Item
 
@@ -34,7 +35,11 @@ def _quantity(item: Item, shape: Shape, plain_si: bool) -> float:
     else:
         number = _finite(item, value)
     if si == "B" and number != math.floor(number):
-        raise InputError(f"{item.text()} is {number:.12g} bytes; must come out as whole bytes")
+        nearest = max(round(number), 1)
+        raise InputError(
+            f"{item.text()} is {number:.12g} bytes; must come out as whole bytes, the nearest is"
+            f" '{nearest} B'"
+        )
     return number
 
 
@@ -75,8 +80,13 @@ def _boolean(item: Item, shape: Shape) -> bool:
 
 
 def _choice(item: Item, shape: Shape) -> Any:
-    if not isinstance(item.value, (bool, Mapping)) and item.value in shape.choices:
-        return item.value
+    if not isinstance(item.value, (bool, Mapping)):
+        if item.value in shape.choices:
+            return item.value
+        if isinstance(item.value, str):
+            meant = alias(item.value, "value", shape.choices)
+            if meant in shape.choices:
+                return meant
     raise InputError(unknown("value", item.bare(), shape.choices))
 
 

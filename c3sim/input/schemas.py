@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from c3sim.errors import InputError
-from c3sim.input.conform import Style
+from c3sim.input.conform import LEAST_BYTES, Style, is_plain
 from c3sim.input.hints import unknown
 from c3sim.input.leaves import CALIBRATED_FIELDS
 from c3sim.input.shapes import FieldShape, Shape, fields_of, is_numeric
@@ -31,7 +31,7 @@ Schema = dict[str, Any]
 KINDS: dict[str, tuple[type[BaseModel], Style]] = {
     "node": (Node, "leaf"),
     "gpu": (Gpu, "leaf"),
-    "workload": (Workload, "text"),
+    "workload": (Workload, "bytes"),
     "study": (Study, "text"),
     "model": (Transformer, "text"),
     "record": (Record, "si"),
@@ -52,8 +52,9 @@ def json_schema(kind: str) -> Schema:
     if kind == "node":
         reference = _text("name of a GPU file, or its path beside this file")
         root["properties"]["gpu"] = {"anyOf": [reference, root["properties"]["gpu"]]}
-        like = _text("name or path of a node that has what this file leaves out")
-        root["properties"] = {"like": like, **root["properties"]}
+        writer.definitions["Gpu"]["properties"] |= {"like": _like("gpu")}
+    if kind in ("node", "gpu"):
+        root["properties"] = {"like": _like(kind), **root["properties"]}
         root["anyOf"] = [{"required": ["like"]}, {"required": root.pop("required")}]
     if style == "leaf":
         root["properties"] = {"schema": {"const": 2}, **root["properties"]}
@@ -156,7 +157,9 @@ class _Writer:
         if shape.unit is None:
             return number
         text = _quantity(shape.unit)
-        return {"anyOf": [text, number]} if self.style == "si" else text
+        if self.style == "bytes":
+            number["minimum"] = LEAST_BYTES
+        return {"anyOf": [text, number]} if is_plain(self.style, shape) else text
 
     def _list(self, shape: Shape) -> Schema:
         minimum = _at_least("minItems", shape)
@@ -175,14 +178,23 @@ class _Writer:
         keys, values = shape.items
         minimum = _at_least("minProperties", shape)
         names = {"propertyNames": {"enum": list(keys.choices)}} if keys.kind == "choice" else {}
-        return {"type": "object", "additionalProperties": self.value(values), **names, **minimum}
+        value = self.value(values)
+        if self.style == "leaf":  # an entry that a file drops from what it is like
+            value = {"anyOf": [value, {"type": "null"}]}
+        return {"type": "object", "additionalProperties": value, **names, **minimum}
 
     def _reference(self, model: type[BaseModel]) -> Schema:
         name = model.__name__
         if name not in self.definitions:
             self.definitions[name] = {}  # taken, so that a model inside itself ends
             self.definitions[name] = self.model(model)
+            if self.style == "leaf":  # a file that is like another leaves out what it likes
+                del self.definitions[name]["required"]
         return {"$ref": f"#/$defs/{name}"}
+
+
+def _like(kind: str) -> Schema:
+    return _text(f"name or path of a {kind} that has what is left out here")
 
 
 def _text(description: str) -> Schema:

@@ -27,6 +27,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
+from c3sim.input.synonyms import alias
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.dma_variants import recommended_variants, with_variants
@@ -143,9 +144,14 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
+def strategy_name(name: str) -> str:
+    """The strategy that *name* stands for: ``base`` for ``rccl``; any other name as it is."""
+    return alias(name, "strategy", STRATEGIES)
+
+
 def unknown_strategy(name: str) -> str:
     """Why *name*, ``sp`` or ``rp:32``, is no strategy; empty if it is one."""
-    known = name.partition(":")[0] in STRATEGIES
+    known = strategy_name(name).partition(":")[0] in STRATEGIES
     return "" if known else unknown("strategy", name, STRATEGIES)
 
 
@@ -176,6 +182,7 @@ def _parsed(name: str, node: Node) -> tuple[Strategy, tuple[int, ...]]:
     """The strategy, and the numbers to try: the one that *name* gives, else those of the node."""
     if mistake := unknown_strategy(name):
         raise InputError(mistake)
+    name = strategy_name(name)
     word, colon, text = name.partition(":")
     strategy, limit = STRATEGIES[word], node.gpu.compute_unit_count - 1
     if not colon:

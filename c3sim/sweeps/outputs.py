@@ -7,6 +7,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
+from c3sim.input.synonyms import alias
 from c3sim.result import Result
 from c3sim.specs.workload import Workload
 
@@ -45,11 +46,19 @@ def output_names(
     }
     known = [*FIELDS, *costs, *of_all_tasks, *of_one_task]
     columns: dict[str, None] = {}
-    for index, name in enumerate(wanted):
+    for index, name in enumerate(map(output_name, wanted)):
         if name not in known:
             raise InputError(unknown("output", name, known), f"outputs[{index}]")
         columns |= dict.fromkeys(of_all_tasks.get(name, [name]))
     return tuple(columns)
+
+
+def output_name(name: str) -> str:
+    """The output that *name* stands for: ``fraction_of_ideal`` for ``overlap``, ``wall_s`` for
+    ``wall``; any other name as it is.
+    """
+    field = f"{name}_s"
+    return field if field in FIELDS else alias(name, "output", FIELDS)
 
 
 def split_task_output(name: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from c3sim.sweeps.executor import Watcher
 from c3sim.sweeps.intervals import Parameter, settings_of
 from c3sim.sweeps.points import Settings
 from c3sim.sweeps.samples import Sampler
-from c3sim.sweeps.uncertainty import Band, band_of
+from c3sim.sweeps.uncertainty import BAND_SAMPLES, Band, band_of
 
 _NEGLIGIBLE = 1e-9  # swing relative to the output
 
@@ -72,13 +72,14 @@ def sensitivity(
     *,
     samples: int = 64,
     top: int = 8,
+    band_samples: int = BAND_SAMPLES,
     seed: int = 1,
     watcher: Watcher | None = None,
 ) -> Sensitivity:
-    """Effects of *parameters* on *output*; the *top* ones get Sobol indices.
+    """Effects of *parameters* on *output*; the *top* ones get Sobol indices from *samples*.
 
-    *samples* is a power of 2. Raises InputError: SALib missing, no parameter, an output without a
-    value.
+    *samples* is a power of 2; the band has *band_samples*. Raises InputError: SALib missing, no
+    parameter, an output without a value.
     """
     if samples < 2 or samples & (samples - 1):
         raise InputError(f"got {samples}; must be a power of 2, such as 64", "--samples")
@@ -100,7 +101,7 @@ def sensitivity(
         Effect(parameter=e.parameter, low=e.low, high=e.high, index=indices.get(e.parameter.path))
         for e in moving
     ]
-    band = band_of(sampler, parameters, max(4 * samples, 64), seed, watcher)
+    band = band_of(sampler, parameters, band_samples, seed, watcher)
     return Sensitivity(
         output=output,
         strategy=sampler.strategy,

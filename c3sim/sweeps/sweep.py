@@ -20,6 +20,7 @@ from c3sim.sweeps.result_files import results_schema
 from c3sim.sweeps.store import Store, locked
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -51,6 +52,22 @@ class SweepResult:
     def failed(self) -> int:
         """Points that have an error instead of outputs."""
         return int(self.table.num_rows) - int(self.table.column("error").null_count)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per point: its axes, scenario and strategy, outputs in SI units, and ``error``."""
+        frame: pd.DataFrame = self.table.to_pandas()
+        return frame
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{axis.path} ({len(axis.values)})" for axis in self.plan.axes) or "none"
+        outputs = self.plan.setup.outputs
+        more = f" and {len(outputs) - 6} more" if len(outputs) > 6 else ""
+        return (
+            f"SweepResult: {self.plan.study.name} on {self.plan.setup.node.name},"
+            f" {self.table.num_rows} points, {self.failed} failed, in {self.folder}\n"
+            f"axes: {axes}; strategies: {', '.join(self.plan.strategies)}\n"
+            f"outputs: {', '.join(outputs[:6])}{more}"
+        )
 
 
 def sweep(

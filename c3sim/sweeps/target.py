@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from c3sim.errors import InputError
 from c3sim.input.loading import LoadedNode, LoadedStudy, load_hardware, load_workload
-from c3sim.input.paths import set_value
+from c3sim.input.settings import settings_of
 from c3sim.specs.study import Scenario, Study
 from c3sim.sweeps.outputs import output_names
 from c3sim.sweeps.setup import Setup, make_setup
@@ -43,7 +43,7 @@ def make_target(
     loaded: LoadedStudy,
     node_name: str | None,
     strategy: str | None,
-    changes: Mapping[str, str],
+    changes: Mapping[str, object],
     output: str,
 ) -> Target:
     """What runs of *loaded* share; *node_name*, *strategy* and *changes* replace its own values.
@@ -57,8 +57,7 @@ def make_target(
         name = scenarios[0].workload or study.workload
         assert name is not None  # the schema asks for one of them
         workload = load_workload(name)
-        for path, value in changes.items():
-            set_value(node.node, workload, path, value)  # so that an error names --set's path
+        settings_of(changes).apply(node.node, workload)  # so that an error names --set's path
         scenarios = tuple(
             scenario.model_copy(update={"set": {**scenario.set, **changes}})
             for scenario in scenarios

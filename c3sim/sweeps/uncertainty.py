@@ -1,7 +1,8 @@
 """The band of a prediction: which results the intervals of the node's parameters allow.
 
 Parameters are drawn by a Latin hypercube: each interval is cut into as many equal parts as there
-are samples, and each part is used once. Every sample is a run. The same seed gives the same band.
+are samples, and each part is used once. Every sample is a run. The same seed and number of samples
+give the same band, in ``run --uncertainty`` and in ``sensitivity``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from c3sim.sweeps.points import Settings
 from c3sim.sweeps.samples import Sampler
 from c3sim.sweeps.setup import Setup
 from c3sim.sweeps.target import OUTPUTS
+
+BAND_SAMPLES = 256  # where nothing else is asked for: whoever draws them gets the same band
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +71,7 @@ def uncertainty(
     loaded: LoadedNode,
     strategy: str,
     *,
-    samples: int = 200,
+    samples: int = BAND_SAMPLES,
     seed: int = 1,
     but: Container[str] = (),
     workers: Workers | None = None,

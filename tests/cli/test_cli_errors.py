@@ -37,7 +37,8 @@ WRONG = {
     "half a byte": (
         "64 MiB",
         "1.5 B",
-        "5: tasks.gather.size: '1.5 B' is 1.5 bytes; must come out as whole bytes",
+        "5: tasks.gather.size: '1.5 B' is 1.5 bytes; must come out as whole bytes, the "
+        "nearest is '2 B'",
     ),
     "NaN": (
         "64 MiB",

@@ -1,11 +1,16 @@
 """``c3sim sensitivity``, ``c3sim optimise`` and ``run --uncertainty`` as a user meets them."""
 
 import json
+from inspect import signature
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from cli_case import files
+
+from c3sim.cli.run import run
+from c3sim.cli.sensitivity import sensitivity
+from c3sim.sweeps.uncertainty import BAND_SAMPLES
 
 SEARCH = """\
 schema: 1
@@ -19,7 +24,7 @@ search:
   objectives: {fraction_of_ideal: maximise, area: minimise}
   trials: 12
 """
-SMALL = ("--samples", "2", "--top", "1", "--jobs", "1")
+SMALL = ("--samples", "2", "--top", "1", "--band-samples", "64", "--jobs", "1")
 PNG = b"\x89PNG"
 
 
@@ -46,6 +51,27 @@ def test_what_is_set_by_hand_is_not_drawn(cli, pair):
         return json.loads(found)["uncertainty"]["parameters"]
 
     assert drawn("--set", "hw.links.latency=1 us") == drawn() - 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--strategy", "conccl"), ("--set", "links.bandwidth=40 GB/s", "--set", "task.gemm.m=2048")],
+)
+def test_run_and_sensitivity_have_the_same_band_from_the_same_samples(cli, pair, options):
+    of_run = cli("run", pair, "--uncertainty", "--samples", "3", "--seed", "5", "--json", *options)
+    small = ("--samples", "2", "--top", "0", "--band-samples", "3", "--jobs", "1", "--seed", "5")
+    found = cli("sensitivity", pair, "--json", *small, *options)
+    assert json.loads(of_run.stdout)["uncertainty"] == json.loads(found.stdout)["band"]
+
+
+def test_they_take_as_many_samples_where_none_are_asked_for():
+    """200 and 256 gave two bands for one question."""
+    defaults = {
+        command: {name: each.default for name, each in signature(command).parameters.items()}
+        for command in (run, sensitivity)
+    }
+    assert defaults[run]["samples"] == defaults[sensitivity]["band_samples"] == BAND_SAMPLES
+    assert defaults[run]["seed"] == defaults[sensitivity]["seed"]
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
         ("c3sim run gemm-alone --node teach", ["teaching-4", "teaching-cluster"]),
         ("c3sim compare gemm-alone --strategies base,sp_", ["base,sp_rp"]),
         ("c3sim study conccl-", ["conccl-pool"]),
-        ("c3sim show teach", ["teaching-4", "teaching-cluster"]),
+        ("c3sim show teach", ["teaching-4", "teaching-cluster", "teaching"]),
         ("c3sim schema wo", ["workload"]),
     ],
 )

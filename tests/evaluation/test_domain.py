@@ -58,3 +58,59 @@ def test_the_file_is_small():
     """A run reads it: well under a millisecond."""
     text = (files("c3sim.hwmodels") / "domains.json").read_text(encoding="utf-8")
     assert len(text) < 20_000 and set(json.loads(text)) == {"schema", "nodes"}
+
+
+# Values set by hand, and nodes of one's own -------------------------------------------------------
+
+
+def notes_of(**arguments):
+    notes = c3sim.run("gemm-alone", **arguments).notes
+    return [note for note in notes if "what-if" in note or "is like" in note]
+
+
+def test_another_number_of_gpus_says_what_becomes_of_the_links():
+    (note,) = notes_of(set={"gpus": 9})
+    assert note.startswith("what-if, beyond what the node file vouches for: gpus 9 (file: 8)")
+    assert note.endswith("a full mesh: 8 links per GPU")
+    ring = notes_of(node="teaching-4", set={"gpus": 5})
+    assert len(ring) == 1 and "mesh" not in ring[0]
+
+
+def test_a_value_within_the_interval_of_its_file_says_nothing():
+    """links.bandwidth of MI300X: 45.5 to 49.6 GB/s."""
+    for inside in ("45.5 GB/s", "47 GB/s", "49.6 GB/s"):
+        assert notes_of(set={"links.bandwidth": inside}) == []
+    for beyond in ("45.4 GB/s", "96 GB/s"):
+        (note,) = notes_of(set={"links.bandwidth": beyond})
+        assert "(file: 45.5 GB/s to 49.6 GB/s)" in note
+
+
+def test_a_value_without_an_interval_says_so_when_it_differs():
+    assert notes_of(set={"gpu.hbm.bandwidth": "5.3 TB/s", "links.topology": "full_mesh"}) == []
+    (note,) = notes_of(set={"hbm.bandwidth": "8 TB/s", "links.topology": "switch"})
+    assert "gpu.hbm.bandwidth 8.00 TB/s (file: 5.30 TB/s)" in note
+    assert "links.topology switch (file: full_mesh)" in note
+
+
+def test_values_of_the_workload_are_no_what_if():
+    assert notes_of(set={"task.gemm.m": 1024}) == []
+
+
+def test_many_settings_are_a_short_note():
+    energies = {f"gpu.energy.flop.{kind}": "90 pJ/flop" for kind in ("bf16", "fp16", "fp8", "fp32")}
+    (note,) = notes_of(set=energies)
+    assert note.endswith("and 1 more") and len(note) < 300
+
+
+def test_comparisons_and_explanations_say_it_too():
+    arguments = {"set": {"gpus": 9}}
+    results = c3sim.compare("gemm-alone", strategies="base,as_written", **arguments)
+    assert all("gpus 9" in result.notes[-1] for result in results)
+    assert "gpus 9" in c3sim.explain("gemm-alone", **arguments).notes[-1]
+
+
+def test_a_node_of_ones_own_that_is_like_another_is_not_checked(tmp_path):
+    (tmp_path / "mine.yaml").write_text("schema: 2\nlike: mi300x-8\n")
+    (note,) = notes_of(node=tmp_path / "mine.yaml")
+    assert note == "mine is like mi300x-8; no measurement here checks where it differs"
+    assert notes_of(node="h200-8") == notes_of(node="mi300x-cluster") == []

@@ -43,7 +43,16 @@ def test_studies_and_workloads_share_a_folder(tmp_path, monkeypatch):
             "mi300x8",
             "unknown node 'mi300x8'; did you mean 'mi300x-8'? ('c3sim list nodes' shows them)",
         ),
-        ("gpu", "teachin", "unknown gpu 'teachin'; did you mean 'teaching'?"),
+        (
+            "gpu",
+            "teachin",
+            "unknown gpu 'teachin'; did you mean 'teaching'? ('c3sim list gpus' shows them)",
+        ),
+        (
+            "node",
+            "mi300x",
+            "'mi300x' is a gpu, no node; did you mean 'mi300x-8'? ('c3sim list nodes' shows them)",
+        ),
         (
             "node",
             "none/such.yaml",

@@ -50,6 +50,12 @@ def test_a_workload_is_read_with_units():
         ),
         (
             "size: 896 MiB",
+            "size: 8960.5",
+            "w.yaml:7: tasks.gather.size: 8960.5 is 8960.5 bytes; must come out as whole bytes, "
+            "the nearest is '8960 B'",
+        ),
+        (
+            "size: 896 MiB",
             "size: 0 MiB",
             "w.yaml:7: tasks.gather.size: got '0 MiB'; must be greater than 0",
         ),
@@ -62,7 +68,8 @@ def test_a_workload_is_read_with_units():
         (
             "size: 896 MiB",
             "size: 0.3 KiB",
-            "w.yaml:7: tasks.gather.size: '0.3 KiB' is 307.2 bytes; must come out as whole bytes",
+            "w.yaml:7: tasks.gather.size: '0.3 KiB' is 307.2 bytes; must come out as whole bytes, "
+            "the nearest is '307 B'",
         ),
         (
             "size: 896 MiB",
@@ -237,13 +244,15 @@ def test_later_checks_know_the_lines_too():
 
 
 def test_python_data_needs_units_unless_told_otherwise():
-    data = {"schema": 1, "name": "c", "tasks": {"c": {"kind": "copy", "bytes": 4096}}}
+    """Bytes need none either way, as in records."""
+    tasks = {"c": {"kind": "copy", "bytes": 4096}, "h": {"kind": "host", "time": 1e-6}}
+    data = {"schema": 1, "name": "c", "tasks": tasks}
     assert parse_workload(data, plain_si=True).tasks["c"].bytes == 4096
     with pytest.raises(InputErrors) as caught:
         parse_workload(data)
     assert (
         str(caught.value)
-        == "tasks.c.bytes: 4096 has no unit; append one that converts to B, as in '256 MiB'"
+        == "tasks.h.time: 1e-06 has no unit; append one that converts to s, as in '2.5 us'"
     )
 
 

@@ -63,9 +63,10 @@ def test_a_number_of_a_hardware_file_is_a_leaf(latency, fits):
 
 
 @pytest.mark.parametrize(
-    ("size", "fits"), [("1 MiB", True), (1048576, False), ("1 Mib", False), ("1 GB/s", False)]
+    ("size", "fits"),
+    [("1 MiB", True), (1048576, True), (896, False), ("1 Mib", False), ("1 GB/s", False)],
 )
-def test_sizes_in_a_workload_have_a_unit(size, fits):
+def test_sizes_in_a_workload_have_a_unit_or_are_bytes(size, fits):
     task = {"kind": "collective", "op": "all_gather", "size": size}
     assert validator("workload").is_valid({"schema": 1, "name": "w", "tasks": {"t": task}}) == fits
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from c3sim.input.loading import LoadedNode, load_hardware
-from c3sim.input.paths import set_value
+from c3sim.input.settings import node_with_settings, settings_of
 from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
 
@@ -31,12 +30,6 @@ def nodes_for(
     nodes = {}
     for name in dict.fromkeys(record.node for record in records if has_figures(record)):
         loaded = load_hardware(name if node is None else node)
-        one, provenance = loaded.node, dict(loaded.provenance)
-        for path, value in (settings or {}).items():
-            one, _ = set_value(one, NO_WORKLOAD, path, value)
-            if path in provenance:
-                provenance[path] = replace(
-                    provenance[path], text=str(value), source="set for this comparison", fitted=""
-                )
-        nodes[name] = LoadedNode(node=one, provenance=provenance)
+        changes = settings_of(settings)
+        nodes[name] = node_with_settings(loaded, changes, NO_WORKLOAD, "set for this comparison")
     return nodes

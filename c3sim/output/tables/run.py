@@ -73,7 +73,8 @@ def compare_table(results: Sequence[Result]) -> Group:
     best = min(results, key=lambda result: result.wall_s)
     title = f"{best.workload} on {best.node}: ideal speedup {times(best.ideal_speedup)}"
     fastest = f"fastest: {best.strategy}, {times(best.speedup)} as fast as one after the other"
-    return stack(title, table, fastest)
+    shared = [note for note in best.notes if all(note in result.notes for result in results)]
+    return stack(title, table, *(f"note: {note}" for note in shared), fastest)
 
 
 def explain_table(explanation: Mapping[str, Any]) -> Group:
@@ -99,6 +100,7 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
     reasons = [
         f"{name}: {text}" for name, task in tasks.items() for text in task.get("reasons", ())
     ]
+    reasons += [f"note: {note}" for note in explanation.get("notes", ())]
     return stack(title, table, f"causes below {percent(VISIBLE, 2)} % are not listed", *reasons)
 
 

@@ -31,7 +31,9 @@ def node():
     [
         (
             {**GATHER, "backend": "nccl"},
-            "tasks.t.backend: unknown backend 'nccl'; did you mean 'rccl'?",
+            "tasks.t.backend: unknown backend 'nccl'; did you mean 'rccl'? here that is "
+            "collectives on compute units: strategy base; in files library rccl on MI300X, nccl "
+            "on H200",
         ),
         (
             {**GATHER, "channels": 305},

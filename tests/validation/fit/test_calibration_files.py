@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from c3sim.errors import InputError
 from c3sim.input.leaves import in_file_units
+from c3sim.input.library import find
 from c3sim.input.loading import load_hardware
+from c3sim.input.write_node import node_text
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.fit.calibrate import calibrate
 from c3sim.validation.fit.calibration_text import to_dict, to_yaml
@@ -76,6 +79,23 @@ def test_what_a_fit_leaves_open_loses_the_claim_and_keeps_its_value(tmp_path):
     assert leaf.calibrated is None and leaf.fitted == "gemm_fp8" and leaf.value == before.value
     assert write_calibration(calibrate(node, SOME, "gemm_fp8"), node, "2030-01-03")
     assert load_hardware(node).provenance[FEED].calibrated.date == "2030-01-03"
+
+
+def test_nothing_is_written_into_files_of_c3sim_but_into_a_node_written_out(tmp_path):
+    """A node of one's own that is like mi300x-8 would else change it for everybody."""
+    own = tmp_path / "own.yaml"
+    own.write_text("schema: 2\nlike: mi300x-8\nname: mi300x-8\n", encoding="utf-8")
+    records = [each for each in load() if each.suite == "gemm_fp8"][::5]
+    packaged = find("gpu", "mi300x").read_bytes()
+    found = calibrate(own, records, "gemm_fp8")
+    with pytest.raises(InputError, match=r"is a file of c3sim .* --resolved"):
+        write_calibration(found, own, "2030-01-02")
+    assert find("gpu", "mi300x").read_bytes() == packaged
+    whole = tmp_path / "whole.yaml"
+    whole.write_text(node_text(load_hardware(own), "whole"), encoding="utf-8")
+    written = write_calibration(calibrate(whole, records, "gemm_fp8"), whole, "2030-01-02")
+    assert [Path(file).name for file in written] == ["whole.yaml"]
+    assert load_hardware(whole).provenance[FEED].calibrated.date == "2030-01-02"
 
 
 def test_the_yaml_has_provenance():

@@ -1,0 +1,163 @@
+"""Values set by hand: ``PATH=VALUE`` texts, and files of them.
+
+links.bandwidth: 76 GB/s
+gpu:
+hbm: {bandwidth: {value: 8 TB/s, source: data sheet}}      source and the like are for readers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from c3sim.errors import InputError, InputErrors
+from c3sim.input.aliases import canonical
+from c3sim.input.hardware import LoadedNode
+from c3sim.input.leaves import Leaf
+from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
+from c3sim.input.reading import display, read_tree
+from c3sim.input.selectors import split_setting
+from c3sim.input.units import format_si
+from c3sim.input.yaml_nodes import Item
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+
+SHOWN = 3  # settings in one note
+
+
+class Settings(dict[str, Any]):
+    """Values by path; *places*: file and line of those that stand in a file."""
+
+    def __init__(self, values: Mapping[str, object] | None = None) -> None:
+        super().__init__(values or {})
+        self.places: dict[str, tuple[str, int]] = {}
+
+    def apply(self, node: Node, workload: Workload) -> tuple[Node, Workload]:
+        """Models with all values. Raises InputError, with file and line where there are any."""
+        for path, value in self.items():
+            try:
+                node, workload = set_value(node, workload, path, value)
+            except InputError as error:
+                place = self.places.get(path, ("", 0))
+                raise InputError(error.message, error.path, *place) from None
+        return node, workload
+
+
+def settings_of(given: Mapping[str, object] | str | PathLike[str] | None) -> Settings:
+    """What *given* sets: a mapping, or the file of that path. Raises InputErrors."""
+    if isinstance(given, Settings):
+        return given
+    return read_settings(Path(given)) if isinstance(given, str | PathLike) else Settings(given)
+
+
+def parse_settings(texts: Iterable[str]) -> Settings:
+    """``PATH=VALUE``, or the path of a file of settings; a text wins over a file. Raises
+    InputError(s).
+    """
+    values, by_hand = Settings(), Settings()
+    for text in texts:
+        path, equals, value = split_setting(text)
+        if not equals and (text.endswith((".yaml", ".yml")) or Path(text).is_file()):
+            read = read_settings(Path(text))
+            values.update(read)
+            values.places |= read.places
+            continue
+        if not (path and equals and value):
+            message = (
+                f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16, or a"
+                " .yaml file of them"
+            )
+            raise InputError(message, "--set")
+        if path in by_hand:
+            message = f"{path!r} is set twice, to {by_hand[path]!r} and {value!r}; set it once"
+            raise InputError(message, "--set")
+        by_hand[path] = value
+    values.places = {path: place for path, place in values.places.items() if path not in by_hand}
+    values.update(by_hand)
+    return values
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in a file: paths, or mappings of them. Raises InputErrors."""
+    root, settings = read_tree(path), Settings()
+
+    def read(item: Item, at: str) -> None:
+        entries = item.value
+        if isinstance(entries, Mapping) and "value" in entries:
+            read(entries["value"], at)
+        elif isinstance(entries, Mapping):
+            for key, entry in entries.items():
+                read(entry, f"{at}.{key}" if at else key)
+        else:
+            settings[at] = _plain(item)
+            settings.places[at] = (display(path), item.line)
+
+    if isinstance(root.value, Mapping) and "schema" in root.value:
+        message = "has a schema, so it is no file of settings; a node is given with --node"
+        raise InputErrors([InputError(message, "", display(path), root.value["schema"].line)])
+    if not isinstance(root.value, Mapping):
+        message = f"{root.text()} is no mapping; write settings, as in links.latency: 1 us"
+        raise InputErrors([InputError(message, "", display(path), root.line)])
+    read(root, "")
+    return settings
+
+
+def beyond_the_file(
+    loaded: LoadedNode, node: Node, workload: Workload, paths: Iterable[str]
+) -> str:
+    """A note on values at *paths* of *node* that its file does not vouch for: they lie outside the
+    interval that it gives, or differ where it gives none. Empty where there are none.
+    """
+    texts = []
+    for path in dict.fromkeys(canonical(path) for path in paths if not is_of_workload(path)):
+        now, was = get_value(node, workload, path), get_value(loaded.node, workload, path)
+        leaf, unit = loaded.provenance.get(path), unit_of(node, workload, path)
+        ends = leaf.interval if leaf is not None and leaf.interval else (was, was)
+        numbers = all(isinstance(each, int | float) for each in (now, *ends))
+        if now == was or (numbers and ends[0] <= now <= ends[1]):
+            continue
+        held = " to ".join(dict.fromkeys(_shown(end, unit) for end in ends))
+        texts.append(f"{path} {_shown(now, unit)} (file: {held}){_shape(node, path)}")
+    if not texts:
+        return ""
+    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return f"what-if, beyond what the node file vouches for: {', '.join(texts[:SHOWN])}{more}"
+
+
+def _shown(value: object, unit: str) -> str:
+    return format_si(value, unit) if isinstance(value, int | float) else str(value)
+
+
+def _shape(node: Node, path: str) -> str:
+    """What becomes of the links of a node with another number of GPUs."""
+    if path != "gpus" or node.links.topology != "full_mesh":
+        return ""
+    return f", a full mesh: {(node.gpus - 1) * node.links.per_peer} links per GPU"
+
+
+def _plain(item: Item) -> object:
+    return [_plain(each) for each in item.value] if isinstance(item.value, tuple) else item.value
+
+
+def node_with_settings(
+    loaded: LoadedNode, settings: Settings, workload: Workload, source: str
+) -> LoadedNode:
+    """*loaded* with *settings*; what is said of each value is *source*. *workload*: any. Raises
+    InputError.
+    """
+    for path in filter(is_of_workload, settings):
+        message = "is a value of a workload; only those of the node can be set here"
+        raise InputError(message, path, *settings.places.get(path, ("", 0)))
+    node, _ = settings.apply(loaded.node, workload)
+    leaves = dict(loaded.provenance)
+    for path, value in ((canonical(path), value) for path, value in settings.items()):
+        now, unit = get_value(node, workload, path), unit_of(node, workload, path)
+        leaf = Leaf(text=str(value), value=now, unit=unit, source=source)
+        if path in leaves:
+            leaves[path] = replace(leaf, file=leaves[path].file, line=leaves[path].line)
+        elif isinstance(now, int | float):
+            leaves[path] = leaf
+    return replace(loaded, node=node, provenance=leaves)

@@ -1,0 +1,117 @@
+"""What the functions of the interface return: frames that hold what the objects hold, and texts of
+three lines, however many tasks there are.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import c3sim
+from c3sim.input.loading import parse_workload
+from c3sim.sweeps.outputs import FIELDS, TASK_FIELDS
+
+PAIR = "gemm-beside-all-gather"
+STUDY = """\
+schema: 1
+name: s
+node: teaching-4
+workload: gemm-beside-all-gather
+strategies: [base, conccl]
+outputs: [wall_s, "tasks.*.slowdown"]
+axes:
+  links.bandwidth: [5 GB/s, 10 GB/s]
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yaml").write_text(STUDY)
+    return "s.yaml"
+
+
+def lines(thing):
+    return repr(thing).splitlines()
+
+
+def test_a_result_is_a_row_per_task():
+    result = c3sim.run(PAIR, strategy="sp")
+    frame = result.to_frame().set_index("task")
+    assert list(frame.index) == list(result.tasks)
+    for name, task in result.tasks.items():
+        assert frame.loc[name, "kind"] == task.kind
+        assert all(frame.loc[name, field] == getattr(task, field) for field in TASK_FIELDS)
+    assert (
+        len(lines(result)) == 3 and lines(result)[0] == f"Result: {PAIR} on mi300x-8, strategy sp"
+    )
+
+
+def test_a_comparison_is_a_row_per_strategy_and_a_list_as_before():
+    results = c3sim.compare(PAIR, strategies="base,conccl")
+    frame = results.to_frame().set_index("strategy")
+    assert list(frame.index) == [result.strategy for result in results] == ["base", "conccl"]
+    for result in results:
+        row = frame.loc[result.strategy]
+        assert all(row[field] == getattr(result, field) for field in FIELDS)
+        assert row["tasks.gemm.slowdown"] == result.tasks["gemm"].slowdown
+        assert results.to_dict()[result.strategy] == result.to_dict()
+    assert len(lines(results)) == 3 and "shortest conccl" in lines(results)[1]
+
+
+def test_parts_of_an_explanation_add_up_in_its_frame():
+    frame = c3sim.explain(PAIR, strategy="sp").to_frame()
+    for name in ("gemm", "gather"):
+        parts = frame[frame.task == name].set_index("part").seconds
+        assert parts.drop("together").sum() == pytest.approx(parts["together"], rel=1e-12)
+
+
+def test_the_text_of_an_explanation_names_the_largest_causes():
+    explanation = c3sim.explain(PAIR, strategy="sp")
+    shares = {f"{c} of {n}": s for n, t in explanation.tasks.items() for c, s in t.causes.items()}
+    assert len(lines(explanation)) == 3
+    assert max(shares, key=shares.get) in lines(explanation)[2]
+
+
+def test_a_sweep_is_a_row_per_point(study):
+    seen = []
+    swept = c3sim.sweep(study, jobs=1, progress=lambda *counts: seen.append(counts))
+    frame = swept.to_frame()
+    assert list(frame["links.bandwidth"]) == [5e9, 5e9, 10e9, 10e9]
+    assert list(frame["strategy"]) == ["base", "conccl"] * 2
+    one = c3sim.run(PAIR, node="teaching-4", strategy="conccl", set={"links.bandwidth": "10 GB/s"})
+    assert frame.wall_s[3] == one.wall_s
+    assert len(lines(swept)) == 3 and "4 points, 0 failed, in sweep-s" in lines(swept)[0]
+    assert seen[-1] == (4, 4, 0)
+
+
+def test_a_sweep_goes_on_unless_it_is_fresh(study, tmp_path):
+    c3sim.sweep(study, tmp_path / "out", jobs=1)
+    assert c3sim.sweep(study, tmp_path / "out", jobs=1).finished_before == 4
+    assert c3sim.sweep(study, "out", jobs=1, fresh=True).finished_before == 0
+    other = c3sim.sweep(study, "other", node="mi300x-8", jobs=1)
+    assert "on mi300x-8" in repr(other)
+
+
+def test_the_texts_stay_short_with_many_tasks():
+    tasks = {f"t{i}": {"kind": "gemm", "m": 256, "n": 256, "k": 256} for i in range(40)}
+    workload = parse_workload({"schema": 1, "name": "many", "tasks": tasks})
+    result = c3sim.run(workload, node="teaching-4")
+    assert len(lines(result)) == 3 and max(map(len, lines(result))) < 120
+    assert lines(result)[2].endswith("and 34 more")
+
+
+def test_settings_may_be_a_file(tmp_path):
+    (tmp_path / "s.yaml").write_text("links: {bandwidth: 10 GB/s}\n")
+    by_hand = c3sim.run(PAIR, set={"links.bandwidth": "10 GB/s"})
+    for given in (tmp_path / "s.yaml", str(tmp_path / "s.yaml")):
+        assert c3sim.run(PAIR, set=given) == by_hand
+
+
+def test_the_example_of_the_page_runs(capsys):
+    page = Path(__file__).parent.parent / "docs" / "api.md"
+    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    names = {}
+    exec(example, names)
+    assert len(capsys.readouterr().out.splitlines()) > 10
+    assert list(names["walls"].values()) == sorted(names["walls"].values(), reverse=True)

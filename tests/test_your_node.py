@@ -1,0 +1,48 @@
+"""The node of docs/your-node.md: it runs, says only what differs, and is as far off as it says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import c3sim
+from c3sim.input.loading import load_hardware
+
+PAGE = Path(__file__).parent.parent / "docs" / "your-node.md"
+MEASURED = 0.72277e-3  # s; bf16 GEMM of 8192 on MI355X, HipKittens analysis/bf16_gemm @f09e9685
+
+
+@pytest.fixture
+def example(tmp_path):
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    path = tmp_path / "mi355x-8.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_it_is_short_and_every_number_in_it_has_a_source(example):
+    assert len(example.read_text().splitlines()) <= 20
+    loaded = load_hardware(example)
+    own = {path: leaf for path, leaf in loaded.provenance.items() if not loaded.origin(path)}
+    assert len(own) == 10
+    assert all("data sheet" in leaf.source or ".rst" in leaf.source for leaf in own.values())
+
+
+def test_what_it_says_is_what_runs(example):
+    """256 units of 4096 FLOP per cycle at 2.4 GHz are the 2.5 PFLOPS of the data sheet."""
+    gpu = load_hardware(example).node.gpu
+    rates = gpu.compute_units.flops_per_cycle
+    peak = {kind: gpu.compute_unit_count * gpu.clock.maximum * rates[kind] for kind in rates}
+    assert gpu.compute_unit_count == 256
+    assert peak["bf16"] == peak["fp16"] == pytest.approx(2.5e15, rel=0.01)
+    assert peak["fp8"] == pytest.approx(5e15, rel=0.01)
+    results = c3sim.compare("gemm-beside-all-gather", node=example, strategies="base,sp,conccl")
+    older = c3sim.compare("gemm-beside-all-gather", strategies="base,sp,conccl")
+    assert all(new.wall_s < old.wall_s for new, old in zip(results, older, strict=True))
+
+
+def test_it_is_as_far_off_as_the_page_says(example):
+    """'about 1.5 times': else the page has to be changed."""
+    assert "about 1.5 times the 0.723 ms" in " ".join(PAGE.read_text(encoding="utf-8").split())
+    result = c3sim.run("gemm-alone", node=example)
+    assert 1.4 < result.wall_s / MEASURED < 1.6
