@@ -42,7 +42,7 @@ def test_small_all_gathers_are_no_longer_on_a_floor_of_40_us(compared):
 
 
 def test_a_trace_of_one_rank_is_compared_by_what_it_can_tell(compared):
-    """Wall time and all-gather were 37 and 72 % off: rank 0 waits for ranks that it does not show."""
+    """Wall time and all-gather were 37 and 72 % off: rank 0 waits for ranks it does not show."""
     suites = compared("kineto_h200x4_rank0.json.gz")["suites"]
     assert [suite["metric"] for suite in suites] == ["gemm_time"]
     assert suites[0]["median_error"] < 0.15
