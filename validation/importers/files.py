@@ -46,7 +46,8 @@ def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> 
         raise InputError("is empty; must be the node the logs were measured on", "--node")
     target = Target(node=node, role=chosen, suite=suite, assume=assume, known=None)
     try:
-        return replace(target, known=load_hardware(node).node), ""
+        known = load_hardware(node).node
+        return replace(target, node=known.name, known=known), ""
     except (InputError, InputErrors) as error:
         first = str(error).split("\n")[0]
         doubt = "the records name it all the same, but cannot be validated without it"
