@@ -15,6 +15,7 @@ from c3sim.errors import InputError
 
 if TYPE_CHECKING:
     from c3sim.validation.compare.verdict import Verdict
+    from c3sim.validation.pages.check_page import Check
 
 
 def validate(
@@ -84,7 +85,7 @@ def validate(
         raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
     from c3sim.output.kit.files import check_writable
     from c3sim.validation.compare.explain import explain_worst
-    from c3sim.validation.pages import write_report
+    from c3sim.validation.pages import check_page, write_report
     from c3sim.validation.pages.terminal_page import print_verdict
 
     if report is not None:
@@ -94,21 +95,21 @@ def validate(
     verdict = _verdict(files or [], node, settings(set_), bounds, jobs)
     if report is not None:
         write_report(verdict, report)
+    found = check_page.check(verdict)
     if as_json:
-        emit_json(verdict.to_dict(explain_worst(verdict, worst)))
+        emit_json({**verdict.to_dict(explain_worst(verdict, worst)), **check_page.to_dict(found)})
     else:
         print_verdict(verdict, worst)
-    _tell(verdict, junit, summary, annotate)
+    _tell(found, junit, summary, annotate)
     if verdict.passed is False:
         raise typer.Exit(FAILED)
 
 
-def _tell(verdict: Verdict, junit: str | None, summary: str | None, annotate: bool) -> None:
+def _tell(found: Check, junit: str | None, summary: str | None, annotate: bool) -> None:
     """Say what drifted and which calibrations are old; write what a service of checks reads."""
     from c3sim.output.kit.files import write_text
     from c3sim.validation.pages import check_page
 
-    found = check_page.check(verdict)
     for drift in found.drifts:
         score = drift.score
         if score.new_defects:

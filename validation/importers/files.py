@@ -10,6 +10,7 @@ from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors, reason_of
 from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
@@ -82,6 +83,21 @@ def import_file(path: Path, format: str, target: Target) -> ImportResult:
         for record in result.records:
             record["source"] += "; from a partial log"
     return replace(result, remarks=(*remarks, *_not_runnable(result, target)))
+
+
+def fitting_nodes(path: Path, format: str) -> list[str]:
+    """Packaged nodes with as many GPUs, and of the name, as the header of the log has; none where
+    it has no such header. Raises InputError, as :func:`import_file`.
+    """
+    target = Target(node="none", role="validation", suite="", assume={}, known=None)
+    records = import_file(path, format, target).records
+    facts = str(records[0]["source"]).lower() if records else ""
+    known = {name: load_hardware(name).node for name in names("node")}
+    return [
+        name
+        for name, node in known.items()
+        if f"{node.gpus} x " in facts and node.gpu.name.split()[-1].lower() in facts
+    ]
 
 
 def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:

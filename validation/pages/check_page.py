@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from c3sim.input.leaves import Leaf
@@ -71,6 +72,19 @@ def check(verdict: Verdict) -> Check:
         ],
         stale=stale(verdict.nodes.values(), verdict.records),
     )
+
+
+def to_dict(found: Check) -> dict[str, Any]:
+    """Plain data for ``--json``: what drifted, with paths of the suspects, and old calibrations."""
+    drifted = [
+        {
+            "suite": each.score.suite,
+            "metric": each.score.metric,
+            "suspects": [{"path": one.path, "why": one.why} for one in each.suspects],
+        }
+        for each in found.drifts
+    ]
+    return {"drifted": drifted, "old_calibrations": [old.words for old in found.stale]}
 
 
 def junit(found: Check) -> str:
