@@ -79,11 +79,11 @@ def test_own_records_are_compared_with_bands_and_not_failed(compared):
     """The one figure is 80 % off and more: 0 % of the figures lie within either band."""
     verdict = compared("mine", judged=False)
     assert verdict.passed is None and check_page.check(verdict).drifts == []
-    assert "0 within 10, 0 within 20" in check_page.summary(check_page.check(verdict))
+    assert "0 in 10, 0 in 20" in check_page.summary(check_page.check(verdict))
     from io import StringIO
 
     from rich.console import Console
 
     shown = Console(file=StringIO(), width=200)
     shown.print(verdict_table(verdict, 0))
-    assert "0 within 10, 0 within 20" in shown.file.getvalue()
+    assert "0 in 10, 0 in 20" in shown.file.getvalue()
