@@ -42,7 +42,8 @@ TRUST = (
     " times has 3.5 %. Before, rows of others on four GPUs were 22 % off; these, and MI300X in a"
     " framework's loops, have not been compared again.",
     "**Published means on MI300X** (ConCCL, arXiv 2412.14335). What is not known about those runs,"
-    " and the intervals of parameters, leave a band of the mean fraction of ideal; in brackets the"
+    " and the intervals of parameters, leave a band of the mean fraction of ideal (100 %: the"
+    " ideal with the collective on compute units, which DMA engines can pass); in brackets the"
     " published mean: {means}. {inside} of {known} published means lie inside, but bands as wide as"
     " these say little. The published order of the strategies holds in {order} % of the draws;"
     " least often holds {weakest}.",

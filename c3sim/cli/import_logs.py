@@ -21,8 +21,9 @@ COMPLETE, PARTIAL, NOTHING = 0, 1, 2
 def import_logs(
     files: Annotated[list[Path], Argument(metavar="FILE...", help="Logs; .gz is unpacked.")],
     node: Annotated[
-        str, Option(metavar="NODE", help="The node they were measured on; never guessed.")
-    ],
+        str | None,
+        Option(metavar="NODE", help="The node they were measured on; needed, and never guessed."),
+    ] = None,
     format: Annotated[str, Option(help="auto, or one of those below.")] = "auto",
     role: Annotated[
         str, Option(help="validation, or calibration (may be fitted to).")
@@ -67,9 +68,13 @@ def import_logs(
       c3sim import rocblas.log --node mi300x-8 --assume dtype=bf16
       c3sim import turns/*.json.gz --node h200-2 --out loops.jsonl
     """
-    from c3sim.validation.importers import combine_loops, find_target, import_file
+    from c3sim.validation.importers import combine_loops, find_target, fitting_nodes, import_file
     from c3sim.validation.importers.assumed import parse_assumptions
 
+    if node is None:
+        fitting = " or ".join(fitting_nodes(files[0], format))
+        hint = f"by its header it may be {fitting}" if fitting else "'c3sim list' has the packaged"
+        raise InputError(f"missing; must be the node the logs were measured on; {hint}", "--node")
     target, doubt = find_target(node, role, suite, parse_assumptions(assume or ()))
     results: Results = []
     errors: list[InputError] = []

@@ -15,6 +15,7 @@ from c3sim.errors import InputError
 
 if TYPE_CHECKING:
     from c3sim.validation.compare.verdict import Verdict
+    from c3sim.validation.pages.check_page import Check
 
 
 def validate(
@@ -31,6 +32,16 @@ def validate(
         str | None, Option(metavar="FILE", help="Bounds other than the packaged ones.")
     ] = None,
     report: Report = None,
+    junit: Annotated[
+        str | None, Option(metavar="FILE", help="Write JUnit XML: a test for each metric.")
+    ] = None,
+    summary: Annotated[
+        str | None,
+        Option(metavar="FILE", help="Write Markdown: what drifted, and what may be behind it."),
+    ] = None,
+    annotate: Annotated[
+        bool, Option("--annotate", help="Print annotations for a GitHub workflow.")
+    ] = False,
     worst: Annotated[
         int, Option(min=0, help="Worst cases to explain, of each suite and metric.")
     ] = 1,
@@ -58,39 +69,63 @@ def validate(
     Examples:
       c3sim validate                                       the packaged records
       c3sim validate mine.jsonl --report mine.html
+      c3sim validate records --node mine.yaml --bounds bounds.yaml --junit out.xml --summary out.md
       c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
       c3sim validate --coverage --only gpu.hbm             which suites notice?
     """
     if coverage:
         from c3sim.cli.coverage import show_coverage
 
-        given = {"--node": node, "--set": set_, "--bounds": bounds, "--report": report}
+        given: dict[str, object] = {"--node": node, "--set": set_, "--bounds": bounds}
+        given |= {"--report": report, "--junit": junit, "--summary": summary}
+        given["--annotate"] = annotate or None
         show_coverage(files or [], only, jobs, as_json, given)
         return
     if only:
         raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
     from c3sim.output.kit.files import check_writable
     from c3sim.validation.compare.explain import explain_worst
-    from c3sim.validation.pages import write_report
+    from c3sim.validation.pages import check_page, write_report
     from c3sim.validation.pages.terminal_page import print_verdict
 
     if report is not None:
         check_writable(report, PAGES)
+    for file in filter(None, (junit, summary)):
+        check_writable(file)
     verdict = _verdict(files or [], node, settings(set_), bounds, jobs)
     if report is not None:
         write_report(verdict, report)
+    found = check_page.check(verdict)
     if as_json:
-        emit_json(verdict.to_dict(explain_worst(verdict, worst)))
+        emit_json({**verdict.to_dict(explain_worst(verdict, worst)), **check_page.to_dict(found)})
     else:
         print_verdict(verdict, worst)
-    for score in verdict.missed:
+    _tell(found, junit, summary, annotate)
+    if verdict.passed is False:
+        raise typer.Exit(FAILED)
+
+
+def _tell(found: Check, junit: str | None, summary: str | None, annotate: bool) -> None:
+    """Say what drifted and which calibrations are old; write what a service of checks reads."""
+    from c3sim.output.kit.files import write_text
+    from c3sim.validation.pages import check_page
+
+    for drift in found.drifts:
+        score = drift.score
         if score.new_defects:
             names = ", ".join(rival.predictor for rival in score.new_defects)
             say(f"suite {score.suite}: {score.metric} is predicted better by {names}")
         if score.bound and not score.errors.within(score.bound.limit):
             say(f"suite {score.suite}: {score.metric} misses its bound")
-    if verdict.passed is False:
-        raise typer.Exit(FAILED)
+        say(f"  suspects: {drift.suspicion}")
+    for old in found.stale:
+        say(f"warning: {old.words}")
+    if junit is not None:
+        write_text(junit, check_page.junit(found))
+    if summary is not None:
+        write_text(summary, check_page.summary(found))
+    for line in check_page.workflow_commands(found) if annotate else ():
+        say(line)
 
 
 def _verdict(

@@ -155,7 +155,11 @@ class TaskRuns:
             return task.launch_time
         if isinstance(task, Collective) and task.backend != "dma":
             library = node.collective_library(task.backend)
-            return library.enqueue_time if profile is None else profile.enqueue_time
+            if profile is not None:
+                return profile.enqueue_time
+            looped = self.context.workload.host.launch == "looped"
+            warm = library.loop_enqueue_time if looped else None
+            return library.enqueue_time if warm is None else warm
         own = node.gpu.gemm_library(task.library).enqueue_time if isinstance(task, Gemm) else None
         if own is not None:
             return own

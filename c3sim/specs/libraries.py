@@ -149,6 +149,9 @@ class CollectiveLibrary(Spec):
     protocols: dict[str, Protocol]
     enqueue_time: Time
     """host thread busy per collective"""
+    loop_enqueue_time: Time | None = None
+    """the same in a loop, where code and data of the call are in the host's caches; left out:
+    enqueue_time"""
     launch_latency: Time
     """kernel start to first byte: flags, barrier between ranks"""
     slice_bytes: Bytes

@@ -124,6 +124,7 @@ UNUSED = {
     "gpu.dma_engines.local_bandwidth": "the same",
     "gpu.kernels.release_spread": "one event for all; see tests/simulation/test_draws.py",
     "gpu.gemm_libraries.triton.enqueue_time": "no case launches this library eagerly",
+    "collective_libraries.nccl.loop_enqueue_time": "no case is a loop; see tests/processes",
     "host_profiles.framework.launch_time": "no case names a host profile; tests/processes has some",
     "host_profiles.framework.enqueue_time": "the same",
     "host_profiles.framework.start_latency": "the same",

@@ -44,10 +44,27 @@ def test_an_iteration_of_a_loop_takes_the_gap_and_the_kernel() -> None:
 
 
 def test_a_host_that_launches_each_iteration_may_be_the_slowest() -> None:
-    """A small all-gather of a loop takes as long as its call; of a graph it takes its own time."""
-    call = H200.collective_library("nccl").enqueue_time
-    assert time_of(H200, GATHER, launch="looped") == pytest.approx(call)
-    assert time_of(H200, GATHER, launch="graph") < call
+    """A small all-gather of a loop takes as long as the calls of its one thread, a GPU after the
+    other; of a graph it takes its own time.
+    """
+    call = H200.collective_library("nccl").loop_enqueue_time
+    assert call is not None
+    in_a_loop = time_of(H200, GATHER, launch="looped", threads="single")
+    assert in_a_loop == pytest.approx(H200.gpus * call)
+    assert time_of(H200, GATHER, launch="graph") < in_a_loop
+
+
+def test_a_call_in_a_loop_costs_less_than_one_that_finds_nothing_in_the_caches() -> None:
+    """A library that does not tell them apart has one time: in a loop of one thread, two calls."""
+    nccl = H200.collective_library("nccl")
+    one = nccl.model_copy(update={"loop_enqueue_time": None})
+    libraries = {**H200.collective_libraries, "nccl": one}
+    node = H200.model_copy(update={"collective_libraries": libraries})
+    slow = time_of(node, GATHER, launch="looped", threads="single")
+    assert slow == pytest.approx(H200.gpus * nccl.enqueue_time)
+    assert slow > time_of(H200, GATHER, launch="looped", threads="single")
+    eager = time_of(H200, GATHER, launch="eager", threads="single")
+    assert eager == time_of(node, GATHER, launch="eager", threads="single")
 
 
 def test_only_the_first_call_of_a_collective_is_cold() -> None:

@@ -69,7 +69,7 @@ class BoundsFile(Spec):
     targets: dict[str, Target]
     suites: dict[str, dict[str, Override]]
     beaten: dict[str, dict[str, Beaten]] = Field({})
-    known_gaps: dict[str, Gap]
+    known_gaps: dict[str, Gap] = Field({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,10 @@ class Bounds:
     gaps: Mapping[str, Gap]
     targets: Mapping[str, Target]
     beaten: Mapping[str, Mapping[str, Beaten]] = field(default_factory=dict)
+
+    def target_of(self, metric: str) -> Target | None:
+        """What the design asks of *metric*; None where it asks nothing."""
+        return next((each for each in self.targets.values() if metric in _metrics(each)), None)
 
     def for_own_records(self) -> Bounds:
         """The targets alone: records that this file does not know are compared, not judged."""

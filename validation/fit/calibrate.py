@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,6 +95,16 @@ def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
     return list(by_suites.values())
 
 
+def records_of(
+    group: Group, node: str, free: Sequence[Record], kin: Iterable[str] = ()
+) -> list[Record]:
+    """Those of *free* (role ``calibration``) that *group* is fitted to on *node*; *kin*: other
+    nodes that share its parameters.
+    """
+    ran_on = {node, *kin}
+    return [each for each in free if each.suite in group.suites and each.node in ran_on]
+
+
 def _rank(path: str) -> int:
     for rank, roots in enumerate(ORDER):
         if path.startswith(tuple(f"{root}." for root in roots)):
@@ -126,10 +136,9 @@ def calibrate(
     values: dict[str, float] = {}
     for number, group in enumerate(pending):
         progress(" + ".join(group.suites), number, len(pending))
-        sharing = {name: each.node for name, each in others.items() if _shared(group, each)}
+        sharing = {name: each.node for name, each in others.items() if shares(group, each)}
         kin = {name: set_values(other, values) for name, other in sharing.items()}
-        ran_on = {node.name, *kin}
-        chosen = [each for each in free if each.suite in group.suites and each.node in ran_on]
+        chosen = records_of(group, node.name, free, kin)
         if chosen:
             fits.append(_fit_group(node, group, chosen, kin))
             node = fits[-1].fit.node
@@ -144,7 +153,7 @@ def calibrate(
     return Calibration(groups=tuple(fits), node=node, held_out=held_out, without_data=missing)
 
 
-def _shared(group: Group, other: LoadedNode) -> bool:
+def shares(group: Group, other: LoadedNode) -> bool:
     """Whether *other* takes these parameters of a collective library from the same file."""
     return all(
         path.startswith(EVERY_NODE)

@@ -5,7 +5,7 @@ lists them, ``import_file`` opens a file and picks one. README.md says what each
 must not know predictions or bounds.
 """
 
-from .files import Target, combine_loops, find_target, import_file
+from .files import Target, combine_loops, find_target, fitting_nodes, import_file
 from .formats import FORMATS, Format, find_format
 from .result import Given, ImportResult, KernelTimes, LoopTrace, Overlap, Remark
 
@@ -22,5 +22,6 @@ __all__ = [
     "combine_loops",
     "find_format",
     "find_target",
+    "fitting_nodes",
     "import_file",
 ]

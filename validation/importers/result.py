@@ -24,6 +24,7 @@ class Given:
     # of the node, where it is known: measurements on another number are left out
     gpus: int | None = None
     assume: Mapping[str, str] = field(default_factory=dict)  # op, size, dtype, m, n, k, gpus
+    profiles: tuple[str, ...] = ()  # of hosts, that the node describes
 
 
 @dataclass(frozen=True)

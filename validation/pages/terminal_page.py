@@ -11,12 +11,14 @@ from ..compare.baselines import PREDICTORS
 from ..compare.explain import explain_worst
 from ..compare.verdict import Verdict
 from .words import (
+    BANDS_EXPLAINED,
     BASELINES_EXPLAINED,
     GIVEN_EXPLAINED,
     OUTSIDE_EXPLAINED,
     REPEATS_EXPLAINED,
     STANDINGS,
     STANDINGS_EXPLAINED,
+    band_text,
     baseline_texts,
     cases_text,
     defect_text,
@@ -46,7 +48,7 @@ def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
             STANDINGS[score.standing],
             cases_text(score),
             *error_texts(score),
-            limit_text(score.bound.limit if score.bound else None),
+            limit_text(score.bound.limit) if score.bound else band_text(score, verdict.bounds),
             repeats_text(score.repeats),
             *baseline_texts(score),
         )
@@ -55,6 +57,7 @@ def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
         f"relative errors; {REPEATS_EXPLAINED}; {GIVEN_EXPLAINED}; {BASELINES_EXPLAINED}",
         STANDINGS_EXPLAINED,
         OUTSIDE_EXPLAINED,
+        *(() if verdict.passed is not None else (BANDS_EXPLAINED,)),
         table,
         *_observations(verdict),
         *_defects(verdict),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..compare.bounds import Limit
+from ..compare.bounds import Bounds, Limit
 from ..compare.measurements import Spread
 from ..compare.scores import NodeScore, SuiteScore
 
@@ -35,6 +35,10 @@ GIVEN_EXPLAINED = (
     "given: median error of predicted slowdowns times measured isolated times, as the baselines "
     "have them"
 )
+BANDS_EXPLAINED = (
+    "no bound: your records are compared, not judged; bounds: 55 in 6, 88 in 15 says that 55 % of "
+    "the figures are off by at most 6 %, 88 % by at most 15 %, the bands that c3sim aims at"
+)
 REPEATS_EXPLAINED = (
     "repeats: median and 90th percentile of |a - b| / mean between repeats of one measurement, "
     "which counts once, by their mean"
@@ -62,6 +66,21 @@ def state(score: SuiteScore) -> str:
 def limit_text(limit: Limit | None) -> str:
     """Median and 90th percentile in per cent."""
     return f"{100 * limit.median:g}, {100 * limit.p90:g}" if limit else "-"
+
+
+def band_text(score: SuiteScore, bounds: Bounds) -> str:
+    """Of a score without a bound, what share of its figures lies within the bands that the design
+    asks of its metric: median and 90th percentile.
+    """
+    target = bounds.target_of(score.metric)
+    if target is None:
+        return "-"
+    errors = [abs(figure.error) for figure in score.figures]
+    shares = (
+        f"{100 * sum(error <= end for error in errors) / len(errors):.0f} in {100 * end:g}"
+        for end in (target.median, target.p90)
+    )
+    return ", ".join(shares)
 
 
 def repeats_text(spread: Spread | None) -> str:

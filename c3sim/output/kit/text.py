@@ -6,6 +6,14 @@ import math
 import re
 
 MISSING = "-"  # what does not apply, such as the fraction of ideal of a single task
+#: The yardstick of these fractions; said wherever they are shown.
+FRACTION_EXPLAINED = (
+    "fraction of ideal: 0 % one task after the other, 100 % the ideal with collectives on compute"
+    " units, whatever the strategy; DMA engines that are quicker than those pass it"
+)
+OWN_EXPLAINED = (
+    "own fraction: 100 % is the ideal with each collective as the strategy runs it alone"
+)
 
 
 def time_unit(longest: float) -> tuple[str, float]:

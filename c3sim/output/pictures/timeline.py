@@ -84,7 +84,9 @@ def _header(figure: Figure, result: Result, height: float) -> None:
         f"speedup {times(result.speedup)}, ideal {times(result.ideal_speedup)}"
     )
     if result.fraction_of_ideal is not None:
-        subtitle += f"; fraction of ideal {percent(result.fraction_of_ideal)} %"
+        subtitle += (
+            f"; fraction of ideal {percent(result.fraction_of_ideal)} % (collectives on CUs)"
+        )
     if len(result.tasks) > LANES:
         subtitle += f" (first {LANES} of {len(result.tasks)} tasks)"
     figure.text(0.02, 1 - 0.3 / height, title, fontsize=14, fontweight="bold")

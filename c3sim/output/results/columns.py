@@ -34,8 +34,8 @@ LABELS = {
     "wall_s": "wall time",
     "serial_s": "one task after the other",
     "ideal_speedup": "ideal speedup",
-    "fraction_of_ideal": "fraction of ideal",
-    "own_fraction": "own fraction of ideal",
+    "fraction_of_ideal": "fraction of ideal, collectives on CUs",
+    "own_fraction": "own fraction of ideal, collectives as run",
     "energy_j": "energy",
 }
 

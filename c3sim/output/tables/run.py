@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit.layout import add_row, make_table, stack
-from c3sim.output.kit.text import MISSING, figures, percent, time_unit, times
+from c3sim.output.kit.text import (
+    FRACTION_EXPLAINED,
+    MISSING,
+    OWN_EXPLAINED,
+    figures,
+    percent,
+    time_unit,
+    times,
+)
 from c3sim.output.tables.energy import energy_table, standing
 from c3sim.output.tables.phases import phase_tables
 from c3sim.result import Result
@@ -47,6 +55,7 @@ def run_table(result: Result) -> Group:
         table,
         *phase_tables(result),
         "slowdown: time, queueing included, over isolated time",
+        *([] if result.fraction_of_ideal is None else (FRACTION_EXPLAINED, OWN_EXPLAINED)),
         *(("", energy_table(result), standing(result.energy_measured)) if result.energy else ()),
         *(f"note: {note}" for note in result.notes),
     )
@@ -74,7 +83,8 @@ def compare_table(results: Sequence[Result]) -> Group:
     title = f"{best.workload} on {best.node}: ideal speedup {times(best.ideal_speedup)}"
     fastest = f"fastest: {best.strategy}, {times(best.speedup)} as fast as one after the other"
     shared = [note for note in best.notes if all(note in result.notes for result in results)]
-    return stack(title, table, *(f"note: {note}" for note in shared), fastest)
+    notes = (f"note: {note}" for note in shared)
+    return stack(title, table, FRACTION_EXPLAINED, OWN_EXPLAINED, *notes, fastest)
 
 
 def explain_table(explanation: Mapping[str, Any]) -> Group:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.input.units import format_si
 from c3sim.output.kit.layout import add_row, make_table, stack
-from c3sim.output.kit.text import MISSING, figures
+from c3sim.output.kit.text import FRACTION_EXPLAINED, MISSING, OWN_EXPLAINED, figures
 
 if TYPE_CHECKING:
     from c3sim.sweeps.plan import Plan
@@ -47,6 +47,8 @@ def sweep_table(result: SweepResult) -> Any:
     if failed:
         first = f"{place_of(plan, failed[0])}: {failed[0]['error']}"
         lines.append(f"{len(failed)} failed; the first, {first}")
+    said = {"fraction_of_ideal": FRACTION_EXPLAINED, "own_fraction": OWN_EXPLAINED}
+    lines += [said[name] for name in plan.setup.outputs if name in said]
     lines.append(f"results: {result.folder / 'results.parquet'}")
     return stack(f"{plan.study.name} on {plan.setup.node.name}", table, *lines)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.output.kit import look
-from c3sim.output.kit.text import percent, times
+from c3sim.output.kit.text import FRACTION_EXPLAINED, percent, times
 from c3sim.studies.c3.study import C3Result
 from c3sim.studies.c3.summary import Outcome
 from c3sim.studies.c3.table import published_fractions
@@ -36,10 +36,7 @@ def draw(study: C3Result) -> Figure:
     _means(means, study)
     _scenarios(every, study)
     figure.text(0.012, 1 - 0.3 / height, study.title, fontsize=14, fontweight="bold")
-    text = (
-        f"mean fraction of ideal overlap over {len(study.scenarios)} scenarios: 0 % one task after"
-        " the other, 100 % the shorter task hidden altogether"
-    )
+    text = f"means over {len(study.scenarios)} scenarios; {FRACTION_EXPLAINED}"
     figure.text(0.012, 1 - 0.56 / height, text, fontsize=10.5)
     source = study.published.get("source")
     if source:
@@ -112,7 +109,8 @@ def _scenarios(axes: Axes, study: C3Result) -> None:
     image: Any = [
         [float("nan") if share is None else 100 * share for share in row] for row in shares
     ]
-    axes.imshow(image, cmap="cividis", vmin=0, vmax=100, aspect="auto")
+    top = max([1.0, *(share for row in shares for share in row if share is not None)])
+    axes.imshow(image, cmap="cividis", vmin=0, vmax=100 * top, aspect="auto")
     best = [
         max((share for share in column if share is not None), default=None)
         for column in zip(*shares, strict=True)
@@ -122,7 +120,7 @@ def _scenarios(axes: Axes, study: C3Result) -> None:
         for x, share in enumerate(row):
             if share is not None:
                 weight = "bold" if share == best[x] else "normal"
-                ink = look.INK if share > 0.55 else "white"
+                ink = look.INK if share > 0.55 * top else "white"
                 axes.text(x, y, percent(share, 0), color=ink, fontweight=weight, **centred)
     labels = [f"{scenario.name}  {scenario.length_class}" for scenario in scenarios]
     axes.set_xticks(range(len(scenarios)), labels, rotation=90, fontsize=8)

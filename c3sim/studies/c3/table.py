@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from c3sim.output.kit.layout import add_row, make_table, stack
-from c3sim.output.kit.text import MISSING, percent, size, time_unit, times
+from c3sim.output.kit.text import (
+    FRACTION_EXPLAINED,
+    MISSING,
+    OWN_EXPLAINED,
+    percent,
+    size,
+    time_unit,
+    times,
+)
 from c3sim.studies.c3.answer_table import answer_tables
 from c3sim.studies.c3.characterisation import Figure
 from c3sim.studies.c3.study import C3Result
@@ -58,6 +66,7 @@ def scenario_table(study: C3Result) -> Group:
         f"{study.title}: fraction of ideal (%) per scenario",
         table,
         "Tg, Tc: the GEMM, and the collective on compute units, alone",
+        FRACTION_EXPLAINED,
     )
 
 
@@ -96,6 +105,7 @@ def strategy_table(study: C3Result) -> Group:
         " speedup - 1)\nband: 5 % to 95 % of what may have been otherwise; difference: simulated"
         " less published"
     )
+    explained += f"\n{FRACTION_EXPLAINED}\n{OWN_EXPLAINED}"
     title = f"{study.title}: strategies over {len(study.scenarios)} scenarios"
     source = study.published.get("source")
     return stack(title, table, explained, *([f"published: {source}"] if source else []))

@@ -35,7 +35,7 @@ def test_title_and_subtitle_say_what_was_run_and_how_it_went(result):
     assert texts(plot_timeline(result)) == [
         "gemm_all_gather on mi300x-8, strategy base",
         "wall 3.000 ms; one task after the other 3.750 ms; speedup 1.25x, ideal 1.50x; "
-        "fraction of ideal 50.0 %",
+        "fraction of ideal 50.0 % (collectives on CUs)",
     ]
     assert "fraction" not in texts(plot_timeline(replace(result, fraction_of_ideal=None)))[1]
 

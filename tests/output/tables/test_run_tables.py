@@ -135,3 +135,11 @@ def test_phases_have_a_table_of_their_own(result):
     assert "gather all_gather on the rails 4 0.000 1.000 0.900 90.0" in text
     assert "all_gather in the node 0.500 2.000 1.200 80.0" in text
     assert not any("phase" in line for line in lines(tables.run_table(result)))
+
+
+def test_the_yardstick_of_a_fraction_is_said_where_it_is_shown(result):
+    """113.9 % is no mistake: the collective on compute units, not the strategy's own, is 100 %."""
+    for table in (tables.run_table(result), tables.compare_table([result])):
+        said = " ".join(lines(table))
+        assert "100 % the ideal with collectives on compute units" in said
+        assert "own fraction: 100 % is the ideal with each collective as the strategy" in said

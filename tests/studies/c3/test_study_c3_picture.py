@@ -35,6 +35,18 @@ def test_a_cell_per_scenario_and_strategy(study):
     assert texts(every)[0] == "6"  # base of pair0: 0.2 - 0.03 * 4.5 = 0.065, halves to even
 
 
+def test_a_cell_beyond_the_ideal_has_a_colour_of_its_own_and_the_yardstick_is_said(study):
+    """140 % is not drawn as 100 %, and no line says that 100 % is the most there can be."""
+    first, *others = study.scenarios
+    passed = replace(first.strategies["base"], fraction_of_ideal=1.4)
+    beyond = replace(first, strategies={**first.strategies, "base": passed})
+    picture = KIND.picture(replace(study, scenarios=[beyond, *others]))
+    _, every = picture.axes
+    assert every.images[0].get_clim() == (0, 140)
+    said = " ".join(text.get_text() for text in picture.texts)
+    assert "collectives on compute units" in said and "hidden altogether" not in said
+
+
 def test_what_is_undefined_is_left_out(study):
     unknown = replace(study.strategies["base"], mean_fraction_of_ideal=None, band=None)
     first, *others = study.scenarios

@@ -11,7 +11,7 @@ from c3sim.errors import InputError
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import data_hash, load
-from c3sim.validation.fit.calibrate import _shared, calibrate, groups
+from c3sim.validation.fit.calibrate import calibrate, groups, shares
 from c3sim.validation.fit.fit import fit, usable
 from c3sim.validation.fit.parameters import Parameter, set_values
 from c3sim.validation.fit.search import Problem
@@ -183,11 +183,11 @@ def test_groups_are_what_is_fitted_to_the_same_suites_memory_first():
 def test_libraries_are_fitted_to_every_number_of_ranks_and_the_rest_to_the_nodes_own_records():
     """h200-4 has the library from the file of h200-2, its own number of GPUs, and the same GPU."""
     two, four = load_hardware("h200-2"), load_hardware("h200-4")
-    shared = {group.suites: group for group in groups(two) if _shared(group, four)}
+    shared = {group.suites: group for group in groups(two) if shares(group, four)}
     assert ("h200_collective", "h200_nccl_loop") in shared
     paths = [path for group in shared.values() for path in group.leaves]
     assert all(path.startswith("collective_libraries.") for path in paths)
-    assert not any(_shared(group, load_hardware("mi300x-8")) for group in groups(two))
+    assert not any(shares(group, load_hardware("mi300x-8")) for group in groups(two))
 
 
 @pytest.mark.slow

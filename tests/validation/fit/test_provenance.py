@@ -14,7 +14,7 @@ import pytest
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
 from c3sim.validation.compare.record_files import data_hash, load
-from c3sim.validation.fit.calibrate import _shared, calibrate, groups
+from c3sim.validation.fit.calibrate import calibrate, groups, shares
 
 NODES = names("node")
 #: Nodes whose files have values of their own; the others are like one of them.
@@ -72,7 +72,7 @@ def test_a_fit_was_made_from_the_calibration_records_that_are_packaged(node):
     free = [record for record in load() if record.role == "calibration"]
     seen = 0
     for group in groups(loaded):
-        kin = {name for name, other in others.items() if _shared(group, other)}
+        kin = {name for name, other in others.items() if shares(group, other)}
         used = [
             record
             for record in free

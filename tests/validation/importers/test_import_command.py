@@ -33,6 +33,28 @@ def test_records_go_to_a_file_that_loads(command, data, tmp_path):
     assert "sha256:" in load_records(out)[0].source
 
 
+def test_a_missing_node_is_asked_for_with_the_one_that_the_header_fits(command, data):
+    """The header lists four H200; the node is suggested, and still not guessed."""
+    asked = command(data / "nccl_all_gather_h200x4.txt")
+    assert asked.exit_code == 2 and "by its header it may be h200-4" in asked.stderr
+    nameless = command(data / "transferbench_a2a_h200x4.txt")
+    assert nameless.exit_code == 2 and "'c3sim list' has the packaged" in nameless.stderr
+
+
+def test_a_node_file_gives_its_name_to_the_records(command, data, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("schema: 2\nlike: h200-4\nname: my-node\n")
+    out = tmp_path / "runs.jsonl"
+    done = command(data / "nccl_all_gather_h200x4.txt", "--node", mine, "--out", out)
+    assert done.exit_code == 0, done.stderr
+    assert {record.node for record in load_records(out)} == {"my-node"}
+
+
+def test_transferbench_on_nvidia_says_what_its_times_hold(command, data):
+    log = data / "transferbench_scaling_h200x4.txt"
+    assert "take 0 to 300 us longer" in command(log, "--node", "h200-4").stderr
+
+
 def test_without_out_records_are_printed_one_per_line(command, data):
     done = command(data / "transferbench_a2a_h200x4.txt", "--node", "h200-4")
     assert [json.loads(line)["suite"] for line in done.stdout.splitlines()] == [

@@ -8,6 +8,7 @@ GEMMs come from the input shapes of the operator that launched them (profile wit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..collector import Collector
@@ -21,6 +22,7 @@ from ..traces.sizes import Sizes
 from .links import Links
 from .tasks import identify, matrix_operator
 
+PROFILE = "framework"  # host profile of PyTorch
 _KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 
 
@@ -52,7 +54,9 @@ def read(text: str, given: Given) -> ImportResult:
     if not kernels:
         collector.broken("no kernel in the trace; profile with activities=[CPU, CUDA]", 1)
         return collector.result()
-    add_trace(collector, sizes.settle(kernels), origin_of(document or {}, backend))
+    origin = origin_of(document or {}, backend)
+    profile = PROFILE if PROFILE in given.profiles else ""
+    add_trace(collector, sizes.settle(kernels), replace(origin, profile=profile))
     return collector.result()
 
 

@@ -6,6 +6,9 @@
   counts), starts, and isolated times where the trace has such instances.
 - Equal kernels in a row on a stream are one task with ``repeat``; its isolated time is that many
   isolated kernels.
+- A trace of fewer GPUs than a collective has cannot tell its run from its waiting for the others.
+  In such an episode the collective's time, and the wall time with it, are ``observed``; alone,
+  its shortest instance counts.
 """
 
 from __future__ import annotations
@@ -25,6 +28,11 @@ from .intervals import Kernel, both, episodes, length, overlaps, union
 ISOLATED_NOTE = "kernel time, without launch; caches as the run left them"
 OTHERS_SHARE = 0.05  # of an episode's kernel time may be kernels that the schema cannot say
 MOST_TASKS = 12
+SHORTEST = "the shortest, which waits for other ranks least"
+WAITS = (
+    "this trace has not all ranks of its collectives: beside other tasks their times, and wall"
+    " times, include waiting for ranks that it does not show, and are kept under 'observed'"
+)
 # of the wall time: a stream that begins later was held back by something outside the workload
 LATE = 0.05
 
@@ -36,11 +44,13 @@ class Origin:
     suite: str
     software: str
     facts: str
+    profile: str = ""  # host profile of what launched kernels eagerly
 
 
 def add_trace(collector: Collector, kernels: Sequence[Kernel], origin: Origin) -> None:
     """Findings and records of all *kernels*."""
     times: dict[str, list[tuple[Kernel, float]]] = {}
+    devices = len({kernel.device for kernel in kernels})
     all_episodes: list[Episode] = []
     for device in sorted({kernel.device for kernel in kernels}):
         here = sorted((k for k in kernels if k.device == device), key=lambda k: k.start)
@@ -55,12 +65,12 @@ def add_trace(collector: Collector, kernels: Sequence[Kernel], origin: Origin) -
     collector.kernels += [_kernel_times(group) for group in times.values()]
     isolated = {key: _isolated(group) for key, group in times.items()}
     for key, group in times.items():
-        _add_isolated(collector, group[0][0], isolated[key], origin)
+        _add_isolated(collector, group[0][0], isolated[key], origin, devices)
     groups: dict[str, list[Episode]] = {}
     for episode in all_episodes:
         groups.setdefault(json.dumps(episode.workload, sort_keys=True), []).append(episode)
     for alike in groups.values():
-        _add_episodes(collector, alike, isolated, origin)
+        _add_episodes(collector, alike, isolated, origin, devices)
 
 
 def _overlap(device: str, kernels: Sequence[Kernel]) -> Overlap:
@@ -97,19 +107,21 @@ def _kernel_times(group: Sequence[tuple[Kernel, float]]) -> KernelTimes:
 
 
 def _add_isolated(
-    collector: Collector, kernel: Kernel, durations: Sequence[float], origin: Origin
+    collector: Collector, kernel: Kernel, durations: Sequence[float], origin: Origin, devices: int
 ) -> None:
     if kernel.task is None or not durations:
         return
+    waits = (kernel.gpus or 0) > devices  # for ranks that the trace does not show
+    time, which = (min(durations), SHORTEST) if waits else (median(durations), "median")
     name = "gemm" if kernel.kind == "gemm" else "collective"
     collector.add(
         suite=f"{origin.suite}_isolated",
         workload={"name": task_text(kernel.task), "tasks": {name: dict(kernel.task)}},
-        measured={"isolated": {name: us(median(durations))}},
+        measured={"isolated": {name: us(time)}},
         software=origin.software,
         facts=origin.facts,
         samples=len(durations),
-        note=f"median; {_spread(durations)}; {ISOLATED_NOTE}",
+        note=f"{which}; {_spread(durations)}; {ISOLATED_NOTE}",
         gpus=kernel.gpus,
     )
 
@@ -119,6 +131,7 @@ def _add_episodes(
     alike: Sequence[Episode],
     isolated: Mapping[str, list[float]],
     origin: Origin,
+    devices: int,
 ) -> None:
     episode = alike[0]
     if reason := _unfit(alike):
@@ -151,16 +164,33 @@ def _add_episodes(
         left_out = "kernels that are neither GEMM nor collective left out"
         notes.append(f"{us(median(other))} us of {left_out}")
     notes += ["a collective's time includes waiting for other ranks; caches as the run left them"]
+    measured: dict[str, Any] = {"wall_us": wall, "tasks": tasks}
+    observed: dict[str, Any] = {}
+    if (episode.gpus or 0) > devices:
+        collector.warn(WAITS)
+        waiting = {name for name in tasks if episode.workload["tasks"][name]["kind"] != "gemm"}
+        observed = {"wall_us": wall, "tasks": {name: tasks[name] for name in sorted(waiting)}}
+        measured = {"tasks": {name: tasks[name] for name in tasks if name not in waiting}}
+        alone = {name: time for name, time in alone.items() if name not in waiting}
     collector.add(
         suite=f"{origin.suite}_concurrent",
-        workload=episode.workload,
+        workload=_launched_by(episode.workload, origin.profile),
         software=origin.software,
         facts=origin.facts,
-        measured={"wall_us": wall, "tasks": tasks, **({"isolated": alone} if alone else {})},
+        measured={**measured, **({"isolated": alone} if alone else {})},
         samples=len(alike),
         note="; ".join(notes),
         gpus=episode.gpus,
+        more={"observed": {"one_rank": observed}} if observed else None,
     )
+
+
+def _launched_by(workload: dict[str, Any], profile: str) -> dict[str, Any]:
+    """*workload* with the host profile of its eager launches, where the node has it."""
+    host = workload["host"]
+    if not profile or host.get("launch") != "eager":
+        return workload
+    return {**workload, "host": {**host, "profile": profile}}
 
 
 def _unfit(alike: Sequence[Episode]) -> str:

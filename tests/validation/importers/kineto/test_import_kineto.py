@@ -10,7 +10,10 @@ import json
 import pytest
 from kineto_case import kernels
 
+from c3sim.validation.importers.collector import Collector
 from c3sim.validation.importers.kineto import reader as kineto
+from c3sim.validation.importers.traces.intervals import Kernel
+from c3sim.validation.importers.traces.records import Origin, add_trace
 
 
 def with_isolated(trace: str) -> dict:
@@ -69,12 +72,72 @@ def test_times_count_from_the_first_kernel_of_the_episode(trace, given, written)
     of two alike.
     """
     queued = written(kineto.read(trace, given()))[1]
-    times = queued.measured.tasks
-    assert times["gemm"].start_us == 0
-    assert times["gather"].start_us == pytest.approx(132.0, abs=0.2)
-    assert times["gather"].time_us == pytest.approx(983.8, abs=0.8)
-    assert queued.measured.wall_us == times["gather"].time_us > times["gemm"].time_us
+    gemm, seen = queued.measured.tasks["gemm"], queued.observed["one_rank"]
+    gather = seen["tasks"]["gather"]
+    assert gemm.start_us == 0
+    assert gather["start_us"] == pytest.approx(132.0, abs=0.2)
+    assert gather["time_us"] == pytest.approx(983.8, abs=0.8)
+    assert seen["wall_us"] == gather["time_us"] > gemm.time_us
     assert "gather began late" in queued.note
+
+
+def test_one_rank_of_four_does_not_tell_how_long_a_collective_runs(trace, given, written):
+    """Rank 0 waits in its kernel for the GEMMs of the others: 852 us, where the same all-gather
+    alone takes 346 (nccl-tests). So only the GEMM is compared, and the user is told.
+    """
+    result = kineto.read(trace, given(gpus=4))
+    for record in written(result):
+        assert set(record.measured.tasks) == {"gemm"} and record.measured.wall_us is None
+    assert any("waiting for ranks that it does not show" in each for each in result.warnings)
+
+
+GATHER = {"kind": "collective", "op": "all_gather", "size": 2**20, "dtype": "bf16"}
+GEMM = {"kind": "gemm", "m": 64, "n": 64, "k": 64, "dtype": "bf16"}
+
+
+def made(kind: str, start: float, duration: float, device: str) -> Kernel:
+    """A GEMM, or an all-gather of two GPUs, on a stream of its own."""
+    task, gpus = (GATHER, 2) if kind == "collective" else (GEMM, None)
+    return Kernel(
+        **{"name": kind, "kind": kind, "key": kind, "stream": kind, "task": task, "gpus": gpus},
+        **{"start": start, "duration": duration, "device": device},
+    )
+
+
+def measured(given, kernels: list[Kernel]) -> dict:
+    """What the only record of *kernels* has as measured."""
+    collector = Collector("a trace", given())
+    add_trace(collector, kernels, Origin(suite="made", software="none", facts=""))
+    (record,) = collector.result().records
+    return record["measured"]
+
+
+def test_a_trace_of_all_ranks_keeps_the_times_of_collectives(given):
+    """On each device a GEMM of 100 us beside an all-gather of 80."""
+    one, two = (
+        [made("gemm", 0.0, 100.0, device), made("collective", 0.0, 80.0, device)]
+        for device in ("0", "1")
+    )
+    whole = measured(given, one + two)
+    assert (whole["wall_us"], whole["tasks"]["gather"]["time_us"]) == (100.0, 80.0)
+    part = measured(given, one)
+    assert set(part["tasks"]) == {"gemm"} and "wall_us" not in part
+
+
+def test_alone_the_shortest_instance_counts_where_ranks_are_missing(given):
+    """All-gathers of 80, 50 and 60 us: the shortest waited least; of all ranks, the median 60."""
+    one, two = (
+        [made("collective", 1e3 * i, time, device) for i, time in enumerate((80.0, 50.0, 60.0))]
+        for device in ("0", "1")
+    )
+    assert measured(given, one) == {"isolated": {"collective": 50.0}}
+    assert measured(given, one + two) == {"isolated": {"collective": 60.0}}
+
+
+def test_eager_launches_are_those_of_a_framework_where_the_node_knows_one(trace, given, written):
+    eager, queued = written(kineto.read(trace, given(profiles=("framework",))))
+    assert (eager.workload.host.profile, queued.workload.host.profile) == ("framework", None)
+    assert written(kineto.read(trace, given()))[0].workload.host.profile is None
 
 
 def test_overlap_is_the_intersection_of_what_ran(trace, given):
@@ -109,7 +172,7 @@ def test_isolated_kernels_give_slowdowns_and_records_of_their_own(trace, given, 
         "all-gather 128 MiB": {"collective": 800.0},
     }
     together = [record for record in records if record.suite == "kineto_concurrent"]
-    assert together[1].measured.isolated == {"gather": 800.0, "gemm": 4 * 200.0}
+    assert together[1].measured.isolated == {"gemm": 4 * 200.0}
     by_kind = {kernel.kind: kernel for kernel in result.kernels}
     assert by_kind["collective"].slowdown == pytest.approx(852.375 / 800)
     assert by_kind["gemm"].slowdown == pytest.approx(244.685 / 200, rel=1e-3)

@@ -1,0 +1,185 @@
+"""The verdict for a service that runs checks: JUnit XML, a summary in Markdown, annotations.
+
+Each says what drifted (a metric of a suite that misses its bound), which numbers may be behind it,
+and which calibrations are older than their records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from c3sim.input.leaves import Leaf
+
+from ..compare.scores import SuiteScore
+from ..compare.suspects import Suspect, suspects
+from ..compare.verdict import Verdict
+from ..fit.age import Stale, stale
+from .words import band_text, cases_text, error_texts, limit_text, percent, state
+
+MOST = 5  # suspects that are named
+SUITE = "c3sim validate"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drift:
+    """A score that misses its bound, and what may be behind it, most likely first."""
+
+    score: SuiteScore
+    suspects: Sequence[Suspect]
+
+    @property
+    def title(self) -> str:
+        return f"{self.score.suite} {self.score.metric}"
+
+    @property
+    def words(self) -> str:
+        """How far off, and the worst case."""
+        errors, bound, worst = self.score.errors, self.score.bound, self.score.worst[0]
+        limit = f", bound {limit_text(bound.limit)}" if bound else ""
+        better = "".join(f"; {rival.words}" for rival in self.score.new_defects)
+        return (
+            f"median {percent(errors.median)} %, 90th percentile {percent(errors.p90)} %{limit};"
+            f" bias {100 * errors.bias:+.1f} %; worst: {worst.name}, {worst.comparison}{better}"
+        )
+
+    @property
+    def suspicion(self) -> str:
+        """The suspects in words; where nothing is known, that."""
+        shown = "; ".join(one.words for one in self.suspects[:MOST])
+        more = len(self.suspects) - MOST
+        return (shown or "none known") + (f"; and {more} more" if more > 0 else "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """A verdict, what drifted, and the calibrations that are older than their records."""
+
+    verdict: Verdict
+    drifts: Sequence[Drift] = field(default_factory=list)
+    stale: Sequence[Stale] = field(default_factory=list)
+
+
+def check(verdict: Verdict) -> Check:
+    """Look for suspects and old calibrations."""
+    return Check(
+        verdict=verdict,
+        drifts=[
+            Drift(score=score, suspects=suspects(score, verdict.nodes)) for score in verdict.missed
+        ],
+        stale=stale(verdict.nodes.values(), verdict.records),
+    )
+
+
+def to_dict(found: Check) -> dict[str, Any]:
+    """Plain data for ``--json``: what drifted, with paths of the suspects, and old calibrations."""
+    drifted = [
+        {
+            "suite": each.score.suite,
+            "metric": each.score.metric,
+            "suspects": [{"path": one.path, "why": one.why} for one in each.suspects],
+        }
+        for each in found.drifts
+    ]
+    return {"drifted": drifted, "old_calibrations": [old.words for old in found.stale]}
+
+
+def junit(found: Check) -> str:
+    """A test case for each suite and metric; a calibration older than its records is *skipped*."""
+    scores, missed = found.verdict.scores, found.drifts
+    counts = {"tests": len(scores) + len(found.stale), "failures": len(missed), "errors": 0}
+    root = ElementTree.Element("testsuites", name=SUITE)
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        {"name": SUITE, **{key: str(count) for key, count in counts.items()}}
+        | {"skipped": str(len(found.stale))},
+    )
+    drifted = {drift.title: drift for drift in missed}
+    for score in scores:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=score.suite, name=score.metric, time="0"
+        )
+        if drift := drifted.get(f"{score.suite} {score.metric}"):
+            failure = ElementTree.SubElement(case, "failure", message=drift.words)
+            failure.text = f"suspects: {drift.suspicion}"
+        else:
+            said = ElementTree.SubElement(case, "system-out")
+            said.text = f"{state(score)}: {_errors(score)}"
+    for old in found.stale:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="calibration", name="+".join(old.suites), time="0"
+        )
+        ElementTree.SubElement(case, "skipped", message=old.words)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def summary(found: Check) -> str:
+    """A page of Markdown."""
+    verdict = found.verdict
+    nodes = ", ".join(sorted({loaded.node.name for loaded in verdict.nodes.values()}))
+    lines = [f"# Calibration of {nodes or 'no node'}: {verdict.word}", "", f"{verdict.counts}.", ""]
+    lines += [
+        "| suite | metric | verdict | cases | median (%) | p90 (%) | bias (%) | bound (%) |",
+        "|---|---|---|---:|---:|---:|---:|---:|",
+        *(_row(score, verdict) for score in verdict.scores),
+    ]
+    if found.drifts:
+        lines += ["", "## What drifted", ""]
+        lines += [
+            f"- **{each.title}**: {each.words}. Suspects: {each.suspicion}."
+            for each in found.drifts
+        ]
+    if found.stale:
+        lines += ["", "## Calibrations older than their records", ""]
+        lines += [f"- {old.words}. `c3sim calibrate` fits them again." for old in found.stale]
+    return "\n".join(lines) + "\n"
+
+
+def workflow_commands(found: Check) -> Iterator[str]:
+    """Workflow commands of GitHub: an error for each drift, at its first suspect's line if that
+    file lies below the present folder; a warning for each old calibration.
+    """
+    for drift in found.drifts:
+        where = drift.suspects[0].leaf if drift.suspects else None
+        text = f"{drift.words}. Suspects: {drift.suspicion}"
+        yield _command("error", f"{drift.title} drifted", text, where)
+    for old in found.stale:
+        first = next(iter(old.leaves.values()), None)
+        title = f"calibration of {'+'.join(old.suites)} is older than its records"
+        yield _command("warning", title, old.words, first)
+
+
+def _row(score: SuiteScore, verdict: Verdict) -> str:
+    limit = limit_text(score.bound.limit) if score.bound else band_text(score, verdict.bounds)
+    median, p90, bias, _ = error_texts(score)
+    cells = (score.suite, score.metric, state(score), cases_text(score), median, p90, bias, limit)
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _errors(score: SuiteScore) -> str:
+    return f"median {percent(score.errors.median)} %, 90th percentile {percent(score.errors.p90)} %"
+
+
+def _command(level: str, title: str, text: str, leaf: Leaf | None) -> str:
+    fields: Mapping[str, str] = {**_place(leaf), "title": title}
+    shown = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in fields.items())
+    return f"::{level} {shown}::{_escaped(text)}"
+
+
+def _place(leaf: Leaf | None) -> dict[str, str]:
+    """File and line of *leaf*, from the present folder."""
+    file = Path(leaf.file).resolve() if leaf else None
+    if leaf is None or file is None or not file.is_relative_to(Path.cwd()):
+        return {}
+    return {"file": file.relative_to(Path.cwd()).as_posix(), "line": str(leaf.line)}
+
+
+def _escaped(text: str, more: str = "") -> str:
+    for letter in "%\r\n" + more:
+        text = text.replace(letter, f"%{ord(letter):02X}")
+    return text
