@@ -22,6 +22,7 @@ KNOWN = (
     ("slowdown", "x", "lower"),
     ("isolated_s", "s", ""),
     ("serial_s", "s", ""),
+    ("ideal_s", "s", ""),
     ("start_s", "s", ""),
     ("_s", "s", "lower"),
     ("energy_j", "J", "lower"),
