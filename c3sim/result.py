@@ -85,6 +85,8 @@ class TaskResult:
     slowdown: float  # time_s / isolated_s
     kind: str
     energy_j: float
+    stream: str = ""  # empty: a queue of its own
+    ready_s: float = 0.0  # all that it waits for had ended
     predecessors_s: float = 0.0
     room_s: float = 0.0
     slower_s: float = 0.0
@@ -167,6 +169,8 @@ class Result:
     component_names: Mapping[str, str] = field(default_factory=dict)
     energy_measured: str = ""
     notes: Sequence[str] = ()
+    # The nearest conditions under which the model was compared with measurements; empty or a line.
+    trust: Sequence[str] = ()
     timeline: Timeline | None = None
 
     def to_dict(self) -> dict[str, Any]:

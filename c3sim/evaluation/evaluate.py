@@ -130,6 +130,8 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
         end_s=times.end,
         time_s=times.end,
         slowdown=times.end / alone.end,
+        stream=task.stream or "",
+        ready_s=times.ready,
         predecessors_s=times.ready - alone.ready,
         room_s=(times.start - times.ready) - (alone.start - alone.ready),
         slower_s=duration - (alone.end - alone.start),
