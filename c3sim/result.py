@@ -169,8 +169,7 @@ class Result:
     component_names: Mapping[str, str] = field(default_factory=dict)
     energy_measured: str = ""
     notes: Sequence[str] = ()
-    # The nearest conditions under which the model was compared with measurements; empty or a line.
-    trust: Sequence[str] = ()
+    trust: str = ""  # the nearest measured conditions and their error; empty: not asked for
     timeline: Timeline | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from c3sim.errors import InputError
 from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.overlap import Overlap, overlap
 from c3sim.evaluation.payload import payload_bytes
+from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
 from c3sim.result import DrawResult, RankClass, Result, TaskResult
 from c3sim.simulation.critical_path import least_of, plan_of
@@ -79,6 +80,7 @@ def evaluate_run(
         folded=run.folded,
         events=run.events,
         notes=notes(Noted(workload, node, strategy, best, shared, own)) if noted else (),
+        trust=nearest(node, best.workload) if noted else "",
         timeline=run.timeline,
     )
 

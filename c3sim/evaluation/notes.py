@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.evaluation.domain import outside
@@ -15,6 +15,8 @@ from c3sim.strategies.rewrites import REDUCTIONS
 from c3sim.strategies.table import Candidate, exhaustive
 
 ROUNDING = 1e-9  # relative
+LOSES = "the choice loses"  # how the note of a strategy begins that lost against as_written
+NAMED = 3  # tasks of which one thing is said
 LOSS = 0.001  # relative: a choice that is slower by less does not lose
 
 
@@ -38,8 +40,10 @@ def notes(on: Noted) -> tuple[str, ...]:
     texts = [f"{node.nodes} nodes of {node.gpus} GPUs"] if node.nodes > 1 else []
     if len(best.walls) > 1:
         texts.append(f"{best.candidate.name} is the best of: {', '.join(best.walls)}")
-    for name, variant in best.candidate.detail.get("variants", {}).items():
-        texts.append(f"{name} runs as {variant}, chosen from isolated times")
+    texts += [
+        f"{_listed(names, 'run')} as {variant}, chosen from isolated times"
+        for variant, names in _by_words(best.candidate.detail.get("variants", {})).items()
+    ]
     if any(
         isinstance(task, Collective) and task.backend == "dma" and task.op in REDUCTIONS
         for task in best.workload.tasks.values()
@@ -67,7 +71,7 @@ def _of_the_choice(on: Noted) -> Iterator[str]:
         plain = run_once(on.node, on.workload).end
         loss = on.best.run.end / plain - 1
         if loss > LOSS:
-            yield f"the choice loses: {100 * loss:.1f} % slower than as_written"
+            yield f"{LOSES}: {100 * loss:.1f} % slower than as_written"
 
 
 def _out_of_step(best: Best) -> list[str]:
@@ -83,11 +87,25 @@ def _out_of_step(best: Best) -> list[str]:
 
 
 def _outside(best: Best, node: Node) -> list[str]:
-    """A note on each task that lies outside what its library was calibrated on."""
+    """A note on the tasks that lie outside what their library was calibrated on, by reason."""
     return [
-        f"{name} lies outside the calibrated domain: {words}"
-        for name, words in outside(node, best.workload).items()
+        f"{_listed(names, 'lie')} outside the calibrated domain: {words}"
+        for words, names in _by_words(outside(node, best.workload)).items()
     ]
+
+
+def _by_words(said: Mapping[str, str]) -> dict[str, list[str]]:
+    """What is *said* of tasks -> the tasks."""
+    names: dict[str, list[str]] = {}
+    for name, words in said.items():
+        names.setdefault(words, []).append(name)
+    return names
+
+
+def _listed(names: Sequence[str], verb: str) -> str:
+    """Up to NAMED of *names*, the others counted, with their *verb*."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more} {verb}{'s' if len(names) == 1 else ''}"
 
 
 def auto_loss(best: Best, node: Node, rivals: Sequence[Candidate]) -> tuple[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from statistics import median
 
 from c3sim.result import TaskResult
 
@@ -31,12 +30,15 @@ def folds(tasks: Mapping[str, TaskResult], single: int = SINGLE) -> Folds:
 
 def total(tasks: Mapping[str, TaskResult], names: list[str], field: str) -> float:
     """The sum of *field* over the tasks *names*."""
-    return sum(getattr(tasks[name], field) for name in names)
+    return float(sum(getattr(tasks[name], field) for name in names))
 
 
-def middle_slowdown(tasks: Mapping[str, TaskResult], names: list[str]) -> float:
-    """The median slowdown of the tasks *names*."""
-    return median(tasks[name].slowdown for name in names)
+def slowdown(tasks: Mapping[str, TaskResult], names: list[str]) -> float:
+    """That of a single task; of several that of all of them, without waiting for predecessors."""
+    if len(names) == 1:
+        return tasks[names[0]].slowdown
+    alone = total(tasks, names, "isolated_s")
+    return 1.0 + (total(tasks, names, "room_s") + total(tasks, names, "slower_s")) / alone
 
 
 def _grouped(tasks: Mapping[str, TaskResult], key: Callable[[str], str]) -> Folds:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit.folds import Folds, folds, middle_slowdown, total
+from c3sim.evaluation.notes import LOSES
+from c3sim.output.kit.folds import Folds, folds, slowdown, total
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING, figures, percent, time_unit, times
 from c3sim.output.tables.energy import energy_table, standing
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 WIDTH = 100  # columns that a comparison fits
 CELL = 14  # of "12.345, 1.23x"
 COMPARED = 12  # tasks that each have a column of a comparison
-LOSES = "the choice loses"  # how the note of a strategy begins that lost against as_written
 VISIBLE = 0.0005  # the least share that is not written as 0.0 %
 
 
@@ -49,7 +49,7 @@ def run_table(result: Result) -> Group:
         *phase_tables(result),
         *(("", energy_table(result), standing(result.energy_measured)) if result.energy else ()),
         *(f"note: {note}" for note in result.notes),
-        *result.trust,
+        *([result.trust] if result.trust else []),
     )
 
 
@@ -73,8 +73,9 @@ def _task_table(result: Result, unit: str, length: float) -> tuple[Table, str]:
             row,
             tasks[names[0]].kind,
             *(f"{time / length:.3f}" for time in spans),
-            times(middle_slowdown(tasks, names)),
-            *(f"{time / length:z.3f}" for time in lost),
+            times(slowdown(tasks, names)),
+            MISSING if len(names) > 1 else f"{lost[0] / length:z.3f}",
+            *(f"{time / length:z.3f}" for time in lost[1:]),
             figures(total(tasks, names, "energy_j")),
         )
     said = (
@@ -82,8 +83,8 @@ def _task_table(result: Result, unit: str, length: float) -> tuple[Table, str]:
     )
     if len(rows) < len(tasks):
         said += (
-            f"\n{len(tasks)} tasks in {len(rows)} rows: first start, last end, median slowdown, else"
-            " sums; --json has every task"
+            f"\n{len(tasks)} tasks in {len(rows)} rows: first start, last end, slowdown without"
+            " waiting for tasks, else sums; --json has every task"
         )
     return table, said
 
@@ -121,7 +122,7 @@ def compare_table(results: Sequence[Result]) -> Group:
         if note.startswith(LOSES)
     )
     blocks = _times_of_tasks(results, unit, length)
-    return stack(title, table, *blocks, fastest, *warnings, *best.trust)
+    return stack(title, table, *blocks, fastest, *warnings, *([best.trust] if best.trust else []))
 
 
 def _times_of_tasks(results: Sequence[Result], unit: str, length: float) -> Iterator[Any]:
@@ -138,7 +139,7 @@ def _times_of_tasks(results: Sequence[Result], unit: str, length: float) -> Iter
         block += [row] if row else []
     more = ""
     if len(rows) < len(every):
-        more = f"; of {len(every)} tasks in {len(rows)} columns: last end, median slowdown"
+        more = f"; {len(every)} tasks in {len(rows)} columns: last end, slowdown without waiting"
     yield f"times of tasks: end ({unit}), slowdown{more}"
 
 
@@ -149,8 +150,8 @@ def _block(results: Sequence[Result], rows: Folds, length: float) -> Table:
         for names in rows.values():
             there = [name for name in names if name in result.tasks]
             end = max((result.tasks[name].end_s for name in there), default=0.0)
-            slowdown = times(middle_slowdown(result.tasks, there)) if there else ""
-            cells.append(f"{end / length:.3f}, {slowdown}" if there else MISSING)
+            slower = times(slowdown(result.tasks, there)) if there else ""
+            cells.append(f"{end / length:.3f}, {slower}" if there else MISSING)
         add_row(table, result.strategy, *cells)
     return table
 
