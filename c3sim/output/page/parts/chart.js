@@ -264,7 +264,7 @@ function drawHeatmap(g, box, rows) {
     const spot = { row, held, x: x.at(valueOf(xc, row)), y: y.at(valueOf(yc, row)), w: x.step, h: y.step };
     chart.spots.push(spot);
     const found = valueOf(value, row);
-    const colour = found === null ? null : rampColour(colours.share(found));
+    const colour = found === null ? null : rampColour(colours.share(found), colours.ramp);
     g.fillStyle = colour ?? theme.faint;
     g.fillRect(spot.x - spot.w / 2 + 0.5, spot.y - spot.h / 2 + 0.5, spot.w - 1, spot.h - 1);
     if (spot.w < 36 || spot.h < 15) continue;
