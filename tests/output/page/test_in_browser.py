@@ -125,6 +125,18 @@ def test_hovering_shows_every_value_and_a_click_opens_the_point(tab: Page, view:
     assert tab.evaluate("document.activeElement.id") == "panel"
 
 
+def test_a_heat_map_shows_one_strategy_of_one_scenario(tab: Page):
+    """That of the best point at first; no cell holds points of two, until all are asked for."""
+    tab.click("[data-view=heatmap]")
+    of = tab.evaluate("[...document.querySelectorAll('#of option')].map((o) => o.textContent)")
+    assert len(of) == 5 and of[-1] == "all, mixed"
+    assert text(tab, "#said") == ""
+    choose(tab, "of", "pair, base")
+    assert "base" in text(tab, "#of option:checked") and text(tab, "#said") == ""
+    choose(tab, "of", "")
+    assert text(tab, "#said").startswith("Cells hold up to 4 points")
+
+
 def open_row(tab: Page, row: int) -> None:
     choose(tab, "rows", "100")
     tab.click(f"tr[data-row='{row}'] button")
