@@ -52,7 +52,8 @@ def evaluate(
     the work, for an output that nothing has.
     """
     _column_names(study, cases)
-    rows = partial(rows_of, stretched="stretched_s" in study.outputs)
+    asked = "stretched_s" in study.outputs
+    rows = partial(rows_of, stretched=True) if asked else rows_of
     return for_each(rows, cases, study.strategies, what=what, options=options)
 
 

@@ -6,32 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import Page, chromium, find_chromium
+from browser import Page
 from report_case import FAILED, POINTS
 
 from c3sim.output.page.palette import DARK, LIGHT
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    executable = find_chromium()
-    if executable is None:
-        pytest.skip("no Chromium; apt-get install chromium, or set CHROMIUM to its path")
-    with chromium(executable, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def tab(browser: Page, page: Path):
-    """The page, freshly opened; after any test it has no complaints and has loaded nothing."""
-    browser.open(page)
-    browser.settle()
-    yield browser
-    assert browser.complaints() == []
-    inside = ("file:", "data:", "blob:")
-    assert [url for url in browser.requests() if not url.startswith(inside)] == []
 
 
 def text(tab: Page, selector: str) -> str:
