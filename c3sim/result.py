@@ -68,7 +68,13 @@ class Timeline:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskResult:
     """Times [s] of one task. *time_s* runs from the common release of all streams to the task's
-    end, queueing included.
+    end, queueing included::
+
+        time_s = isolated_s + predecessors_s + room_s + slower_s
+
+        predecessors_s   it was ready later than alone: tasks that it waits for, launches
+        room_s           it then waited longer than alone for its first workgroup or command
+        slower_s         it then ran longer than alone
 
     Energies [J] are of all GPUs, without idle power. *payload_bytes* and *energy_per_byte* [J/B]
     are None where a task moves no payload (``evaluation/payload.py``); *average_power_w* is that of
@@ -82,6 +88,11 @@ class TaskResult:
     slowdown: float  # time_s / isolated_s
     kind: str
     energy_j: float
+    stream: str = ""  # empty: a queue of its own
+    ready_s: float = 0.0  # all that it waits for had ended
+    predecessors_s: float = 0.0
+    room_s: float = 0.0
+    slower_s: float = 0.0
     energy: Mapping[str, float] = field(default_factory=dict)  # the same by component
     average_power_w: float = 0.0
     payload_bytes: float | None = None
@@ -114,19 +125,25 @@ class Result:
     """One workload on one node under one strategy::
 
         serial_s            sum of the isolated times
-        ideal_speedup       serial_s / longest isolated time
+        ideal_s             the least time: the longest chain of isolated times of tasks that wait
+                            for each other, or all that one resource has to do
+        ideal_speedup       serial_s / ideal_s
         speedup             serial_s / wall_s
         fraction_of_ideal   (speedup - 1) / (ideal_speedup - 1), with the isolated times of the
                             baseline, collectives on compute units, for every strategy
         own_fraction        the same with the strategy's own isolated times of collectives
+        exposed_s           on the slowest rank communication runs or is waited for, and no compute
+        stretched_s         what contention adds to compute: the time in which compute runs on the
+                            slowest rank, less that of a run in which compute and communication
+                            share nothing; None where it was not asked for
         energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
                             node file, for display named in *component_names*
         average_power_w     over the wall time, of all GPUs
         wall_p5_s, _p95_s   of the wall time over the *draws*, the ways in which ranks may begin;
                             wall_s and the times of tasks are medians over them, of the slowest rank
 
-    Fractions are None where nothing can overlap (one task, or ideal_speedup = 1). Energies are not
-    validated where no power was measured (*energy_measured* is empty; docs/energy.md).
+    Fractions are None where nothing can overlap (one task, a single chain of tasks). Energies are
+    not validated where no power was measured (*energy_measured* is empty; docs/energy.md).
     """
 
     workload: str
@@ -142,6 +159,9 @@ class Result:
     tasks: Mapping[str, TaskResult]
     folded: bool
     events: int
+    ideal_s: float = 0.0
+    exposed_s: float = 0.0
+    stretched_s: float | None = None
     gpus: int = 1
     ranks: int = 1  # processes, one per GPU
     wall_p5_s: float = 0.0
@@ -152,6 +172,7 @@ class Result:
     component_names: Mapping[str, str] = field(default_factory=dict)
     energy_measured: str = ""
     notes: Sequence[str] = ()
+    trust: str = ""  # the nearest measured conditions and their error; empty: not asked for
     timeline: Timeline | None = None
 
     def __repr__(self) -> str:

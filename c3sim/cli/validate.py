@@ -14,6 +14,9 @@ from c3sim.cli.pages import PAGES
 from c3sim.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from c3sim.specs.record import Record
     from c3sim.validation.compare.verdict import Verdict
     from c3sim.validation.pages.check_page import Check
 
@@ -45,6 +48,9 @@ def validate(
     worst: Annotated[
         int, Option(min=0, help="Worst cases to explain, of each suite and metric.")
     ] = 1,
+    suite: Annotated[
+        str, Option(metavar="NAME", help="Compare the records of this suite alone.")
+    ] = "",
     coverage: Annotated[
         bool,
         Option(
@@ -70,6 +76,7 @@ def validate(
       c3sim validate                                       the packaged records
       c3sim validate mine.jsonl --report mine.html
       c3sim validate records --node mine.yaml --bounds bounds.yaml --junit out.xml --summary out.md
+      c3sim validate --suite h200_loops
       c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
       c3sim validate --coverage --only gpu.hbm             which suites notice?
     """
@@ -92,7 +99,7 @@ def validate(
         check_writable(report, PAGES)
     for file in filter(None, (junit, summary)):
         check_writable(file)
-    verdict = _verdict(files or [], node, settings(set_), bounds, jobs)
+    verdict = _verdict(files or [], node, settings(set_), bounds, jobs, suite)
     if report is not None:
         write_report(verdict, report)
     found = check_page.check(verdict)
@@ -129,7 +136,12 @@ def _tell(found: Check, junit: str | None, summary: str | None, annotate: bool) 
 
 
 def _verdict(
-    files: list[str], node: str | None, changes: dict[str, str], bounds: str | None, jobs: int
+    files: list[str],
+    node: str | None,
+    changes: dict[str, str],
+    bounds: str | None,
+    jobs: int,
+    suite: str,
 ) -> Verdict:
     from c3sim.cli.progress import progress
     from c3sim.validation.compare.bounds import FILE, load_bounds
@@ -141,7 +153,7 @@ def _verdict(
     limits = load_bounds(bounds or FILE)
     if bounds is None and not are_packaged(files):
         limits = limits.for_own_records()
-    records = load(files)
+    records = _of_suite(load(files), suite)
     nodes = nodes_for(records, node, changes)
     done, total = 0, len(merge(records))
     with progress() as watcher:
@@ -153,3 +165,14 @@ def _verdict(
 
         verdict: Verdict = compare(records, nodes, bounds=limits, jobs=jobs, progress=advance)
     return verdict
+
+
+def _of_suite(records: Sequence[Record], suite: str) -> list[Record]:
+    """Those of *suite*; all where it is empty. Raises InputError for one that has no record."""
+    found = [record for record in records if suite in ("", record.suite)]
+    if not found and suite:
+        from c3sim.input.hints import unknown
+
+        known = sorted({record.suite for record in records})
+        raise InputError(unknown("suite", suite, known), "--suite")
+    return found

@@ -2,50 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from c3sim.errors import InputError
-from c3sim.evaluation.notes import notes
-from c3sim.evaluation.overlap import overlap
+from c3sim.evaluation.notes import Noted, notes
+from c3sim.evaluation.overlap import Overlap, overlap
 from c3sim.evaluation.payload import payload_bytes
+from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
 from c3sim.result import DrawResult, RankClass, Result, TaskResult
+from c3sim.simulation.critical_path import least_of, plan_of
 from c3sim.simulation.medians import weighted_quantile
-from c3sim.simulation.run import Outcome, Run
-from c3sim.simulation.runs import isolated
+from c3sim.simulation.run import Outcome, Run, TaskRun
+from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
+from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Task, Workload
 from c3sim.strategies.best import best_candidate
 from c3sim.strategies.rewrites import baseline, collectives
-from c3sim.strategies.table import exhaustive, strategy_name
+from c3sim.strategies.table import strategy_name
 
 
 def evaluate_run(
-    workload: Workload, node: Node, strategy: str, *, trace: bool = False, noted: bool = True
+    workload: Workload,
+    node: Node,
+    strategy: str,
+    *,
+    trace: bool = False,
+    noted: bool = True,
+    stretched: bool = True,
 ) -> Result:
     """As :func:`c3sim.run`, for models that have been checked against each other.
 
-    *noted* = False leaves out the notes, which may take runs of their own.
+    *noted* = False leaves out the notes, *stretched* = False the time that contention adds to
+    compute; both may take runs of their own.
     """
     strategy = strategy_name(strategy)
     best = best_candidate(strategy, workload, node)
     run = simulate(node, best.workload, trace=True) if trace else best.run
     base = _baseline(workload, node)
-    common = {name: isolated(node, base, name).end for name in workload.tasks}
-    alone = {name: isolated(node, best.workload, name).end for name in workload.tasks}
-    moved = collectives(workload)
-    shared = overlap(list(common.values()), run.end)
-    own = overlap([(alone if name in moved else common)[name] for name in common], run.end)
-    rivals = exhaustive(workload, node) if noted and strategy == "auto" else ()
+    common = {name: isolated(node, base, name) for name in workload.tasks}
+    alone = {name: isolated(node, best.workload, name) for name in workload.tasks}
+    moved = set(collectives(workload))
+    plan = plan_of(base, node)
+
+    def against(times: Mapping[str, TaskRun]) -> Overlap:
+        return overlap([task.end for task in times.values()], run.end, least_of(plan, times))
+
+    shared = against(common)
+    own = against({name: (alone if name in moved else common)[name] for name in common})
     return Result(
         workload=workload.name,
         node=node.name,
         strategy=strategy,
         wall_s=run.end,
         serial_s=shared.serial,
+        ideal_s=shared.least,
         ideal_speedup=shared.ideal_speedup,
         speedup=shared.speedup,
         fraction_of_ideal=shared.fraction,
         own_fraction=own.fraction,
+        exposed_s=run.exposure.exposed,
+        stretched_s=_stretched(best.workload, node, run) if stretched else None,
         energy_j=run.energy,
         gpus=node.ranks,
         ranks=node.ranks,
@@ -62,9 +81,19 @@ def evaluate_run(
         },
         folded=run.folded,
         events=run.events,
-        notes=notes(best, node, common, alone, rivals) if noted else (),
+        notes=notes(Noted(workload, node, strategy, best, shared, own)) if noted else (),
+        trust=nearest(node, best.workload) if noted else "",
         timeline=run.timeline,
     )
+
+
+def _stretched(workload: Workload, node: Node, run: Run) -> float:
+    """What contention adds to compute [s]: the time in which compute runs on the slowest rank, less
+    that of a run in which compute and communication share nothing.
+    """
+    if {CLASSES[task.kind] for task in workload.tasks.values()} >= {"compute", "communication"}:
+        return run.exposure.computing - undisturbed(node, workload).exposure.computing
+    return 0.0
 
 
 def _quantile(run: Run, share: float) -> float:
@@ -94,17 +123,22 @@ def _baseline(workload: Workload, node: Node) -> Workload:
         return workload
 
 
-def _task_result(node: Node, name: str, task: Task, run: Run, alone: float) -> TaskResult:
+def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) -> TaskResult:
     times, account = run.task(name), run.account_of(name)
     payload = payload_bytes(node, task)
     energy = sum(account.values())
     duration = times.end - times.start
     return TaskResult(
-        isolated_s=alone,
+        isolated_s=alone.end,
         start_s=times.start,
         end_s=times.end,
         time_s=times.end,
-        slowdown=times.end / alone,
+        slowdown=times.end / alone.end,
+        stream=task.stream or "",
+        ready_s=times.ready,
+        predecessors_s=times.ready - alone.ready,
+        room_s=(times.start - times.ready) - (alone.start - alone.ready),
+        slower_s=duration - (alone.end - alone.start),
         kind=task.kind,
         energy_j=energy,
         energy=by_component(node, account, idle=False),

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from c3sim.evaluation.domain import outside
+from c3sim.evaluation.overlap import Overlap
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective
+from c3sim.specs.workload import Collective, Workload
 from c3sim.strategies.best import Best
 from c3sim.strategies.rewrites import REDUCTIONS
-from c3sim.strategies.table import Candidate
+from c3sim.strategies.table import Candidate, exhaustive
 
 ROUNDING = 1e-9  # relative
+LOSES = "the choice loses"  # how the note of a strategy begins that lost against as_written
+NAMED = 3  # tasks of which one thing is said
+LOSS = 0.001  # relative: a choice that is slower by less does not lose
 
 
-def notes(
-    best: Best,
-    node: Node,
-    common: Mapping[str, float],
-    alone: Mapping[str, float],
-    rivals: Sequence[Candidate] = (),
-) -> tuple[str, ...]:
-    """Notes on the run of *best*.
-
-    *common*, *alone*: isolated times [s] in the baseline and as run; *rivals*: candidates that
-    ``auto`` is compared with.
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What notes are on: the run of the *best* candidate of *strategy*; *common*, *own*: against
+    isolated times of the baseline, and as run.
     """
+
+    workload: Workload
+    node: Node
+    strategy: str
+    best: Best
+    common: Overlap
+    own: Overlap
+
+
+def notes(on: Noted) -> tuple[str, ...]:
+    """Notes on a run."""
+    best, node = on.best, on.node
     texts = [f"{node.nodes} nodes of {node.gpus} GPUs"] if node.nodes > 1 else []
     if len(best.walls) > 1:
         texts.append(f"{best.candidate.name} is the best of: {', '.join(best.walls)}")
-    for name, variant in best.candidate.detail.get("variants", {}).items():
-        texts.append(f"{name} runs as {variant}, chosen from isolated times")
+    texts += [
+        f"{_listed(names, 'run')} as {variant}, chosen from isolated times"
+        for variant, names in _by_words(best.candidate.detail.get("variants", {})).items()
+    ]
     if any(
         isinstance(task, Collective) and task.backend == "dma" and task.op in REDUCTIONS
         for task in best.workload.tasks.values()
@@ -39,15 +51,27 @@ def notes(
         texts.append(
             "what-if: DMA engines that reduce (gpu.dma_engines.reduce_bandwidth); none is known to"
         )
-    if rivals:
-        rival, loss = auto_loss(best, node, rivals)
-        texts.append(
-            f"auto chose {best.candidate.name} from isolated times;"
+    texts += _of_the_choice(on)
+    if len(on.workload.tasks) > 1 and on.common.fraction is None:
+        texts.append("nothing can overlap: every task waits for another one, or for what it uses")
+    if best.run.end < on.common.least * (1 - ROUNDING):
+        texts.append("faster than ideal: " + _reason(best, node, on.own.least))
+    return (*texts, *_out_of_step(best), *_over_the_limit(best, node), *_outside(best, node))
+
+
+def _of_the_choice(on: Noted) -> Iterator[str]:
+    """What a strategy that chooses loses, against the best choice and against no strategy."""
+    if on.strategy == "auto":
+        rival, loss = auto_loss(on.best, on.node, exhaustive(on.workload, on.node))
+        yield (
+            f"auto chose {on.best.candidate.name} from isolated times;"
             f" {100 * loss:.1f} % slower than the best choice, {rival}"
         )
-    if best.run.end < max(common.values()) * (1 - ROUNDING):
-        texts.append("faster than ideal: " + _reason(best, node, alone))
-    return (*texts, *_out_of_step(best), *_over_the_limit(best, node), *_outside(best, node))
+    if on.best.candidate.detail:
+        plain = run_once(on.node, on.workload).end
+        loss = on.best.run.end / plain - 1
+        if loss > LOSS:
+            yield f"{LOSES}: {100 * loss:.1f} % slower than as_written"
 
 
 def _out_of_step(best: Best) -> list[str]:
@@ -63,11 +87,25 @@ def _out_of_step(best: Best) -> list[str]:
 
 
 def _outside(best: Best, node: Node) -> list[str]:
-    """A note on each task that lies outside what its library was calibrated on."""
+    """A note on the tasks that lie outside what their library was calibrated on, by reason."""
     return [
-        f"{name} lies outside the calibrated domain: {words}"
-        for name, words in outside(node, best.workload).items()
+        f"{_listed(names, 'lie')} outside the calibrated domain: {words}"
+        for words, names in _by_words(outside(node, best.workload)).items()
     ]
+
+
+def _by_words(said: Mapping[str, str]) -> dict[str, list[str]]:
+    """What is *said* of tasks -> the tasks."""
+    names: dict[str, list[str]] = {}
+    for name, words in said.items():
+        names.setdefault(words, []).append(name)
+    return names
+
+
+def _listed(names: Sequence[str], verb: str) -> str:
+    """Up to NAMED of *names*, the others counted, with their *verb*."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more} {verb}{'s' if len(names) == 1 else ''}"
 
 
 def auto_loss(best: Best, node: Node, rivals: Sequence[Candidate]) -> tuple[str, float]:
@@ -96,14 +134,16 @@ def _over_the_limit(best: Best, node: Node) -> list[str]:
     ]
 
 
-def _reason(best: Best, node: Node, alone: Mapping[str, float]) -> str:
-    """Why the wall time is below the longest isolated time of the baseline."""
-    longest = max(alone.values()) * (1 - ROUNDING)
-    if best.run.end >= longest:
+def _reason(best: Best, node: Node, own: float) -> str:
+    """Why the wall time is below the least time of the baseline; *own*: as the tasks were run."""
+    least = own * (1 - ROUNDING)
+    if best.run.end >= least:
         return "alone, too, the tasks are faster under this strategy than on all compute units"
     for kind, words in (("clock", "the power limit"), ("cache", "the shared caches")):
-        if run_once(node, best.workload, frozenset({kind})).end >= longest:
+        if run_once(node, best.workload, frozenset({kind})).end >= least:
             return f"{words} let the tasks together be faster than one of them alone"
+    if len(best.workload.tasks) > 2:
+        return "tasks of one kind run side by side, each with room that the others leave"
     return (
         "the tasks together disturb the longest of them less than it disturbs itself alone"
         " (dispatch)"

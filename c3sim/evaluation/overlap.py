@@ -1,9 +1,11 @@
 """How well tasks overlapped, against how well they could have: pure arithmetic on times.
 
-    serial = sum of the isolated times      ideal speedup = serial / longest isolated time
+    serial = sum of the isolated times      ideal speedup = serial / least time
     speedup = serial / wall                 fraction of ideal = (speedup - 1) / (ideal speedup - 1)
 
-The caller says which isolated times are meant.
+The least time is the longest chain of tasks that wait for each other, or all that one resource has
+to do (simulation/critical_path.py); of a pair, its longer task. The caller says which isolated
+times are meant.
 """
 
 from __future__ import annotations
@@ -19,15 +21,18 @@ class Overlap:
     """*fraction* is None where nothing can overlap: one task, or an ideal speedup of 1."""
 
     serial: float
+    least: float
     ideal_speedup: float
     speedup: float
     fraction: float | None
 
 
-def overlap(isolated: Sequence[float], wall: float) -> Overlap:
-    """From the *isolated* times of the tasks and the *wall* time of them together [s]."""
+def overlap(isolated: Sequence[float], wall: float, least: float | None = None) -> Overlap:
+    """From the *isolated* times of the tasks, the *wall* time of them together and the *least* one
+    [s]; without it, of a pair whose tasks wait for nothing.
+    """
     serial = sum(isolated)
-    ideal, speedup = serial / max(isolated), serial / wall
-    return Overlap(
-        serial, ideal, speedup, (speedup - 1) / (ideal - 1) if ideal - 1 > NOTHING_TO_GAIN else None
-    )
+    least = max(isolated) if least is None else least
+    ideal, speedup = serial / least, serial / wall
+    fraction = (speedup - 1) / (ideal - 1) if ideal - 1 > NOTHING_TO_GAIN else None
+    return Overlap(serial, least, ideal, speedup, fraction)

@@ -3,13 +3,13 @@
 In a folded run one GPU stands for all, or one of each class for those whose streams begin in the
 same order; its peers are GPUs like it, and what it draws on something that several GPUs share
 counts for all of them. ``private`` names kinds of sharing to take away (``c3sim explain``): each
-task then has such capacities to itself.
+task then has such capacities to itself, or shares them with its group where ``groups`` names one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -57,15 +57,22 @@ class Machine:
         *,
         folded: bool,
         private: frozenset[str] = frozenset(),
+        groups: Mapping[str, str] | None = None,
         classes: int = 1,
         average: float | None = None,
     ):
-        """*classes*: GPUs of a folded run; *average*: W drawn before, None: idle."""
+        """*groups*: of each task the group that shares what is private; left out: a group each.
+        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle.
+        """
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
-        self.average = average
+        self.average, self._groups = average, groups or {}
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
+
+    def group(self, task: str) -> str:
+        """Who shares with *task* what is private: the name of a group, or *task* itself."""
+        return self._groups.get(task, task)
 
     def home(self, gpu: int, here: int | None = None) -> int:
         """The simulated GPU that stands for *gpu*; in a folded run, for a peer of *here*, that."""
@@ -95,7 +102,8 @@ class Machine:
         *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
         through. *clocked*: how much of (the square of) its time follows the clock.
         """
-        amounts = self._amounts(task, gpu, traffic)
+        group = self.group(task)
+        amounts = self._amounts(group, gpu, traffic)
         full = cap(FULL_SPEED) if callable(cap) else cap
         demand = min(full, self._through_ports(traffic) / sharers) if sharers > 1 else full
         nominal = min(demand, share * self._rate_alone(amounts, traffic))
@@ -121,9 +129,9 @@ class Machine:
         flow = Flow(
             name,
             work,
-            cap=(lambda states: cap(states.of(task))) if callable(cap) else cap,
+            cap=(lambda states: cap(states.of(group))) if callable(cap) else cap,
             weight=max(full, LEAST_WEIGHT) * self._latency(traffic),
-            amounts=self._with_answers(amounts, task, here, traffic).items(),
+            amounts=self._with_answers(amounts, group, here, traffic).items(),
             domain=self._domain(gpu),
             tags=tags,
         )
@@ -131,12 +139,11 @@ class Machine:
 
     def other_insertion(self, task: str, gpu: int) -> float:
         """B/s that other tasks insert into the memory-side cache of *gpu* now (static)."""
-        if "cache" in self.private:
-            return 0.0
+        sharing = self.beside(task, "cache")
         others = (
             flow.tags.inserts
             for flow in self.fluid.flows
-            if flow.tags.gpu == gpu and flow.tags.task != task
+            if flow.tags.gpu == gpu and flow.tags.task != task and sharing(flow.tags.task)
         )
         return float(sum(others))
 
@@ -149,14 +156,21 @@ class Machine:
             time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
         return time
 
-    def _amounts(self, task: str, gpu: int, traffic: Traffic) -> dict[Capacity, float]:
+    def beside(self, task: str, kind: str) -> Callable[[str], bool]:
+        """Whether another task shares *kind* with *task*."""
+        if kind not in self.private:
+            return lambda _other: True
+        group = self.group(task)
+        return lambda other: self.group(other) == group
+
+    def _amounts(self, group: str, gpu: int, traffic: Traffic) -> dict[Capacity, float]:
         """What *traffic* draws on, per unit of progress."""
         node, here = self.node, self.home(gpu)
         amounts: dict[Capacity, float] = {}
 
         def draw(capacity: Capacity, sharing: str, amount: float, sharers: int = 1) -> None:
             if amount > 0:
-                own = capacity._replace(task=task) if sharing in self.private else capacity
+                own = capacity._replace(task=group) if sharing in self.private else capacity
                 drawn = amount * sharers if self.folded else amount
                 amounts[own] = amounts.get(own, 0.0) + drawn
                 self._declare(own, sharers)
@@ -182,7 +196,7 @@ class Machine:
         return amounts
 
     def _with_answers(
-        self, amounts: dict[Capacity, float], task: str, here: int, traffic: Traffic
+        self, amounts: dict[Capacity, float], group: str, here: int, traffic: Traffic
     ) -> dict[Capacity, float]:
         """*amounts*, and what links draw on in their other direction. That is no part of what a
         flow could do alone: in a folded run its like draws on the port that it sends through.
@@ -191,7 +205,7 @@ class Machine:
         for hop, amount in traffic.ports if share else ():
             where, port = reverse(self.node.gpus, hop)
             capacity = of_gpu(self.home(where, here), port)
-            own = capacity._replace(task=task) if "links" in self.private else capacity
+            own = capacity._replace(task=group) if "links" in self.private else capacity
             drawn[own] = drawn.get(own, 0.0) + amount * share
             self._declare(own, 1)
         return drawn
@@ -255,6 +269,7 @@ class Machine:
                 StateRule(
                     self.node.gpu,
                     self.private,
+                    self.group,
                     lambda: Governor(clock, lambda: self.fluid.env.now, again, self.average),
                 ),
             )

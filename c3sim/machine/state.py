@@ -1,7 +1,8 @@
 """State of a GPU: its clock, and how much of what compute units demand its memory gives.
 
 Clock and memory follow from what all flows of the GPU declare, never from solved rates. Where
-``clock`` or ``hbm`` is private, each task has a state of its own, as if it were alone there.
+``clock`` or ``hbm`` is private, each group of tasks has a state of its own, as if it were alone
+there.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ FULL_SPEED = GpuState(1.0, 1.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class GpuStates:
-    """The state of one GPU, *shared* by all tasks but those in *by_task*."""
+    """The state of one GPU, *shared* by all groups but those in *by_group*."""
 
     shared: GpuState
-    by_task: Mapping[str, GpuState]
+    by_group: Mapping[str, GpuState]
 
-    def of(self, task: str) -> GpuState:
-        return self.by_task.get(task, self.shared)
+    def of(self, group: str) -> GpuState:
+        return self.by_group.get(group, self.shared)
 
     @property
     def clock(self) -> float:
@@ -48,25 +49,33 @@ class GpuStates:
 
 
 class StateRule:
-    """The state of one GPU as a function of its flows; *governor* makes a governor of its clock."""
+    """The state of one GPU as a function of its flows; *group* names the group of a task,
+    *governor* makes a governor of its clock.
+    """
 
-    def __init__(self, gpu: Gpu, private: frozenset[str], governor: Callable[[], Governor]):
-        self.gpu, self.private, self.governor = gpu, private, governor
-        self._governors: dict[str, Governor] = {}  # by task; "": of all tasks
+    def __init__(
+        self,
+        gpu: Gpu,
+        private: frozenset[str],
+        group: Callable[[str], str],
+        governor: Callable[[], Governor],
+    ):
+        self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
+        self._governors: dict[str, Governor] = {}  # by group; "": of all tasks
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
-        by_task: dict[str, GpuState] = {}
+        by_group: dict[str, GpuState] = {}
         if self.private & {"clock", "hbm"}:
-            for task in dict.fromkeys(flow.tags.task for flow in flows):
-                own = [flow for flow in flows if flow.tags.task == task]
-                clock = self._clock(own, task) if "clock" in self.private else self._clock(flows)
-                by_task[task] = self._state(own if "hbm" in self.private else flows, clock)
-        return GpuStates(self._state(flows, self._clock(flows)), by_task)
+            for group in dict.fromkeys(self.group(flow.tags.task) for flow in flows):
+                own = [flow for flow in flows if self.group(flow.tags.task) == group]
+                clock = self._clock(own, group) if "clock" in self.private else self._clock(flows)
+                by_group[group] = self._state(own if "hbm" in self.private else flows, clock)
+        return GpuStates(self._state(flows, self._clock(flows)), by_group)
 
-    def _clock(self, flows: Sequence[Flow], task: str = "") -> float:
-        if task not in self._governors:
-            self._governors[task] = self.governor()
-        return self._governors[task].factor(merged(flow.tags.load for flow in flows))
+    def _clock(self, flows: Sequence[Flow], group: str = "") -> float:
+        if group not in self._governors:
+            self._governors[group] = self.governor()
+        return self._governors[group].factor(merged(flow.tags.load for flow in flows))
 
     def _state(self, flows: Sequence[Flow], clock: float) -> GpuState:
         load, l2 = 0.0, 0.0

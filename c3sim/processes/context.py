@@ -70,7 +70,7 @@ class HostThread:
 
 @dataclass
 class Context:
-    """One run. Each task has the kinds of sharing in ``machine.private`` to itself."""
+    """One run. Each group of tasks has the kinds of sharing in ``machine.private`` to itself."""
 
     env: simpy.Environment
     node: Node
@@ -96,9 +96,11 @@ class Context:
             call()
 
     def dispatcher(self, gpu: int, task: str) -> Dispatcher:
-        key = (gpu, task if "compute_units" in self.machine.private else "")
+        key = (gpu, self.machine.group(task) if "compute_units" in self.machine.private else "")
         if key not in self.dispatchers:
-            shapes = [self.shapes[task]] if key[1] else list(self.shapes.values())
+            sharing = self.machine.beside(task, "compute_units")
+            names = [task] if key[1] == task else filter(sharing, self.shapes)
+            shapes = [self.shapes[name] for name in names]
             self.dispatchers[key] = Dispatcher(self.node.gpu, shapes, partial(self.after, 0.0))
         return self.dispatchers[key]
 
@@ -107,7 +109,7 @@ class Context:
         single = self.workload.host.threads == "single"
         key = (
             gpu - gpu % self.node.gpus if single else gpu,
-            task if "host" in self.machine.private else "",
+            self.machine.group(task) if "host" in self.machine.private else "",
         )
         if key not in self.threads:
             self.threads[key] = HostThread(self.env)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from c3sim.simulation.drift import Case
+from c3sim.simulation.exposure import Exposure
 from c3sim.simulation.run import Outcome, Run, TaskRun
 
 ROUNDING = 1e-9  # of probabilities
@@ -31,7 +32,17 @@ def median_run(cases: Sequence[Case]) -> Run:
         for case in cases
     )
     events = sum(case.run.events for case in cases)
-    return replace(middle, times=times, end=end, events=events, outcomes=outcomes)
+    exposed, computing = (
+        weighted_median([case.run.exposure[part] for case in cases], weights) for part in (0, 1)
+    )
+    return replace(
+        middle,
+        times=times,
+        end=end,
+        events=events,
+        exposure=Exposure(exposed, computing),
+        outcomes=outcomes,
+    )
 
 
 def _median_task(runs: Sequence[TaskRun], weights: Sequence[float]) -> TaskRun:

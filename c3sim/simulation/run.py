@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from c3sim.machine.energy import IDLE, Account
 from c3sim.processes.arrivals import Arrivals
 from c3sim.result import Timeline
+from c3sim.simulation.exposure import Exposure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +40,8 @@ class Run:
     ways, *end* and *times* are medians over the *outcomes*, of the slowest rank; all else is of one
     run in the middle.
 
+    *exposure*: of the slowest rank, a median over the outcomes as well.
+
     *accounts*: per task the energy [J] of all GPUs by name of the energy (machine/energy.py),
     without idle power; None where energy was not recorded. *idle* [J]: of all GPUs, whatever runs.
     """
@@ -49,15 +52,21 @@ class Run:
     idle: float
     folded: bool
     events: int
+    exposure: Exposure
     accounts: Mapping[str, Account] | None = None
     timeline: Timeline | None = None
     outcomes: tuple[Outcome, ...] = ()
+    _slowest: dict[str, TaskRun] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def task(self, name: str) -> TaskRun:
         """The task on its slowest GPU."""
-        return max(
-            (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
-        )
+        if not self._slowest:
+            for (task, _), run in self.times.items():
+                if task not in self._slowest or run.end > self._slowest[task].end:
+                    self._slowest[task] = run
+        return self._slowest[name]
 
     def account_of(self, name: str) -> Account:
         """The account of one task."""

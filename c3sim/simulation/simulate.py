@@ -25,10 +25,12 @@ from c3sim.result import Span, Timeline
 from c3sim.simulation.counters import counters
 from c3sim.simulation.draws import Draw, draws
 from c3sim.simulation.drift import Case, drifting
+from c3sim.simulation.exposure import exposure
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.medians import median_run
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.specs.hardware import Node
+from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Workload
 
 
@@ -37,6 +39,7 @@ def simulate(
     workload: Workload,
     *,
     private: frozenset[str] = frozenset(),
+    by_class: bool = False,
     observers: Iterable[Observer] = (),
     fold: bool | None = None,
     energy: bool = False,
@@ -45,14 +48,15 @@ def simulate(
 ) -> Run:
     """Run *workload*, once for every way in which its ranks may begin (simulation/draws.py).
 
-    *private*: kinds of sharing to take away. *fold*: overrides the derived decision (None).
+    *private*: kinds of sharing to take away, between tasks; *by_class*: between those that compute
+    and those that communicate alone. *fold*: overrides the derived decision (None).
     *energy*: record the accounts; *trace*: the timeline as well. *compiled* (needs numba): pays off
     in unfolded runs with hundreds of flows at once, and changes rounding alone.
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
     folded = can_fold(workload, node) if fold is None else fold
-    how = _Options(private, tuple(observers), folded, energy, trace, compiled)
+    how = _Options(private, by_class, tuple(observers), folded, energy, trace, compiled)
     average = _average_before(node, workload, how)
 
     def begin(draw: Draw) -> Case:
@@ -79,6 +83,7 @@ def _average_before(node: Node, workload: Workload, how: _Options) -> float | No
 @dataclass(frozen=True, slots=True)
 class _Options:
     private: frozenset[str]
+    by_class: bool
     observers: tuple[Observer, ...]
     folded: bool
     energy: bool
@@ -98,6 +103,7 @@ def _simulate(
         fluid,
         folded=how.folded,
         private=how.private,
+        groups=_classes(workload) if how.by_class else {},
         classes=len(arrivals.classes),
         average=average,
     )
@@ -122,9 +128,15 @@ def _simulate(
         idle=idle_energy(node, clock.now),
         folded=how.folded,
         events=events,
+        exposure=exposure(workload, times),
         accounts=None if recorder is None else _accounts(workload, machine, recorder),
         timeline=None if recorder is None or spans is None else _timeline(machine, recorder, spans),
     )
+
+
+def _classes(workload: Workload) -> dict[str, str]:
+    """The group of each task; no task has a name with a space."""
+    return {name: f"{CLASSES[task.kind]} tasks" for name, task in workload.tasks.items()}
 
 
 def _begins(workload: Workload, tasks: TaskRuns, arrivals: Arrivals) -> dict[int, float]:

@@ -6,29 +6,39 @@ that is free, prelaunched or not. With T_g and T_v the times alone of the comput
 collective by variant v, M_g and M_v the times that the memory of a GPU takes for what each reads
 and writes:
 
-    hidden       T_v (1 + M_g / T_g) <= T_g: it ends before the compute tasks even if it waits for
-                 all the memory time that they take meanwhile
+    takes        T_v (1 + M_g / T_g): it waits for all the memory time that compute takes meanwhile
+    least        the least time of the workload (simulation/critical_path.py), every collective with
+                 its quickest variant
+    hidden       no chain through the collective that takes so long, and no sum over collectives, is
+                 longer than *least*; those before it have what was chosen for them
     recommended  of the hidden variants the one with the least M_v, of equal ones the quickest
                  alone: ending sooner gains nothing, and what it moves costs the compute tasks
-                 memory and power. If none is hidden, the quickest alone. The first on a tie
+                 memory and power. If none is hidden, as on the critical path, the quickest alone.
+                 The first on a tie
 
+Prelaunch is one for all collectives: what gives the shorter least time, then the better worst rank.
 Nothing that overlaps is simulated: a runtime has to know times alone, bytes and the bandwidth of
 the memory. M counts operands and results of compute tasks once, as if caches held them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.input.checks.on_node import NEEDS
 from c3sim.models.memory import ARRAYS, memory_given
+from c3sim.simulation.critical_path import Plan, earliest, least_time, plan_of, tails
+from c3sim.simulation.run import TaskRun
+from c3sim.simulation.runs import alone as without_others
 from c3sim.simulation.runs import isolated
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
-from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, StreamKernel, Workload
+from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, StreamKernel, Task, Workload
 from c3sim.strategies.rewrites import collectives, compute_tasks, with_tasks
 
+FIGURES = 9  # of least times that are compared
 ONLY = {"bcst": "all_gather", "swap": "all_to_all"}
 
 
@@ -85,30 +95,97 @@ def with_variants(workload: Workload, chosen: Mapping[str, Variant]) -> Workload
 
 def recommended_variants(workload: Workload, node: Node) -> RecommendedVariants:
     """For every collective of *workload*, which are on DMA engines already."""
-    compute = sum(isolated(node, workload, name).end for name in compute_tasks(workload))
+    alone = {name: _alone(workload, node, name) for name in collectives(workload)}
+    others = {name: isolated(node, workload, name) for name in workload.tasks if name not in alone}
+    compute = sum(others[name].end for name in compute_tasks(workload))
     memory = sum(_memory_time(node, *_touched(workload, name)) for name in compute_tasks(workload))
-    names = collectives(workload)
-    alone: dict[str, dict[str, float]] = {}
-    ranked: dict[bool, dict[str, tuple[tuple[float, ...], Variant]]] = {}
-    for name in names:
-        task = workload.tasks[name]
-        assert isinstance(task, Collective)
-        alone[name] = {}
-        for variant in variants(node, task.op):
-            time = isolated(node, with_variants(workload, {name: variant}), name).end
-            alone[name][variant.name] = time
-            moved = _memory_time(node, *moved_bytes(task, variant.program, node.ranks))
-            hidden = 0 < time * (compute + memory) <= compute * compute  # not behind nothing
-            rank = (0.0, moved, time) if hidden else (1.0, time)
-            best = ranked.setdefault(variant.prelaunched, {})
-            if name not in best or rank < best[name][0]:
-                best[name] = (rank, variant)
-    # Prelaunch is one for all: by the collective that is worst off.
-    prelaunched = min(
-        ranked, key=lambda key: max((rank for rank, _ in ranked[key].values()), default=(0.0,))
+    choice = _Choice(
+        plan=plan_of(workload, node),
+        ready={name: run.ready for name, run in others.items()} | dict.fromkeys(alone, 0.0),
+        others={name: run.end - run.ready for name, run in others.items()},
+        alone={name: {v: run.end for v, run in runs.items()} for name, runs in alone.items()},
+        moved={
+            name: {v: _moved_time(node, workload.tasks[name], v) for v in runs}
+            for name, runs in alone.items()
+        },
+        disturbed=1.0 + memory / compute if compute else math.inf,  # not behind nothing
     )
-    chosen = {name: ranked[prelaunched][name][1] for name in names}
-    return RecommendedVariants(chosen, alone)
+    ways = dict.fromkeys(v.prelaunched for runs in alone.values() for v in runs)
+    _, _, chosen = min((choice.under(prelaunched) for prelaunched in ways), key=lambda way: way[:2])
+    times = {name: {v.name: time for v, time in of.items()} for name, of in choice.alone.items()}
+    return RecommendedVariants(chosen, times)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Choice:
+    """What the choice is made from, in s: lengths of the *others* alone, of each collective by
+    variant those *alone* and those of a GPU's memory for what is *moved*; *disturbed*: how many
+    times longer a collective takes that waits for the memory of compute.
+    """
+
+    plan: Plan
+    ready: Mapping[str, float]
+    others: Mapping[str, float]
+    alone: Mapping[str, Mapping[Variant, float]]
+    moved: Mapping[str, Mapping[Variant, float]]
+    disturbed: float
+
+    def under(self, prelaunched: bool) -> tuple[float, tuple[float, ...], dict[str, Variant]]:
+        """With all collectives *prelaunched* or none: least time, worst rank, the choice."""
+        able = {
+            name: [variant for variant in of if variant.prelaunched == prelaunched]
+            for name, of in self.alone.items()
+        }
+        quick = {name: min(self.alone[name][v] for v in of) for name, of in able.items()}
+        lengths = {**self.others, **quick}
+        limit = least_time(self.plan, self.ready, lengths)
+        behind, chosen = tails(self.plan, lengths), dict[str, Variant]()
+        begin, left = dict[str, float](), limit - sum(quick.values())
+        worst: tuple[float, ...] = (0.0,)
+        for name in self.plan.order:
+            begin[name] = earliest(self.plan, name, self.ready, begin, lengths)
+            if name in able:
+                room = min(limit - begin[name] - behind[name], left + quick[name])
+                rank, chosen[name] = self._ranked(name, able[name], room)
+                worst = max(worst, rank)
+                hidden = self.disturbed if rank[0] == 0.0 else 1.0
+                lengths[name] = self.alone[name][chosen[name]] * hidden
+                left -= lengths[name] - quick[name]
+        plain = {name: self.alone[name][variant] for name, variant in chosen.items()}
+        total = least_time(self.plan, self.ready, {**self.others, **plain})
+        return float(f"{total:.{FIGURES}g}"), worst, chosen
+
+    def _ranked(
+        self, name: str, able: Sequence[Variant], room: float
+    ) -> tuple[tuple[float, ...], Variant]:
+        """The best of the variants that *name* is *able* to run as, with its rank; less is better.
+
+        *room*: how long [s] it may take without making anything longer.
+        """
+
+        def rank(variant: Variant) -> tuple[float, ...]:
+            time = self.alone[name][variant]
+            if time * self.disturbed <= room:
+                return (0.0, self.moved[name][variant], time)
+            return (1.0, time)
+
+        best = min(able, key=rank)
+        return rank(best), best
+
+
+def _alone(workload: Workload, node: Node, name: str) -> dict[Variant, TaskRun]:
+    """The collective *name* alone, as each variant."""
+    only, task = without_others(workload, name), workload.tasks[name]
+    assert isinstance(task, Collective)
+    return {
+        variant: isolated(node, with_variants(only, {name: variant}), name)
+        for variant in variants(node, task.op)
+    }
+
+
+def _moved_time(node: Node, task: Task, variant: Variant) -> float:
+    assert isinstance(task, Collective)
+    return _memory_time(node, *moved_bytes(task, variant.program, node.ranks))
 
 
 def moved_bytes(task: Collective, program: str, gpus: int) -> tuple[float, float]:

@@ -1,13 +1,19 @@
 """Choosing a strategy from isolated times only: the two published heuristics, and DMA by estimate.
 
-With Tg, Tc the times alone of the compute tasks and of the collectives, and slow_g(n), slow_c(k)
-their slowdowns alone on n CUs and with k channels on k CUs (N CUs in all):
+An estimate is the least time of the workload, its longest chain or what one resource has to do
+(simulation/critical_path.py), from times alone as the strategy runs the tasks::
 
-    sp         launch by ascending workgroup count. The first kernel holds the CUs it fills, h of
-               them, to its end; the other one proceeds on N - h meanwhile, on all CUs afterwards
-    rp         k that minimises max(Tg slow_g(N - k), Tc slow_c(k))
-    conccl     max(Tg, time of the collective alone on DMA engines)
-    conccl_rp  the same with Tg slow_g(N - dies), where memory-bound GEMMs gain by it
+    rp         k CUs reserved, for the k with the least estimate
+    conccl     collectives alone on DMA engines
+    conccl_rp  the same, compute tasks alone on N - dies CUs where memory-bound GEMMs gain by it
+    sp         launch by ascending workgroup count. With Tg, Tc the sums of the times alone of
+               compute tasks and of collectives: the first kind holds the CUs it fills, h of them,
+               to its end; the other one proceeds on N - h meanwhile, on all CUs afterwards. What
+               that takes beyond max(Tg, Tc) is added to the least time, up to Tg + Tc in all
+
+Of a pair of tasks that wait for nothing these are the published rules: for rp the k that minimises
+max(Tg slow_g(N - k), Tc slow_c(k)), with slow_g(n), slow_c(k) the slowdowns alone on n CUs and with
+k channels on k CUs.
 
 The strategy with the smallest estimate is recommended, the first of them on a tie. Nothing that
 overlaps is simulated. Source of the first two: arXiv 2412.14335.
@@ -20,6 +26,7 @@ from dataclasses import dataclass
 
 from c3sim.errors import InputError
 from c3sim.processes.kernels.grids import grid_shapes
+from c3sim.simulation.critical_path import least_of, plan_of
 from c3sim.simulation.runs import isolated
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
@@ -37,32 +44,22 @@ class Recommendation:
 
 def recommend(base: Workload, node: Node, counts: Sequence[int]) -> Recommendation:
     """The strategy with the smallest estimate for *base*; *counts*: numbers of CUs to try."""
-    estimates = {"sp": _prioritised(base, node)}
-    for count, (slow_g, slow_c) in slowdown_table(base, node, counts).items():
-        estimates[f"rp:{count}"] = max(
-            _compute(base, node) * slow_g, _communication(base, node) * slow_c
-        )
+    plan = plan_of(base, node)
+
+    def least(workload: Workload) -> float:
+        return least_of(plan, {name: isolated(node, workload, name) for name in workload.tasks})
+
+    estimates = {"sp": _prioritised(base, node, least(base))}
+    for count in counts:
+        estimates[f"rp:{count}"] = least(reserved(base, node, count))
     try:
         moved = on_dma(base, node)
     except InputError:
         pass  # the collective reduces: not for DMA engines
     else:
-        estimates["conccl"] = max(_compute(base, node), _communication(moved, node))
-        fewer = withheld(moved, node, memory_bound_streams(moved, node))
-        estimates["conccl_rp"] = max(_compute(fewer, node), _communication(moved, node))
+        estimates["conccl"] = least(moved)
+        estimates["conccl_rp"] = least(withheld(moved, node, memory_bound_streams(moved, node)))
     return Recommendation(min(estimates, key=lambda name: estimates[name]), estimates)
-
-
-def slowdown_table(
-    base: Workload, node: Node, counts: Sequence[int]
-) -> dict[int, tuple[float, float]]:
-    """For each number of CUs reserved: slowdowns alone of compute tasks and of collectives."""
-    table = {}
-    for count in counts:
-        parted = reserved(base, node, count)
-        slow_g = _compute(parted, node) / _compute(base, node)
-        table[count] = (slow_g, _communication(parted, node) / _communication(base, node))
-    return table
 
 
 def sp_estimate(first: float, second: float, slowdown: float) -> float:
@@ -79,7 +76,7 @@ def _communication(workload: Workload, node: Node) -> float:
     return sum(isolated(node, workload, name).end for name in collectives(workload))
 
 
-def _prioritised(base: Workload, node: Node) -> float:
+def _prioritised(base: Workload, node: Node, least: float) -> float:
     """Estimate for sp [s]: who goes first has its CUs alone, the others what is left."""
     units, shapes = node.gpu.compute_unit_count, grid_shapes(base, node)
     compute_groups = max(shapes[name].workgroups for name in compute_tasks(base))
@@ -87,9 +84,11 @@ def _prioritised(base: Workload, node: Node) -> float:
     compute, communication = _compute(base, node), _communication(base, node)
     held = min(collective_groups, compute_groups)
     if held >= units:
-        return compute + communication
-    if collective_groups <= compute_groups:
+        together = compute + communication
+    elif collective_groups <= compute_groups:
         slowdown = _compute(reserved(base, node, held), node) / compute
-        return sp_estimate(communication, compute, slowdown)
-    slowdown = _communication(reserved(base, node, units - held), node) / communication
-    return sp_estimate(compute, communication, slowdown)
+        together = sp_estimate(communication, compute, slowdown)
+    else:
+        slowdown = _communication(reserved(base, node, units - held), node) / communication
+        together = sp_estimate(compute, communication, slowdown)
+    return min(least + together - max(compute, communication), compute + communication)

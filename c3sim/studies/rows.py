@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.notes import auto_loss
@@ -51,15 +52,17 @@ def evaluate(
     the work, for an output that nothing has.
     """
     _column_names(study, cases)
-    return for_each(rows_of, cases, study.strategies, what=what, options=options)
+    asked = "stretched_s" in study.outputs
+    rows = partial(rows_of, stretched=True) if asked else rows_of
+    return for_each(rows, cases, study.strategies, what=what, options=options)
 
 
-def rows_of(case: Case, strategies: Sequence[str]) -> list[Row]:
-    return [_row(case, strategy) for strategy in strategies]
+def rows_of(case: Case, strategies: Sequence[str], *, stretched: bool = False) -> list[Row]:
+    return [_row(case, strategy, stretched) for strategy in strategies]
 
 
-def _row(case: Case, strategy: str) -> Row:
-    result = evaluate_run(case.workload, case.node, strategy)
+def _row(case: Case, strategy: str, stretched: bool) -> Row:
+    result = evaluate_run(case.workload, case.node, strategy, stretched=stretched)
     chosen = best_candidate(strategy, case.workload, case.node)
     loss = 0.0
     if strategy == "auto":

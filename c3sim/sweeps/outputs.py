@@ -15,10 +15,13 @@ from c3sim.specs.workload import Workload
 FIELDS = {
     "wall_s": ("s", "wall time"),
     "serial_s": ("s", "one after the other"),
+    "ideal_s": ("s", "least time"),
     "ideal_speedup": ("x", "ideal speedup"),
     "speedup": ("x", "speedup"),
     "fraction_of_ideal": ("1", "fraction of ideal overlap"),
     "own_fraction": ("1", "own fraction of ideal overlap"),
+    "exposed_s": ("s", "exposed communication"),
+    "stretched_s": ("s", "compute stretched by contention"),
     "energy_j": ("J", "energy"),
 }
 #: Field of a task, as in ``tasks.gather.slowdown`` -> unit, label.
@@ -28,6 +31,9 @@ TASK_FIELDS = {
     "end_s": ("s", "end"),
     "time_s": ("s", "time"),
     "slowdown": ("x", "slowdown"),
+    "predecessors_s": ("s", "waiting for predecessors"),
+    "room_s": ("s", "waiting for room"),
+    "slower_s": ("s", "running slower"),
     "energy_j": ("J", "energy"),
 }
 

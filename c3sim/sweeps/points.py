@@ -94,7 +94,8 @@ class PointRunner:
     def result(self, scenario: str, strategy: str, settings: Settings) -> Result:
         """The run of one point. Raises InputError for values that exclude each other."""
         workload, node = self.models(scenario, settings)
-        return evaluate_run(workload, node, strategy, noted=False)
+        stretched = "stretched_s" in self.setup.outputs
+        return evaluate_run(workload, node, strategy, noted=False, stretched=stretched)
 
     def row(self, scenario: str, strategy: str, settings: Settings) -> Row:
         """Every output of one point, and ``error``: None, or one line where the point has none."""

@@ -98,6 +98,8 @@ def make_result(strategy: str = "base", wall: float = 3 * MS, timeline: bool = T
             "gemm": make_task("gemm", 2.5 * MS, 0.0, wall),
             "gather": make_task("collective", 1.25 * MS, 0.5 * MS, 2 * MS),
         },
+        exposed_s=0.0,
+        stretched_s=0.25 * MS,
         folded=True,
         events=42,
         notes=("power is not validated on this node [no data]",),

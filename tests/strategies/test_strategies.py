@@ -8,8 +8,8 @@ from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import isolated
 from c3sim.specs.references import parse_cu_mask, task_order
 from c3sim.specs.workload import Workload
-from c3sim.strategies.heuristics import recommend, slowdown_table, sp_estimate
-from c3sim.strategies.masks import is_memory_bound, splits
+from c3sim.strategies.heuristics import recommend, sp_estimate
+from c3sim.strategies.masks import is_memory_bound, reserved, splits
 from c3sim.strategies.rewrites import baseline
 from c3sim.strategies.table import STRATEGIES, candidates_of, exhaustive
 
@@ -243,10 +243,10 @@ def test_the_second_runs_slowed_down_until_the_first_has_ended(first, second, sl
 
 def test_rp_is_estimated_by_the_published_rule():
     base = baseline(workload(), NODE)
-    alone = {name: isolated(NODE, base, name).end for name in base.tasks}
     recommended = recommend(base, NODE, (8, 64))
-    for count, (slow_g, slow_c) in slowdown_table(base, NODE, (8, 64)).items():
-        estimate = max(alone["gemm"] * slow_g, alone["gather"] * slow_c)
+    for count in (8, 64):
+        parted = reserved(base, NODE, count)
+        estimate = max(isolated(NODE, parted, name).end for name in parted.tasks)
         assert recommended.estimates[f"rp:{count}"] == pytest.approx(estimate, rel=1e-12)
     assert recommended.estimates[recommended.strategy] == min(recommended.estimates.values())
 

@@ -64,12 +64,15 @@ class KernelTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """One device of a trace [us]: how long GEMMs ran, collectives ran, and both did."""
+    """One device of a trace [us]: how long GEMMs ran, collectives ran, both did; *exposed*: how
+    long a collective, which waits for its peers inside, ran and no kernel that computes did.
+    """
 
     device: str
     gemm_us: float
     collective_us: float
     both_us: float
+    exposed_us: float
 
 
 @dataclass(frozen=True, kw_only=True)

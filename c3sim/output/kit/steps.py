@@ -48,6 +48,31 @@ def extended(
     return instants, at(times, values, instants)
 
 
+def binned(counter: Counter, end: float, most: int) -> Counter:
+    """*counter* with at most *most* steps: where it has more, means over equal parts of the time
+    to *end*.
+    """
+    if len(counter.times) <= most or end <= 0:
+        return counter
+    import numpy as np
+
+    edges = np.linspace(0.0, end, most + 1)
+
+    def means(values: Sequence[float]) -> list[float]:
+        times, steps = (np.array(part) for part in extended(counter.times, values, end))
+        area = np.concatenate([[0.0], np.cumsum(steps[:-1] * np.diff(times))])
+        parts: list[float] = (np.diff(np.interp(edges, times, area)) / np.diff(edges)).tolist()
+        return [*parts, parts[-1]]
+
+    return replace(
+        counter,
+        times=edges.tolist(),
+        values=means(counter.values),
+        by_task={task: means(values) for task, values in counter.by_task.items()},
+        by_component={key: means(values) for key, values in counter.by_component.items()},
+    )
+
+
 def average(times: Sequence[float], values: Sequence[float]) -> float:
     """The mean of a step function over the time from its first to its last instant."""
     pieces = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.output.page.command import arguments_of
-from c3sim.output.page.palette import RAMP
+from c3sim.output.page.palette import DIVERGING, RAMP
 from c3sim.output.results.choice import objectives, preferred, sampled, varied
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
@@ -42,6 +42,7 @@ def page_data(table: ResultTable) -> dict[str, Any]:
         "start": _start(table),
         "causes": CAUSES,
         "ramp": RAMP,
+        "diverging": DIVERGING,
     }
 
 
@@ -56,6 +57,7 @@ def _column(column: Column) -> dict[str, Any]:
         "log": display.log,
         "better": column.better,
         "numeric": column.numeric,
+        "middle": column.middle,
     }
     if column.role == "output" and column.numeric:
         return {**data, "numbers": [_short(value) for value in column.values]}

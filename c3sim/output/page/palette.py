@@ -4,6 +4,7 @@
   20 units in CIELAB. All have contrast 3 with the page; the least distance between any two, seen
   with protanopia, deuteranopia, tritanopia or none, is at least 22.
 - Values: viridis (Smith and van der Walt, 2015), whose lightness rises evenly.
+- Values on both sides of a middle: PuOr (Brewer), lightest in the middle.
 """
 
 from __future__ import annotations
@@ -42,6 +43,19 @@ RAMP = (
     "#7ad151",
     "#bddf26",
     "#fde725",
+)
+DIVERGING = (
+    "#7f3b08",
+    "#b35806",
+    "#e08214",
+    "#fdb863",
+    "#fee0b6",
+    "#f7f7f7",
+    "#d8daeb",
+    "#b2abd2",
+    "#8073ac",
+    "#542788",
+    "#2d004b",
 )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import natural
-from c3sim.output.pictures.timeline_panels import Panel, used_panels
+from c3sim.output.pictures.timeline_lanes import COLOURS, by_kind
+from c3sim.output.pictures.timeline_panels import SHADES, Panel, used_panels
 from c3sim.output.trace import lanes
 from c3sim.result import Counter, Result, Span, Timeline
 
+STEPS = 600  # of a counter; where there are more, means over so many parts of the time
 LONGEST = 1200  # spans that are kept of one run, the longest ones
 TRACKS = 24  # if there are more, those of the first GPU and the host are kept
 FIGURES = 4  # significant figures of a counter's values
@@ -19,18 +22,23 @@ def compact_run(result: Result, explanation: Mapping[str, Any]) -> dict[str, Any
     """*result*, which holds its timeline, and its explanation as compact data."""
     assert result.timeline is not None
     tasks = list(result.tasks)
+    kinds = [kind for kind in COLOURS if any(kind == t.kind for t in result.tasks.values())]
+    of_task = {name: task.kind for name, task in result.tasks.items()}
     spans, left_out = _spans(result.timeline, tasks)
     return {
         "wall": result.wall_s,
         "end": _ns(max(result.timeline.end, *(task.end_s for task in result.tasks.values()))),
+        "kinds": kinds,
+        "exposed": result.exposed_s,
+        "stretched": result.stretched_s,
         "tasks": {
-            name: [_ns(task.start_s), _ns(task.end_s), _ns(task.isolated_s), task.kind]
+            name: [*map(_ns, (task.start_s, task.end_s, task.isolated_s)), kinds.index(task.kind)]
             for name, task in result.tasks.items()
         },
         "tracks": spans,
         "left_out": left_out,
         "counters": [
-            _counter(panel, counter, tasks)
+            _counter(panel, by_kind(counter, of_task), kinds, result.timeline)
             for panel, counter in used_panels(result.timeline, "gpu0")
         ],
         "explained": {name: _account(task) for name, task in explanation["tasks"].items()},
@@ -66,8 +74,13 @@ def _span(span: Span, tasks: Sequence[str]) -> list[Any]:
     return [_ns(span.start), _ns(span.end), task, span.name, detail]
 
 
-def _counter(panel: Panel, counter: Counter, tasks: Sequence[str]) -> dict[str, Any]:
-    """*counter* in the unit of its panel."""
+def _counter(
+    panel: Panel, counter: Counter, kinds: Sequence[str], timeline: Timeline
+) -> dict[str, Any]:
+    """*counter* in the unit of its panel; *by*: its parts, by the number of their kind of task or,
+    of a panel of components, of the component.
+    """
+    counter = binned(counter, timeline.end, STEPS)
     data: dict[str, Any] = {
         "title": panel.title_of(counter),
         "unit": panel.unit,
@@ -75,11 +88,16 @@ def _counter(panel: Panel, counter: Counter, tasks: Sequence[str]) -> dict[str, 
         "limit": panel.limit,
         "times": [_ns(time) for time in counter.times],
         "values": _short(counter.values, panel.size),
-        "by": {
-            str(tasks.index(name)): _short(values, panel.size)
-            for name, values in counter.by_task.items()
-            if name in tasks
-        },
+    }
+    parts, names = counter.by_task, list(kinds)
+    if panel.by_component:
+        parts, names = counter.by_component, list(counter.by_component)
+        shown = [timeline.component_names.get(key, key) for key in names]
+        data |= {"parts": shown, "colours": [SHADES[key] for key in names]}
+    data["by"] = {
+        str(names.index(name)): _short(values, panel.size)
+        for name, values in parts.items()
+        if name in names
     }
     if counter.maximum is not None:
         data["maximum"] = counter.maximum / panel.size

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = "cividis"  # made to look alike to readers with and without colour-blindness
+DIVERGING = "PuOr"  # the same, of values on both sides of a middle
 NUMBERED = 15  # cells along a side up to which each shows its number
 FAILED = "x"
 
@@ -30,7 +31,11 @@ def draw_heatmap(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
     width = min(max(0.62 * columns, 3.4), 9.0) + 1.2
     figure, every = grid(len(panels), width, min(max(0.42 * rows, 2.2), 7.0) + 0.9)
     values = [each / plan.value.display().factor for each in plan.value.distinct()]
-    limits = {"vmin": values[0], "vmax": values[-1]}
+    limits: dict[str, Any] = {"vmin": values[0], "vmax": values[-1], "cmap": COLOURS}
+    if plan.value.diverges():  # as far to either side, so that the middle of both is one
+        middle = plan.value.middle / plan.value.display().factor
+        reach = max(middle - values[0], values[-1] - middle)
+        limits = {"vmin": middle - reach, "vmax": middle + reach, "cmap": DIVERGING}
     image, most = None, 1
     for axes, (title, part) in zip(every, panels, strict=True):
         image, held = _panel(axes, part, plan, limits)
@@ -44,7 +49,7 @@ def draw_heatmap(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
     return figure, f"each cell: the median of up to {most} points that share it" if most > 1 else ""
 
 
-def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, float]) -> tuple[Any, int]:
+def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, Any]) -> tuple[Any, int]:
     """Draw one heat map; return it, and how many points its fullest cell has."""
     assert plan.value is not None
     along, up = ({value: n for n, value in enumerate(c.distinct())} for c in (plan.x, plan.y))
@@ -62,20 +67,21 @@ def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, float])
             colours[row][column] = median_low(found) / factor
         if numbered or not found:
             _write(axes, column, row, colours[row][column] if found else None, limits)
-    low, high = limits["vmin"], limits["vmax"]
-    image = axes.imshow(colours, cmap=COLOURS, aspect="auto", origin="lower", vmin=low, vmax=high)
+    image = axes.imshow(colours, aspect="auto", origin="lower", **limits)
     axes.spines[:].set_visible(False)
     for column_, side in ((plan.x, "x"), (plan.y, "y")):
         _ticks(axes, column_, side)
     return image, max(map(len, cells.values()), default=1)
 
 
-def _write(
-    axes: Axes, column: int, row: int, value: float | None, limits: dict[str, float]
-) -> None:
+def _write(axes: Axes, column: int, row: int, value: float | None, limits: dict[str, Any]) -> None:
     """Write the number of a cell in a legible colour, or a cross where the point failed."""
-    reach = limits["vmax"] - limits["vmin"]
-    dark = value is not None and value < limits["vmin"] + 0.5 * reach
+    share = (
+        0.0 if value is None else (value - limits["vmin"]) / (limits["vmax"] - limits["vmin"] or 1)
+    )
+    dark = value is not None and (
+        share < 0.5 if limits["cmap"] == COLOURS else abs(share - 0.5) > 0.3
+    )
     text = FAILED if value is None else short(float(f"{value:.3g}"))
     colour = "white" if dark else look.INK
     axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMED_BY = 2  # columns in the name of a point of the front
-APART = (260.0, 16.0)  # dots between two such names
+CHARACTER = 0.062  # inches of a name
 
 
 def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
@@ -32,7 +32,7 @@ def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
     best = _front(axes, table, plan)
     dress(axes, plan.x, "x", direction=True)
     dress(axes, plan.y, "y", direction=True)
-    axes.margins(0.08)
+    axes.margins(0.08, 0.12)
     _name(figure, axes, table, plan, best)
     axes.legend(title=by.label if by else None, fontsize=9, title_fontsize=9, framealpha=0.85)
     return figure, f"{len(best)} of {len(table)} points are on the front"
@@ -64,20 +64,35 @@ def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
 
 
 def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequence[int]) -> None:
-    """Write the values of its columns beside each point of the front that has room."""
+    """Write the values of its columns beside the ends and the knee of the front."""
     by = plan.by.name if plan.by else ""
     columns = [column for column in table.varied() if column.name != by][:NAMED_BY]
     figure.draw_without_rendering()
-    used: list[tuple[float, float]] = []
-    for row in best:
-        sides = (table.columns[column.name] for column in (plan.x, plan.y))
-        where: Any = [shown(column, [column.values[row]])[0] for column in sides]
-        x, y = axes.transData.transform(where)
-        if any(abs(x - a) < APART[0] and abs(y - b) < APART[1] for a, b in used):
-            continue
-        used.append((x, y))
-        text = ", ".join(f"{column.label} {column.text(column.values[row])}" for column in columns)
-        left = x > axes.bbox.x0 + 0.6 * axes.bbox.width
-        style: dict[str, Any] = {"color": "#444444", "ha": "right" if left else "left"}
-        offset = (-8 if left else 8, -11)
+    sides = [table.columns[column.name] for column in (plan.x, plan.y)]
+    x_values, y_values = (shown(side, [side.values[row] for row in best]) for side in sides)
+    places = list(zip(x_values, y_values, strict=True))
+    spots = [tuple(axes.transData.transform(place)) for place in places]
+    for number in sorted({0, knee(spots), len(best) - 1} if best else ()):
+        row, where, x = best[number], places[number], spots[number][0]
+        text = "\n".join(f"{column.label} {column.text(column.values[row])}" for column in columns)
+        # beyond the front, where no point lies, or the other way where that has no room
+        width = CHARACTER * max(map(len, text.splitlines())) * figure.dpi
+        left, up = plan.x.better != "higher", plan.y.better == "higher"
+        if (x - axes.bbox.x0 if left else axes.bbox.x1 - x) < width:
+            left, up = not left, not up
+        offset = (-9 if left else 9, 4 if up else -4)
+        style: dict[str, Any] = {"color": "#444444", "ha": "right" if left else "left", "zorder": 5}
+        style["va"] = "bottom" if up else "top"
+        style["bbox"] = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1.0}
         axes.annotate(text, where, offset, textcoords="offset points", fontsize=8, **style)
+
+
+def knee(spots: Sequence[tuple[float, float]]) -> int:
+    """Of points along a front the one furthest from the line between its ends; 0 of one or two."""
+    (x0, y0), (x1, y1) = spots[0], spots[-1]
+
+    def apart(number: int) -> float:
+        x, y = spots[number]
+        return abs((x1 - x0) * (y - y0) - (y1 - y0) * (x - x0))
+
+    return max(range(len(spots)), key=apart) if len(spots) > 2 else 0

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.output.kit import look
+from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import percent, time_unit, times
-from c3sim.output.pictures.timeline_panels import Scale, draw_lanes, draw_panel, used_panels
+from c3sim.output.pictures.timeline_lanes import COLOURS, Scale, by_kind, draw_lanes, rows_of
+from c3sim.output.pictures.timeline_panels import draw_panel, used_panels
 from c3sim.result import Result, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LANES = 16  # tasks shown; more cannot be read
-WIDTH, HEADER, FOOTER, GAP = 11.0, 0.9, 0.6, 0.42  # inches
+STEPS = 400  # of a panel; where there are more, means over so many parts of the time
+LANES = 16  # streams shown; more cannot be read
+WIDTH, HEADER, FOOTER, GAP = 11.0, 1.06, 0.6, 0.42  # inches
+LEFT, RIGHT = 0.075, 0.985  # of the width: the time axis
 LANE, PANEL, KEYS = 0.62, 1.05, 0.24  # KEYS: a row of the legend
 
 
@@ -41,41 +45,40 @@ def plot_timeline(
 def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     from matplotlib.figure import Figure
 
-    panels = [
-        (panel, counter)
-        for panel, counter in used_panels(timeline, gpu)
-        if counter.by_component or not panel.by_component
-    ]
-    tasks = dict(list(result.tasks.items())[:LANES])
-    heights = [LANE * len(tasks), *([PANEL] * len(panels))]
-    keys = _keys(look.colours(result.tasks))
+    panels = used_panels(timeline, gpu)
+    rows = rows_of(result.tasks, LANES)
+    heights = [LANE * max(len(rows), 1), *([PANEL] * len(panels))]
+    kinds = {name: task.kind for name, task in result.tasks.items()}
+    keys = _keys([kind for kind in COLOURS if kind in kinds.values()])
     columns = _columns([key.get_label() for key in keys])
     header = HEADER + KEYS * -(-len(keys) // columns)
     height = header + sum(heights) + GAP * len(panels) + FOOTER
     figure = Figure(figsize=(WIDTH, height))
-    grid = {"top": 1 - header / height, "bottom": FOOTER / height, "left": 0.075, "right": 0.985}
+    grid = {"top": 1 - header / height, "bottom": FOOTER / height, "left": LEFT, "right": RIGHT}
     grid |= {"hspace": GAP * len(heights) / sum(heights)}  # in units of the mean height
     column = figure.subplots(
         len(heights), sharex=True, height_ratios=heights, squeeze=False, gridspec_kw=grid
     )[:, 0]
     unit, length = time_unit(timeline.end)
-    longest = max([timeline.end, *(max(task.end_s, task.isolated_s) for task in tasks.values())])
-    scale = Scale(unit, length, timeline.end)
-    colours = look.colours(result.tasks)
-    draw_lanes(column[0], tasks, colours, scale)
+    ends = (max(task.end_s, task.start_s + task.isolated_s) for task in result.tasks.values())
+    longest = max([timeline.end, *ends])
+    scale = Scale(unit, length, longest)
+    draw_lanes(column[0], rows, scale, (RIGHT - LEFT) * WIDTH)
+    scale = scale._replace(end=timeline.end)
     for axes, (panel, counter) in zip(column[1:], panels, strict=True):
-        draw_panel(axes, panel, counter, colours, scale, timeline.component_names)
+        shown = binned(by_kind(counter, kinds), timeline.end, STEPS)
+        draw_panel(axes, panel, shown, COLOURS, scale, timeline.component_names)
     column[-1].set_xlim(0, longest / length or 1.0)
     column[-1].set_xlabel(f"time since all streams were released ({unit})")
-    _header(figure, result, height)
+    _header(figure, result, height, sum(len(row.tasks) for row in rows))
     style: dict[str, Any] = {"frameon": False, "fontsize": 9.5, "columnspacing": 1.4}
-    style |= {"loc": "upper left", "bbox_to_anchor": (0.012, 1 - 0.64 / height)}
+    style |= {"loc": "upper left", "bbox_to_anchor": (0.012, 1 - 0.8 / height)}
     figure.legend(handles=keys, ncols=columns, borderaxespad=0.0, **style)
     return figure
 
 
-def _header(figure: Figure, result: Result, height: float) -> None:
-    """Title and subtitle, placed in inches from the top."""
+def _header(figure: Figure, result: Result, height: float, drawn: int) -> None:
+    """Title and subtitle, placed in inches from the top; *drawn*: tasks that have a row."""
     unit, length = time_unit(result.wall_s)
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     subtitle = (
@@ -87,25 +90,27 @@ def _header(figure: Figure, result: Result, height: float) -> None:
         subtitle += (
             f"; fraction of ideal {percent(result.fraction_of_ideal)} % (collectives on CUs)"
         )
-    if len(result.tasks) > LANES:
-        subtitle += f" (first {LANES} of {len(result.tasks)} tasks)"
+    subtitle += f"\nexposed communication {result.exposed_s / length:.3f} {unit}"
+    if result.stretched_s is not None:
+        subtitle += f"; compute stretched by {result.stretched_s / length:z.3f} {unit}"
+    if drawn < len(result.tasks):
+        subtitle += f" (rows of the first {LANES} streams: {drawn} of {len(result.tasks)} tasks)"
     figure.text(0.02, 1 - 0.3 / height, title, fontsize=14, fontweight="bold")
-    figure.text(0.02, 1 - 0.56 / height, subtitle, fontsize=10.5)
+    figure.text(0.02, 1 - 0.42 / height, subtitle, fontsize=10.5, va="top")
 
 
-def _keys(colours: Mapping[str, str]) -> list[Any]:
-    """The keys of the legend: tasks, until colours repeat, then what is common to all."""
+def _keys(kinds: Sequence[str]) -> list[Any]:
+    """The keys of the legend: *kinds* of tasks, then what is common to all."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    dashed: dict[str, Any] = {"color": look.INK, "linestyle": "--", "linewidth": 1.2}
     return [
-        *(
-            Patch(facecolor=colours[name], label=name)
-            for name in list(colours)[: len(look.PALETTE)]
-        ),
-        Patch(facecolor="white", edgecolor=look.GREY, hatch="////", label="waiting to start"),
-        Patch(facecolor="#cccccc", label="thin bar: the task alone"),
-        Line2D([], [], color=look.INK, linestyle="--", linewidth=1.2, label="capacity or limit"),
+        *(Patch(facecolor=COLOURS[kind], label=kind) for kind in kinds),
+        Line2D([], [], color="#cccccc", linewidth=2.5, label="thin: waiting for tasks"),
+        Line2D([], [], color=look.GREY, linewidth=2.5, label="in colour: for room"),
+        Patch(facecolor="#bbbbbb", alpha=0.6, label="light bar: the task alone"),
+        Line2D([], [], label="capacity or limit", **dashed),
     ]
 
 

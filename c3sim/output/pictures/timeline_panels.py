@@ -1,4 +1,4 @@
-"""The panels of the timeline picture: lanes of tasks, areas split by task, lines."""
+"""The panels of the timeline picture: areas split by kind of task or by component, lines."""
 
 from __future__ import annotations
 
@@ -9,26 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from c3sim.machine.energy import COMPONENTS
 from c3sim.output.kit import look
 from c3sim.output.kit.steps import average, extended, mean
-from c3sim.output.kit.text import figures, percent, times
-from c3sim.result import Counter, TaskResult, Timeline
+from c3sim.output.kit.text import figures, percent
+from c3sim.output.pictures.timeline_lanes import Scale
+from c3sim.result import Counter, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-class Scale(NamedTuple):
-    """The time axis: its unit, the unit's length [s], and the end of the run [s]."""
-
-    unit: str
-    length: float
-    end: float
 
 
 class Panel(NamedTuple):
     """How a counter is drawn: in *unit*, *size* of its own; *limit* names its maximum.
 
     *line*: one line from the lowest value up, for what is not divided among tasks. *by_component*:
-    areas of components, with their own key, instead of tasks.
+    areas of components, with their own key, instead of kinds of tasks.
     """
 
     counter: str
@@ -62,9 +55,13 @@ SHADES = dict(zip(COMPONENTS, TONES, strict=True))
 
 
 def used_panels(timeline: Timeline, gpu: str) -> list[tuple[Panel, Counter]]:
-    """The panels of *gpu* whose counter is recorded and not zero throughout."""
+    """The panels of *gpu* whose counter is recorded, not zero throughout, and split as they are."""
     counters = ((panel, counter_of(timeline, gpu, panel.counter)) for panel in PANELS)
-    return [(panel, counter) for panel, counter in counters if counter and any(counter.values)]
+    return [
+        (panel, counter)
+        for panel, counter in counters
+        if counter and any(counter.values) and (counter.by_component or not panel.by_component)
+    ]
 
 
 def counter_of(timeline: Timeline, gpu: str, name: str) -> Counter | None:
@@ -76,33 +73,6 @@ def counter_of(timeline: Timeline, gpu: str, name: str) -> Counter | None:
     if not links:
         return None
     return mean(links, f"mean of {len(links)} links" if len(links) > 1 else "1 link")
-
-
-def draw_lanes(
-    axes: Axes, tasks: Mapping[str, TaskResult], colours: Mapping[str, str], scale: Scale
-) -> None:
-    """One lane per task: a sentence; a bar, hatched while it waits; a thin bar of it alone."""
-    unit, length, _ = scale
-    for lane, (name, task) in enumerate(tasks.items()):
-        colour = colours[name]
-        start, end, alone = (t / length for t in (task.start_s, task.end_s, task.isolated_s))
-        waited = f"waited {start:.3f} {unit}, " if start >= 0.0005 else ""
-        text = (
-            f"{waited}ran {end - start:.3f} {unit}: "
-            f"in all {times(task.slowdown)} its {alone:.3f} {unit} alone"
-        )
-        label = axes.annotate(
-            name, (0, lane + 0.25), (3, 0), textcoords="offset points", fontweight="bold"
-        )
-        axes.annotate(text, (1, 0), (8, 0), xycoords=label, textcoords="offset points", va="bottom")
-        if start > 0:
-            waiting: dict[str, Any] = {"facecolor": "white", "edgecolor": colour, "hatch": "////"}
-            axes.barh(lane + 0.51, start, 0.34, linewidth=0.8, **waiting)
-        axes.barh(lane + 0.51, end - start, 0.34, left=start, color=colour)
-        axes.barh(lane + 0.78, alone, 0.11, color=colour, alpha=0.4)
-    axes.set_ylim(max(len(tasks), 1), 0)
-    axes.set_yticks([])
-    look.only_x_axis(axes)
 
 
 def draw_panel(
@@ -171,7 +141,7 @@ def _areas(
     colours: Mapping[str, str],
     scale: Scale,
 ) -> None:
-    """The parts of the tasks, stacked in their order; the rest is grey."""
+    """The parts, stacked in the order of *colours*; the rest is grey."""
     floor = [0.0] * len(instants)
     order = {name: number for number, name in enumerate(colours)}
     for name in sorted(counter.by_task, key=lambda name: order.get(name, len(order))):

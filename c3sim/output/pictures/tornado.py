@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BARS = 20  # parameters shown, those that move the output most
+THICK = 0.66  # of a bar, of the distance between two
 LOW, HIGH = look.PALETTE[1], look.PALETTE[0]
 
 
@@ -67,12 +68,17 @@ def _bars(
     reach = max(ends) - min(ends) or abs(base / factor) or 1.0
     for place, row in enumerate(rows):
         unit = (units.get(row["parameter"]) or {}).get("unit", "")
-        for side, colour, hatch in (("low", LOW, ""), ("high", HIGH, "////")):
-            length = (row[f"at_{side}"] - base) / factor
+        beside = (row["at_low"] - base) * (row["at_high"] - base) > 0  # both to one side
+        height = THICK / 2 if beside else THICK
+        for side, colour, hatch, up in (("low", LOW, "", -1), ("high", HIGH, "////", 1)):
+            length, at = (row[f"at_{side}"] - base) / factor, place + beside * up * height / 2
             label = f"parameter at its {side} value" if place == 0 else None
             style: dict[str, Any] = {"color": colour, "hatch": hatch, "label": label}
             style |= {"edgecolor": "white", "linewidth": 0}
-            axes.barh(place, length, 0.66, left=base / factor, **style)
+            axes.barh(at, length, height, left=base / factor, **style)
+            # an edge at its end, so that the shortest bar is seen
+            end = [row[f"at_{side}"] / factor] * 2
+            axes.plot(end, [at - height / 2, at + height / 2], color=colour, linewidth=2.0)
         _ends(axes, place, row, unit, factor)
     axes.axvline(base / factor, color=look.INK, linewidth=1.2)
     where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
@@ -93,14 +99,18 @@ def _bars(
 
 
 def _ends(axes: Axes, place: int, row: Mapping[str, Any], unit: str, factor: float) -> None:
-    """Write the parameter's values at the ends of its bar."""
-    low, high = row["at_low"], row["at_high"]
+    """Write the parameter's values at the ends of its bars; where both point to one side, that of
+    the shorter one on the other side of the base.
+    """
+    low, high, base = row["at_low"], row["at_high"], row["base"]
+    beside = (low - base) * (high - base) > 0
     for side, value, other in (("low", low, high), ("high", high, low)):
         left = value < other or (value == other and side == "low")
+        inner = beside and abs(value - base) <= abs(other - base) and left == (value > base)
         anchor: dict[str, Any] = {"ha": "right" if left else "left", "va": "center", "fontsize": 8}
-        offset = (-4 if left else 4, 0)
-        text = _quantity(row[side], unit)
-        axes.annotate(text, (value / factor, place), offset, textcoords="offset points", **anchor)
+        where = ((base if inner else value) / factor, place)
+        text, offset = _quantity(row[side], unit), (-4 if left else 4, 0)
+        axes.annotate(text, where, offset, textcoords="offset points", **anchor)
 
 
 def _quantity(value: Any, unit: str) -> str:

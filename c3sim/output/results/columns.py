@@ -22,6 +22,7 @@ KNOWN = (
     ("slowdown", "x", "lower"),
     ("isolated_s", "s", ""),
     ("serial_s", "s", ""),
+    ("ideal_s", "s", ""),
     ("start_s", "s", ""),
     ("_s", "s", "lower"),
     ("energy_j", "J", "lower"),
@@ -83,6 +84,16 @@ class Column:
         """Its label, with the unit in which values are shown."""
         unit = self.display().unit
         return f"{self.label} ({unit})" if unit else self.label
+
+    @property
+    def middle(self) -> float:
+        """What values diverge from: 1 of a ratio, 0 of all else."""
+        return 1.0 if self.unit == "x" else 0.0
+
+    def diverges(self) -> bool:
+        """Whether it has values on both sides of its middle."""
+        values = self.distinct() if self.numeric else []
+        return bool(values) and values[0] < self.middle < values[-1]
 
     def text(self, value: Any) -> str:
         """*value* for people: in the column's unit, with it."""

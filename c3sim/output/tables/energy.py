@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 UNVALIDATED = (
     "energies are not validated: no power was measured, most energies per action are estimates"
 )
-TASKS = 6  # columns; with more tasks only the total is shown
+WIDTH = 52  # characters for the columns of tasks; where they need more, only the total is shown
+LEAST = 8  # of a column
 
 
 def standing(measured: str) -> str:
@@ -22,12 +23,17 @@ def standing(measured: str) -> str:
     return f"energies were compared with measured power: {measured}" if measured else UNVALIDATED
 
 
+def _shown(result: Result) -> list[str]:
+    """The tasks that have a column: all or none."""
+    return list(result.tasks) if sum(max(LEAST, len(n)) + 2 for n in result.tasks) <= WIDTH else []
+
+
 def energy_table(result: Result) -> Table:
     """Energy [J] of all GPUs by component: total, share, mean power, and each task's part.
 
     Components without energy are left out; idle power belongs to no task.
     """
-    names = list(result.tasks) if len(result.tasks) <= TASKS else []
+    names = _shown(result)
     columns = ["energy\n(J)", "share\n(%)", "mean power\n(W)", *(f"{name}\n(J)" for name in names)]
     table = make_table(["component"], columns)
     for component, joules in result.energy.items():

@@ -7,9 +7,11 @@ fractions of the isolated time: slowdown = 1 + sum of the causes + left over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from c3sim.evaluation.notes import LOSES
+from c3sim.output.kit.folds import Folds, folds, slowdown, total
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import (
     FRACTION_EXPLAINED,
@@ -26,65 +28,144 @@ from c3sim.result import Result
 
 if TYPE_CHECKING:
     from rich.console import Group
+    from rich.table import Table
 
+WIDTH = 100  # columns that a comparison fits
+CELL = 14  # of "12.345, 1.23x"
+COMPARED = 12  # tasks that each have a column of a comparison
 VISIBLE = 0.0005  # the least share that is not written as 0.0 %
 
 
 def run_table(result: Result) -> Group:
-    """One run: its times in a header line, then a row per task, energies, notes."""
+    """One run: its times in header lines, then a row per task or fold of tasks, energies, notes."""
     unit, length = time_unit(result.wall_s)
+    stretched = "" if result.stretched_s is None else f"{result.stretched_s / length:.3f} {unit}"
     times_of_run = (
         f"wall {result.wall_s / length:.3f} {unit}, serial {result.serial_s / length:.3f} {unit}, "
         f"ideal speedup {times(result.ideal_speedup)}, speedup {times(result.speedup)}\n"
         f"fraction of ideal {_share(result.fraction_of_ideal)}, "
         f"own fraction {_share(result.own_fraction)}, "
+        f"exposed {result.exposed_s / length:.3f} {unit}, stretched {stretched or MISSING}\n"
         f"energy {figures(result.energy_j)} J, mean power {figures(result.average_power_w)} W "
         f"({figures(result.average_power_w / result.gpus)} W per GPU)"
     )
-    clocks = [f"{name}\n({unit})" for name in ("isolated", "start", "end", "time")]
-    table = make_table(["task", "kind"], [*clocks, "slowdown\n(x)", "energy\n(J)"])
-    for name, task in result.tasks.items():
-        spans = (
-            f"{t / length:.3f}" for t in (task.isolated_s, task.start_s, task.end_s, task.time_s)
-        )
-        add_row(table, name, task.kind, *spans, times(task.slowdown), figures(task.energy_j))
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(
         title,
         times_of_run,
-        table,
+        *_task_table(result, unit, length),
         *phase_tables(result),
-        "slowdown: time, queueing included, over isolated time",
         *([] if result.fraction_of_ideal is None else (FRACTION_EXPLAINED, OWN_EXPLAINED)),
         *(("", energy_table(result), standing(result.energy_measured)) if result.energy else ()),
         *(f"note: {note}" for note in result.notes),
+        *([result.trust] if result.trust else []),
     )
 
 
+def _task_table(result: Result, unit: str, length: float) -> tuple[Table, str]:
+    """A row per task, or per fold of many, and what its columns say."""
+    tasks, rows = result.tasks, folds(result.tasks)
+    clocks = [f"{name}\n({unit})" for name in ("isolated", "start", "end")]
+    parts = [
+        f"{name}\n({unit})" for name in ("waited\nfor tasks", "waited\nfor room", "ran\nslower")
+    ]
+    table = make_table(["task", "kind"], [*clocks, "slowdown\n(x)", *parts, "energy\n(J)"])
+    for row, names in rows.items():
+        spans = [
+            total(tasks, names, "isolated_s"),
+            min(tasks[name].start_s for name in names),
+            max(tasks[name].end_s for name in names),
+        ]
+        lost = [total(tasks, names, field) for field in ("predecessors_s", "room_s", "slower_s")]
+        add_row(
+            table,
+            row,
+            tasks[names[0]].kind,
+            *(f"{time / length:.3f}" for time in spans),
+            times(slowdown(tasks, names)),
+            MISSING if len(names) > 1 else f"{lost[0] / length:z.3f}",
+            *(f"{time / length:z.3f}" for time in lost[1:]),
+            figures(total(tasks, names, "energy_j")),
+        )
+    said = (
+        "slowdown: end over isolated time; what it waited and ran slower adds up to the difference"
+    )
+    if len(rows) < len(tasks):
+        said += (
+            f"\n{len(tasks)} tasks in {len(rows)} rows: first start, last end, slowdown without"
+            " waiting for tasks, else sums; --json has every task"
+        )
+    return table, said
+
+
 def compare_table(results: Sequence[Result]) -> Group:
-    """The same workload under several strategies, a row each; the fastest is named below."""
+    """The same workload under several strategies, a row each: figures of the whole, then times of
+    tasks in blocks that fit WIDTH columns; the fastest is named below.
+    """
     unit, length = time_unit(max((result.wall_s for result in results), default=0.0))
-    tasks = list(dict.fromkeys(name for result in results for name in result.tasks))
-    columns = [f"wall\n({unit})", "speedup\n(x)", "fraction\nof ideal\n(%)"]
-    columns += ["own\nfraction\n(%)", "energy\n(J)"]
-    columns += [f"{name}\n({unit},\nslowdown)" for name in tasks]
+    columns = [f"wall\n({unit})", "speedup\n(x)", "fraction\nof ideal\n(%)", "own\nfraction\n(%)"]
+    columns += [f"exposed\n({unit})", f"stretched\n({unit})", "energy\n(J)"]
     table = make_table(["strategy"], columns)
     for result in results:
         shares = percent(result.fraction_of_ideal), percent(result.own_fraction)
-        per_task = (
-            f"{found.time_s / length:.3f}, {times(found.slowdown)}" if found else MISSING
-            for found in map(result.tasks.get, tasks)
+        stretched = result.stretched_s
+        add_row(
+            table,
+            result.strategy,
+            f"{result.wall_s / length:.3f}",
+            f"{result.speedup:.2f}",
+            *shares,
+            f"{result.exposed_s / length:.3f}",
+            MISSING if stretched is None else f"{stretched / length:z.3f}",
+            figures(result.energy_j),
         )
-        wall, speedup = f"{result.wall_s / length:.3f}", f"{result.speedup:.2f}"
-        add_row(table, result.strategy, wall, speedup, *shares, figures(result.energy_j), *per_task)
     if not results:
         return stack("no strategies to compare", table)
     best = min(results, key=lambda result: result.wall_s)
     title = f"{best.workload} on {best.node}: ideal speedup {times(best.ideal_speedup)}"
     fastest = f"fastest: {best.strategy}, {times(best.speedup)} as fast as one after the other"
-    shared = [note for note in best.notes if all(note in result.notes for result in results)]
-    notes = (f"note: {note}" for note in shared)
-    return stack(title, table, FRACTION_EXPLAINED, OWN_EXPLAINED, *notes, fastest)
+    said = [note for note in best.notes if all(note in result.notes for result in results)]
+    shared = (f"note: {note}" for note in said)
+    warnings = (
+        f"{result.strategy}: {note}"
+        for result in results
+        for note in result.notes
+        if note.startswith(LOSES) and note not in said
+    )
+    blocks = _times_of_tasks(results, unit, length)
+    words = (FRACTION_EXPLAINED, OWN_EXPLAINED, *shared, fastest, *warnings)
+    return stack(title, table, *blocks, *words, *([best.trust] if best.trust else []))
+
+
+def _times_of_tasks(results: Sequence[Result], unit: str, length: float) -> Iterator[Any]:
+    """End and slowdown of each task, or fold of tasks, under each strategy."""
+    every = {name: task for result in results for name, task in result.tasks.items()}
+    rows = folds(every, COMPARED)
+    first = max(len("strategy"), *(len(result.strategy) for result in results))
+    block: list[str] = []
+    for row in [*rows, None]:
+        widths = first + 1 + sum(max(CELL, len(each)) + 2 for each in (*block, row or ""))
+        if block and (row is None or widths > WIDTH):
+            yield from ("", _block(results, {name: rows[name] for name in block}, length))
+            block = []
+        block += [row] if row else []
+    more = ""
+    if len(rows) < len(every):
+        more = f"; {len(every)} tasks in {len(rows)} columns: last end, slowdown without waiting"
+    yield f"times of tasks: end ({unit}), slowdown{more}"
+
+
+def _block(results: Sequence[Result], rows: Folds, length: float) -> Table:
+    table = make_table(["strategy"], list(rows))
+    for result in results:
+        cells = []
+        for names in rows.values():
+            there = [name for name in names if name in result.tasks]
+            end = max((result.tasks[name].end_s for name in there), default=0.0)
+            slower = times(slowdown(result.tasks, there)) if there else ""
+            cells.append(f"{end / length:.3f}, {slower}" if there else MISSING)
+        add_row(table, result.strategy, *cells)
+    return table
 
 
 def explain_table(explanation: Mapping[str, Any]) -> Group:

@@ -70,7 +70,8 @@ class DmaHost:
                 host.when_free(partial(self._write, host, key, queue, ends[key], cost))
 
     def _key(self, task: str, step: Step) -> QueueKey:
-        private = task if "dma" in self.context.machine.private else ""
+        machine = self.context.machine
+        private = machine.group(task) if "dma" in machine.private else ""
         return QueueKey(step.gpu, step.engine, step.queue, private)
 
     def _batch_cost(self, host: HostThread, task: str, steps: list[Step]) -> Callable[[int], float]:

@@ -22,10 +22,11 @@ def surviving_share(context: Context, name: str) -> float:
     capacity = context.node.gpu.shared_cache
     if not capacity:
         return 0.0
-    if "cache" in context.machine.private:
-        return 1.0
+    sharing = context.machine.beside(name, "cache")
     others = sum(
-        _inserted(context, task) for other, task in context.workload.tasks.items() if other != name
+        _inserted(context, task)
+        for other, task in context.workload.tasks.items()
+        if other != name and sharing(other)
     )
     return max(0.0, 1.0 - others / capacity)
 

@@ -88,7 +88,7 @@ def means_of(reruns: Sequence[Rerun], draw: Draw) -> list[Fractions]:
     for each in reruns:
         workload, node = nodes.models(each.case, draw.settings)
         results = {
-            strategy: evaluate_run(workload, node, candidate, noted=False)
+            strategy: evaluate_run(workload, node, candidate, noted=False, stretched=False)
             for strategy, candidate in each.strategies.items()
         }
         for yardstick, of_strategy in zip(draw.yardsticks, values, strict=True):

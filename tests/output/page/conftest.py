@@ -1,6 +1,9 @@
 """The sweep and its page, made once."""
 
+from pathlib import Path
+
 import pytest
+from browser import Page, chromium, find_chromium
 from report_case import STUDY
 
 from c3sim.output.page import write_report
@@ -30,3 +33,23 @@ def page(results, tmp_path_factory):
         == 24
     )
     return path
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("no Chromium; apt-get install chromium, or set CHROMIUM to its path")
+    with chromium(executable, tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def tab(browser: Page, page: Path):
+    """The page, freshly opened; after any test it has no complaints and has loaded nothing."""
+    browser.open(page)
+    browser.settle()
+    yield browser
+    assert browser.complaints() == []
+    inside = ("file:", "data:", "blob:")
+    assert [url for url in browser.requests() if not url.startswith(inside)] == []

@@ -6,32 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import Page, chromium, find_chromium
+from browser import Page
 from report_case import FAILED, POINTS
 
 from c3sim.output.page.palette import DARK, LIGHT
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    executable = find_chromium()
-    if executable is None:
-        pytest.skip("no Chromium; apt-get install chromium, or set CHROMIUM to its path")
-    with chromium(executable, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def tab(browser: Page, page: Path):
-    """The page, freshly opened; after any test it has no complaints and has loaded nothing."""
-    browser.open(page)
-    browser.settle()
-    yield browser
-    assert browser.complaints() == []
-    inside = ("file:", "data:", "blob:")
-    assert [url for url in browser.requests() if not url.startswith(inside)] == []
 
 
 def text(tab: Page, selector: str) -> str:
@@ -123,6 +103,18 @@ def test_hovering_shows_every_value_and_a_click_opens_the_point(tab: Page, view:
     tab.click_at(x, y)
     assert not hidden(tab, "panel") and text(tab, "#panel-title") == f"Point {number}"
     assert tab.evaluate("document.activeElement.id") == "panel"
+
+
+def test_a_heat_map_shows_one_strategy_of_one_scenario(tab: Page):
+    """That of the best point at first; no cell holds points of two, until all are asked for."""
+    tab.click("[data-view=heatmap]")
+    of = tab.evaluate("[...document.querySelectorAll('#of option')].map((o) => o.textContent)")
+    assert len(of) == 5 and of[-1] == "all, mixed"
+    assert text(tab, "#said") == ""
+    choose(tab, "of", "pair, base")
+    assert "base" in text(tab, "#of option:checked") and text(tab, "#said") == ""
+    choose(tab, "of", "")
+    assert text(tab, "#said").startswith("Cells hold up to 4 points")
 
 
 def open_row(tab: Page, row: int) -> None:

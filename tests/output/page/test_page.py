@@ -51,6 +51,18 @@ def test_every_run_is_that_of_its_point(data, table):
             )
 
 
+def test_power_by_component_is_split_by_component(data):
+    """And all other panels by kind of task."""
+    for run in data["runs"].values():
+        *others, power = run["counters"]
+        assert power["title"] == "Power by component" and "idle" in power["parts"]
+        assert len(power["by"]) == len(power["parts"]) == len(power["colours"])
+        total = [sum(parts) for parts in zip(*power["by"].values(), strict=True)]
+        assert total == pytest.approx(power["values"], rel=1e-3)
+        assert run["kinds"] == ["gemm", "collective"]
+        assert all("parts" not in each and set(each["by"]) <= {"0", "1"} for each in others)
+
+
 def test_nothing_comes_from_elsewhere(page):
     text = page.read_text(encoding="utf-8")
     assert "default-src 'none'" in text

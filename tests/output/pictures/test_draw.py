@@ -69,6 +69,62 @@ def test_a_tornado_has_a_bar_per_parameter_the_longest_first():
     assert len({bar.get_hatch() for bar in axes.patches}) == 2
 
 
+def test_no_bar_of_a_tornado_hides_another():
+    """Both ends above the base: the bars lie one above the other, no value is written on them."""
+    (axes,) = draw_results(make_table(TORNADO, {})).axes
+    low, high = axes.patches[2:]
+    assert low.get_y() + low.get_height() == pytest.approx(high.get_y())
+    of_memory = axes.texts[2:4]
+    # 4.2 ms at the low end: right of its bar; 4.1 at the high end: left of the base
+    assert [(text.xy[0], text.get_ha()) for text in of_memory] == [
+        (pytest.approx(4.2), "left"),
+        (pytest.approx(4.0), "right"),
+    ]
+
+
+def test_a_parameter_that_moves_nothing_is_seen_in_a_tornado():
+    still = {**TORNADO, "at_low": [4e-3, 4.2e-3, 1.1], "at_high": [4e-3, 4.1e-3, 1.3]}
+    (axes,) = draw_results(make_table(still, {})).axes
+    ends = [line for line in axes.get_lines() if list(line.get_xdata()) == [4.0, 4.0]]
+    assert len([line for line in ends if line.get_linewidth() >= 2]) == 2
+
+
+def test_values_on_both_sides_of_a_middle_get_a_map_with_that_middle():
+    """Fractions from -20 to 80 per cent: white is 0, as far to either side."""
+    data = columns()
+    data["fraction_of_ideal"] = [
+        None if value is None else value - 0.3 * (value < 0.2)
+        for value in data["fraction_of_ideal"]
+    ]
+    base = draw_results(make_table(data, table().about)).axes[0]
+    (image,) = base.get_images()
+    assert image.get_clim() == pytest.approx((-80, 80)) and image.get_cmap().name == "PuOr"
+    (plain,) = draw_results(table()).axes[0].get_images()
+    assert plain.get_clim() == pytest.approx((10, 80)) and plain.get_cmap().name == "cividis"
+
+
+def test_a_speedup_diverges_from_one():
+    data = {"speedup": [0.8, 1.3], "wall_s": [1.0, 2.0], "point": [0, 1], "error": [None, None]}
+    made = make_table(data, {"outputs": {"speedup": {"unit": "x", "label": "speedup"}}})
+    assert made.columns["speedup"].diverges() and not made.columns["wall_s"].diverges()
+
+
+def test_a_front_is_named_at_its_ends_and_its_knee():
+    """Ten points on a front with its bend at 3 J and 60 %: three names, whatever the room."""
+    energies = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]
+    fractions = [0.1, 0.4, 0.6, 0.65, 0.68, 0.7, 0.72, 0.74, 0.76, 0.78]
+    data = {
+        "point": list(range(10)),
+        "gpu.dma_engines.count": [float(n) for n in range(1, 11)],
+        "energy_j": energies,
+        "fraction_of_ideal": fractions,
+        "error": [None] * 10,
+    }
+    (axes,) = draw_results(make_table(data, table().about), kind="pareto").axes
+    named = [text for text in texts(axes) if text.startswith("dma engines count")]
+    assert named == [f"dma engines count {n}" for n in (1, 3, 10)]
+
+
 def test_the_output_of_a_tornado_can_be_chosen():
     (axes,) = draw_results(make_table(TORNADO, {}), value="speedup").axes
     assert axes.get_xlabel() == "speedup (x), higher is better"

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from c3sim.errors import InputError
+from c3sim.output.kit.steps import binned
 from c3sim.output.pictures.timeline import plot_timeline
+from c3sim.output.pictures.timeline_lanes import by_kind, rows_of
 from c3sim.result import Timeline
 
 
@@ -35,7 +37,8 @@ def test_title_and_subtitle_say_what_was_run_and_how_it_went(result):
     assert texts(plot_timeline(result)) == [
         "gemm_all_gather on mi300x-8, strategy base",
         "wall 3.000 ms; one task after the other 3.750 ms; speedup 1.25x, ideal 1.50x; "
-        "fraction of ideal 50.0 % (collectives on CUs)",
+        "fraction of ideal 50.0 % (collectives on CUs)\n"
+        "exposed communication 0.000 ms; compute stretched by 0.250 ms",
     ]
     assert "fraction" not in texts(plot_timeline(replace(result, fraction_of_ideal=None)))[1]
 
@@ -48,9 +51,69 @@ def test_a_lane_shows_waiting_running_and_the_task_alone(result):
         "gather",
         "waited 0.500 ms, ran 1.500 ms: in all 1.60x its 1.250 ms alone",
     ]
-    bars = [(bar.get_x(), bar.get_width(), bool(bar.get_hatch())) for bar in lanes.patches]
-    expected = [(0, 3, False), (0, 2.5, False), (0, 0.5, True), (0.5, 1.5, False), (0, 1.25, False)]
-    assert bars == [pytest.approx(bar) for bar in expected]
+    # from, to, height: the GEMM, alone below it; the gather, thin while it waits, alone below it
+    expected = [(0, 3, 0.34), (0, 2.5, 0.11), (0, 0.5, 0.08), (0.5, 2, 0.34), (0.5, 1.75, 0.11)]
+    assert bars(lanes) == [pytest.approx(bar) for bar in expected]
+
+
+def bars(lanes):
+    boxes = [bar.get_paths()[0].get_extents() for bar in lanes.collections]
+    return [(box.x0, box.x1, box.height) for box in boxes]
+
+
+def test_tasks_of_a_stream_share_a_row(result):
+    """Two GEMMs of one stream: the second is ready when the first ends, and waits for room."""
+    first = replace(result.tasks["gemm"], stream="compute", end_s=1e-3, isolated_s=1e-3)
+    times = {"ready_s": 1e-3, "start_s": 2e-3, "end_s": 3e-3, "isolated_s": 0.5e-3}
+    tasks = {"one": first, "other": replace(first, **times)}
+    lanes = plot_timeline(replace(result, tasks=tasks)).axes[0]
+    said = "2 tasks ran 2.000 ms, alone 1.500 ms, waited 1.000 ms for room"
+    assert texts(lanes) == ["compute", said, "one", "other"]
+    expected = [(0, 1, 0.34), (0, 1, 0.11), (1, 2, 0.08), (2, 3, 0.34), (2, 2.5, 0.11)]
+    assert bars(lanes) == [pytest.approx(bar) for bar in expected]
+
+
+def test_many_tasks_without_a_stream_share_rows_by_kind(result):
+    tasks = {f"{kind}{i}": task for i in range(20) for kind, task in result.tasks.items()}
+    rows = rows_of(tasks, 16)
+    assert [(row.name, len(row.tasks)) for row in rows] == [
+        ("gemm tasks of no stream", 20),
+        ("collective tasks of no stream", 20),
+    ]
+
+
+def test_panels_are_split_by_kind(result):
+    """The parts of two tasks of one kind are added."""
+    units = result.timeline.counters[0]
+    split = by_kind(units, {"gemm": "gemm", "gather": "gemm"})
+    assert split.by_task == {"gemm": [304, 304, 304, 0]}
+
+
+def test_panels_of_many_steps_show_means(result):
+    """304, 272 and 304 units until 0.5, 2 and 3 ms: half of 1.5 ms is 0.5 ms of the one and 1 ms of
+    the other, and so on.
+    """
+    units = result.timeline.counters[0]
+    few = binned(units, 3e-3, 2)
+    assert few.times == pytest.approx([0, 1.5e-3, 3e-3])
+    gemm = [(304 * 0.5 + 272) / 1.5, (272 * 0.5 + 304) / 1.5]
+    assert few.by_task["gemm"] == pytest.approx([*gemm, gemm[-1]])
+    assert binned(units, 3e-3, 4) is units
+
+
+def test_five_hundred_tasks_stay_readable(result):
+    """Three streams are three rows, and nothing is written over anything else."""
+    gemm = replace(result.tasks["gemm"], isolated_s=1e-6)
+    tasks = {
+        f"t{i}": replace(
+            gemm, stream=f"s{i % 3}", ready_s=i * 6e-6, start_s=i * 6e-6, end_s=(i + 1) * 6e-6
+        )
+        for i in range(500)
+    }
+    figure = plot_timeline(replace(result, tasks=tasks))
+    written = texts(figure.axes[0])
+    assert len(written) == 6 and {"s0", "s1", "s2"} < set(written)
+    assert figure.get_size_inches()[1] < 12
 
 
 def test_panels_show_capacity_and_mean(result):
@@ -64,9 +127,10 @@ def test_panels_show_capacity_and_mean(result):
     assert texts(clock) == ["highest 2100 MHz"] and texts(power) == ["limit 750 W"]
 
 
-def test_one_legend_with_a_key_per_task(result):
+def test_one_legend_with_a_key_per_kind(result):
     (legend,) = plot_timeline(result).legends
-    keys = ["gemm", "gather", "waiting to start", "thin bar: the task alone", "capacity or limit"]
+    keys = ["gemm", "collective", "thin: waiting for tasks", "in colour: for room"]
+    keys += ["light bar: the task alone", "capacity or limit"]
     assert [text.get_text() for text in legend.get_texts()] == keys
 
 
@@ -108,9 +172,12 @@ def test_short_runs_are_in_microseconds(result):
 
 @pytest.mark.slow
 def test_many_tasks_with_long_names(result):
-    tasks = {f"gather of $layer$ {number:02}": result.tasks["gather"] for number in range(20)}
+    tasks = {
+        f"gather of $layer$ {number:02}": replace(result.tasks["gather"], stream=f"s{number}")
+        for number in range(20)
+    }
     figure = plot_timeline(replace(result, tasks=tasks))
-    assert texts(figure)[1].endswith("(first 16 of 20 tasks)")
+    assert texts(figure)[1].endswith("(rows of the first 16 streams: 16 of 20 tasks)")
     figure.draw_without_rendering()  # a dollar sign is no formula
     legend = figure.legends[0].get_window_extent()
     assert legend.x1 < figure.bbox.x1 and legend.y0 > figure.axes[0].get_window_extent().y1

@@ -80,6 +80,16 @@ def test_records_of_ones_own_are_compared_and_not_judged_by_the_packaged_bounds(
     assert run("validate", mine, "--bounds", str(FILE)).exit_code == 1
 
 
+def test_one_suite_alone():
+    folder = str(PACKAGED / "published" / "mi300x")
+    found = run("validate", folder, "--suite", "babelstream", "--json")
+    assert found.exit_code == 0
+    assert {row["name"] for row in json.loads(found.stdout)["suites"]} == {"babelstream"}
+    wrong = run("validate", folder, "--suite", "bablestream")
+    assert wrong.exit_code == 2
+    assert "--suite: unknown suite 'bablestream'; did you mean 'babelstream'?" in wrong.stderr
+
+
 def test_the_same_file_given_twice_counts_once(tmp_path):
     file = write(tmp_path / "a.jsonl", pair_line(250, 800, (400, 900)))
     data = json.loads(run("validate", str(file), str(tmp_path), "--json").stdout)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from c3sim.simulation.exposure import Span, length, union
+
 # an overlap of less than this share of the shorter kernel is a hand-over, not concurrency
 NEGLIGIBLE = 0.01
-Span = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,22 +30,6 @@ class Kernel:
     @property
     def end(self) -> float:
         return self.start + self.duration
-
-
-def union(spans: Iterable[Span]) -> list[Span]:
-    """*spans* merged where they touch, in order."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def length(spans: Iterable[Span]) -> float:
-    """Of spans that do not touch."""
-    return sum(end - start for start, end in spans)
 
 
 def both(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:

@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from c3sim.simulation.exposure import length, uncovered, union
+
 from ..collector import Collector, us
 from ..names import task_text
 from ..result import KernelTimes, Overlap
 from .episode import Episode, describe
-from .intervals import Kernel, both, episodes, length, overlaps, union
+from .intervals import Kernel, both, episodes, overlaps
 
 ISOLATED_NOTE = "kernel time, without launch; caches as the run left them"
 OTHERS_SHARE = 0.05  # of an episode's kernel time may be kernels that the schema cannot say
@@ -83,6 +85,9 @@ def _overlap(device: str, kernels: Sequence[Kernel]) -> Overlap:
         gemm_us=us(length(gemm)),
         collective_us=us(length(collective)),
         both_us=us(length(both(gemm, collective))),
+        exposed_us=us(
+            uncovered(collective, [(k.start, k.end) for k in kernels if k.kind != "collective"])
+        ),
     )
 
 

@@ -12,7 +12,8 @@ def kernel_lines(result: ImportResult) -> Iterator[str]:
     for each in result.overlaps:
         yield (
             f"device {each.device}: GEMMs ran {each.gemm_us:.1f} us,"
-            f" collectives {each.collective_us:.1f} us, both at once {each.both_us:.1f} us"
+            f" collectives {each.collective_us:.1f} us, both at once {each.both_us:.1f} us,"
+            f" exposed communication {each.exposed_us:.1f} us"
         )
     for kernel in result.kernels:
         if kernel.kind != "other":

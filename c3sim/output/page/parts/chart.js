@@ -32,6 +32,7 @@ function buildViews() {
   for (const name of ["logx", "logy", "front"]) {
     byId(name).addEventListener("change", (event) => { chart.settings[chart.view][name] = event.target.checked; drawChart(); });
   }
+  byId("of").addEventListener("change", (event) => { chart.settings.heatmap.of = event.target.value; drawChart(); });
   byId("pick").addEventListener("change", (event) => { chart.settings[chart.view].pick = event.target.value; drawChart(); });
   return true;
 }
@@ -53,6 +54,7 @@ function showView(view) {
   }
   byId("colour-name").textContent = view === "heatmap" ? "value" : "colour";
   byId("pick-label").hidden = view !== "heatmap";
+  byId("of-label").hidden = true; // until a heat map has something to keep apart
   byId("pick").value = now.pick;
   byId("front").parentElement.hidden = view !== "scatter" || !["x", "y"].every((side) => setting(side).role === "output");
   byId("front").checked = now.front;
@@ -212,6 +214,24 @@ function drawLines(g, box, rows) {
   byId("said").textContent = `${lines.size} line${lines.size === 1 ? "" : "s"}: one for each combination of the other axes.`;
 }
 
+/** What a heat map keeps apart: the values of the groups (strategy, scenario) that are on no side. */
+function apart(row) {
+  const { x, y } = chart.settings.heatmap;
+  return D.columns.filter((column) => column.role === "group" && varies(column) && column.name !== x && column.name !== y)
+    .map((column) => text(column, valueOf(column, row))).join(", ");
+}
+
+/** The rows of what is shown of it: what was chosen, or what the best point belongs to; "": all, mixed. */
+function onlyOf(rows, value) {
+  const every = [...new Set(shown.map(apart))];
+  const now = chart.settings.heatmap;
+  if (now.of !== "" && !every.includes(now.of)) now.of = rows.length ? apart(pickOf(rows, value, "best")) : every[0];
+  byId("of").replaceChildren(...every.map((name) => make("option", { value: name }, name)), make("option", { value: "" }, "all, mixed"));
+  byId("of").value = now.of;
+  byId("of-label").hidden = every.length < 2;
+  return now.of === "" ? shown : shown.filter((row) => apart(row) === now.of);
+}
+
 /** Of the rows of a cell the one that it shows: a real point, so that a click can open it. */
 function pickOf(rows, value, pick) {
   const ordered = rows.filter((row) => valueOf(value, row) !== null).sort((a, b) => sign(value) * (valueOf(value, b) - valueOf(value, a)) || a - b);
@@ -221,6 +241,7 @@ function pickOf(rows, value, pick) {
 
 function drawHeatmap(g, box, rows) {
   const [xc, yc, value] = ["x", "y", "colour"].map(setting);
+  const only = onlyOf(rows, value);
   const spread = (column, start, stop) => {
     const asWords = { ...column, numeric: false, values: distinct(column) };
     const scale = wordScale(asWords, shown, start, stop);
@@ -230,7 +251,7 @@ function drawHeatmap(g, box, rows) {
   const [x, y] = [spread(xc, box.left, box.right), spread(yc, box.bottom, box.top)];
   const cells = new Map();
   let most = 1;
-  for (const row of shown) {
+  for (const row of only) {
     const key = `${xc.codes[row]},${yc.codes[row]}`;
     if (!cells.has(key)) cells.set(key, []);
     most = Math.max(most, cells.get(key).push(row));
@@ -243,7 +264,7 @@ function drawHeatmap(g, box, rows) {
     const spot = { row, held, x: x.at(valueOf(xc, row)), y: y.at(valueOf(yc, row)), w: x.step, h: y.step };
     chart.spots.push(spot);
     const found = valueOf(value, row);
-    const colour = found === null ? null : rampColour(colours.share(found));
+    const colour = found === null ? null : rampColour(colours.share(found), colours.ramp);
     g.fillStyle = colour ?? theme.faint;
     g.fillRect(spot.x - spot.w / 2 + 0.5, spot.y - spot.h / 2 + 0.5, spot.w - 1, spot.h - 1);
     if (spot.w < 36 || spot.h < 15) continue;

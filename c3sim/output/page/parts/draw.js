@@ -64,15 +64,21 @@ function rampColours(column, rows) {
   const values = rows.map((row) => valueOf(column, row)).filter((value) => value !== null);
   let low = Infinity, high = -Infinity;
   for (const value of values) { low = Math.min(low, value); high = Math.max(high, value); }
+  const diverges = low < column.middle && column.middle < high;
+  if (diverges) { // as far to either side, so that the middle of the scale is that of the values
+    const reach = Math.max(column.middle - low, high - column.middle);
+    [low, high] = [column.middle - reach, column.middle + reach];
+  }
+  const ramp = diverges ? D.diverging : D.ramp;
   const share = (value) => (high > low ? (value - low) / (high - low) : 0.5);
   const cache = new Map();
   const style = (value) => {
     const step = Math.round(share(value) * 64);
-    if (!cache.has(step)) cache.set(step, { colour: rampColour(step / 64), shape: "circle", dash: [], group: step, edged: true });
+    if (!cache.has(step)) cache.set(step, { colour: rampColour(step / 64, ramp), shape: "circle", dash: [], group: step, edged: true });
     return cache.get(step);
   };
   const none = { colour: theme.soft, shape: "circle", dash: [], group: -1 };
-  return { column, low, high, share, of: (row) => { const v = valueOf(column, row); return v === null ? none : style(v); }, entries: null };
+  return { column, low, high, share, ramp, of: (row) => { const v = valueOf(column, row); return v === null ? none : style(v); }, entries: null };
 }
 
 function drawLegend(colours, extra = []) {
@@ -82,7 +88,7 @@ function drawLegend(colours, extra = []) {
   legend.append(make("strong", {}, title(colours.column)));
   if (colours.entries === null) {
     if (colours.low > colours.high) return;
-    const stops = D.ramp.map((colour, number) => `${colour} ${(100 * number) / (D.ramp.length - 1)}%`).join(", ");
+    const stops = colours.ramp.map((colour, number) => `${colour} ${(100 * number) / (colours.ramp.length - 1)}%`).join(", ");
     const bar = make("span", { class: "ramp", role: "img", "aria-label": "colour scale" });
     bar.style.background = `linear-gradient(to right, ${stops})`;
     legend.append(make("span", {}, text(colours.column, colours.low), bar, text(colours.column, colours.high)));

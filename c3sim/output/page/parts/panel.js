@@ -61,6 +61,9 @@ function fillPanel(row) {
     parts.push(make("p", { class: "bad" }, `Run again for this page, c3sim ${D.version} gives a wall time of ${written(run.wall * 1e6)} us; the results say ${written(run.differs * 1e6)} us. The picture below is of the new run.`));
   }
   if (run?.tracks) {
+    const [unit, length] = timeUnit(run.wall * 1e9);
+    const time = (seconds) => `${written((seconds * 1e9) / length)} ${unit}`;
+    parts.push(make("p", {}, `exposed communication ${time(run.exposed)}; compute stretched by ${time(run.stretched)}`));
     parts.push(make("h3", {}, "Timeline"), timeline(run), make("h3", {}, "Where the time went"), account(run));
     for (const note of run.notes) parts.push(make("p", { class: "soft" }, `note: ${note}`));
   } else if (isMean(row)) {

@@ -55,13 +55,13 @@ function ticksOf(column, rows, a, b, log, at, length) {
   return place(found);
 }
 
-/** The colour of a share in [0, 1] along the ramp. */
-function rampColour(share) {
-  const steps = D.ramp.length - 1;
+/** The colour of a share in [0, 1] along a ramp. */
+function rampColour(share, ramp) {
+  const steps = ramp.length - 1;
   const place = Math.min(Math.max(share, 0), 1) * steps;
   const below = Math.min(Math.floor(place), steps - 1);
   const channel = (hex, number) => parseInt(hex.slice(1 + 2 * number, 3 + 2 * number), 16);
-  const mix = [0, 1, 2].map((n) => Math.round(channel(D.ramp[below], n) + (place - below) * (channel(D.ramp[below + 1], n) - channel(D.ramp[below], n))));
+  const mix = [0, 1, 2].map((n) => Math.round(channel(ramp[below], n) + (place - below) * (channel(ramp[below + 1], n) - channel(ramp[below], n))));
   return `rgb(${mix})`;
 }
 

@@ -12,7 +12,8 @@ const GUTTER = 134; // for the names of tracks
 
 /** The unit in which times up to *longest* [ns] read well. */
 const timeUnit = (longest) => (longest >= 2e9 ? ["s", 1e9] : longest >= 5e5 ? ["ms", 1e6] : ["us", 1e3]);
-const taskColour = (number) => (number < 0 ? "var(--soft)" : `var(--series-${number % SERIES})`);
+const kindColour = (number) => (number < 0 ? "var(--soft)" : `var(--series-${number % SERIES})`);
+const LANES = 24; // tasks that each have a lane; of more, the rows of the streams say what ran
 
 function timeline(run) {
   const [width, left, right] = [680, GUTTER, 8]; // pixels
@@ -20,9 +21,8 @@ function timeline(run) {
   const [unit, length] = timeUnit(run.end);
   const at = (ns) => left + (ns / run.end) * (width - left - right);
   const picture = draw("svg", { role: "img", "aria-label": `timeline of ${names.join(", ")} over ${written(run.end / length)} ${unit}` });
-  picture.append(hatches(names));
   let y = 0;
-  for (const [number, name] of names.entries()) y = lane(picture, at, y, name, number, run.tasks[name], unit, length);
+  if (names.length <= LANES) for (const name of names) y = lane(picture, at, y, name, run.tasks[name], run.kinds, unit, length);
   y = tracks(picture, run, at, y + 4, names, unit, length);
   const panels = [];
   for (const counter of run.counters) {
@@ -33,33 +33,27 @@ function timeline(run) {
   picture.setAttribute("viewBox", `0 0 ${width} ${y}`);
   const readout = make("p", { id: "readout", class: "soft" }, "Move the pointer over the picture to read values.");
   watchTimeline(picture, run, panels, at, y, readout, names, unit, length);
-  const keys = names.map((name, number) => {
+  const keys = run.kinds.map((kind, number) => {
     const square = make("span", { class: "key" });
-    square.style.background = taskColour(number);
-    return make("span", {}, square, name);
+    square.style.background = kindColour(number);
+    return make("span", {}, square, kind);
   });
-  const notes = [make("span", {}, "hatched: waiting to start"), make("span", {}, "thin bar: the task alone"), make("span", {}, "dashed: capacity or limit")];
+  const notes = [make("span", {}, "thin line: waiting to start"), make("span", {}, "light bar: the task alone"), make("span", {}, "dashed: capacity or limit")];
   return make("div", {}, make("p", { class: "tasks" }, ...keys, ...notes), picture, readout);
-}
-
-/** A pattern of stripes for each task, for the time it waits. */
-function hatches(names) {
-  const patterns = names.map((_, number) => draw("pattern", { id: `hatch-${number}`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    draw("rect", { width: 2, height: 6, style: `fill:${taskColour(number)}` })));
-  return draw("defs", {}, ...patterns);
 }
 
 function label(x, y, words, kind = "", anchor = "start") {
   return draw("text", { x, y, class: kind, "text-anchor": anchor }, words);
 }
 
-function lane(picture, at, y, name, number, [start, end, alone, kind], unit, length) {
+function lane(picture, at, y, name, [start, end, alone, kind], kinds, unit, length) {
   const told = `${written(end / length)} ${unit}, ${(end / alone).toFixed(2)}x its ${written(alone / length)} ${unit} alone`;
-  const words = draw("text", { x: 2, y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kind}: ${told}`));
+  const words = draw("text", { x: 2, y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kinds[kind]}: ${told}`));
   picture.append(words);
-  if (start > 0) picture.append(draw("rect", { x: at(0), y: y + 19, width: at(start) - at(0), height: 13, style: `fill:url(#hatch-${number});stroke:${taskColour(number)}` }));
-  picture.append(draw("rect", { x: at(start), y: y + 19, width: Math.max(at(end) - at(start), 1), height: 13, style: `fill:${taskColour(number)}` }));
-  picture.append(draw("rect", { x: at(0), y: y + 35, width: Math.max(at(alone) - at(0), 1), height: 4, style: `fill:${taskColour(number)};opacity:.55` }));
+  const fill = `fill:${kindColour(kind)}`;
+  if (start > 0) picture.append(draw("rect", { x: at(0), y: y + 24, width: at(start) - at(0), height: 3, style: fill }));
+  picture.append(draw("rect", { x: at(start), y: y + 19, width: Math.max(at(end) - at(start), 1), height: 13, style: fill }));
+  picture.append(draw("rect", { x: at(0), y: y + 35, width: Math.max(at(alone) - at(0), 1), height: 4, style: `${fill};opacity:.55` }));
   return y + 46;
 }
 
@@ -71,7 +65,7 @@ function tracks(picture, run, at, y, names, unit, length) {
     picture.append(draw("line", { x1: at(0), x2: at(run.end), y1: y + 13.5, y2: y + 13.5, class: "rule" }));
     for (const [start, end, task, what, detail] of spans) {
       const told = `${what}${task >= 0 && what !== names[task] ? ` of ${names[task]}` : ""}: ${written(start / length)} to ${written(end / length)} ${unit}${detail ? `; ${detail}` : ""}`;
-      picture.append(draw("rect", { x: at(start), y: y + 2, width: Math.max(at(end) - at(start), 0.8), height: 10, style: `fill:${taskColour(task)};stroke:var(--paper);stroke-width:.5` }, draw("title", {}, told)));
+      picture.append(draw("rect", { x: at(start), y: y + 2, width: Math.max(at(end) - at(start), 0.8), height: 10, style: `fill:${kindColour(task < 0 ? task : run.tasks[names[task]][3])};stroke:var(--paper);stroke-width:${spans.length > 100 ? 0 : 0.5}` }, draw("title", {}, told)));
     }
     if (name) picture.append(label(GUTTER - 6, y + 11, run.tracks.every(([each]) => !each || each.startsWith("gpu0.")) ? name.slice(5) : name, "", "end"));
     y += 14;
@@ -88,7 +82,8 @@ function counterPanel(picture, run, counter, at, y, edge) {
   counter.times.forEach((time, number) => { mean += counter.values[number] * ((counter.times[number + 1] ?? run.end) - time); });
   mean /= run.end - (counter.times[0] ?? 0) || 1;
   const share = counter.maximum ? `, ${Math.round((100 * mean) / counter.maximum)} % of ${counter.limit} ${written(counter.maximum)}` : "";
-  picture.append(label(2, y + 12, counter.title, "strong"), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}`, "", "end"));
+  const keys = (counter.parts ?? []).flatMap((name, number) => [draw("tspan", { dx: 8, style: `fill:${counter.colours[number]}` }, "■"), draw("tspan", { dx: 3, class: "label" }, name)]);
+  picture.append(draw("text", { x: 2, y: y + 12 }, draw("tspan", { class: "strong" }, counter.title), ...keys), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}`, "", "end"));
   const outline = (values, below) => {
     const forth = [], back = [];
     counter.times.forEach((time, number) => {
@@ -100,9 +95,9 @@ function counterPanel(picture, run, counter, at, y, edge) {
   };
   if (!counter.line) {
     let below = counter.values.map(() => 0);
-    for (const [task, values] of Object.entries(counter.by)) {
+    for (const [part, values] of Object.entries(counter.by)) {
       const sum = below.map((value, number) => value + values[number]);
-      picture.append(draw("polygon", { points: outline(sum, below), style: `fill:${taskColour(Number(task))};opacity:.85` }));
+      picture.append(draw("polygon", { points: outline(sum, below), style: `fill:${counter.colours?.[part] ?? kindColour(Number(part))};opacity:.85` }));
       below = sum;
     }
     picture.append(draw("polygon", { points: outline(counter.values, below), class: "rest" }));
@@ -138,7 +133,7 @@ function watchTimeline(picture, run, panels, at, bottom, readout, names, unit, l
     const said = panels.map(([counter]) => {
       const step = counter.times.findLastIndex((time) => time <= ns);
       if (step < 0) return "";
-      const parts = Object.entries(counter.by).filter(([, values]) => values[step]).map(([task, values]) => `${names[task]} ${written(values[step])}`);
+      const parts = Object.entries(counter.by).filter(([, values]) => values[step]).map(([part, values]) => `${(counter.parts ?? run.kinds)[part]} ${written(values[step])}`);
       return `${counter.title} ${written(counter.values[step])} ${counter.unit}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}`;
     });
     readout.textContent = [`at ${written(ns / length)} ${unit}`, ...said.filter(Boolean)].join("; ");

@@ -150,6 +150,8 @@ def test_overlap_is_the_intersection_of_what_ran(trace, given):
     both = sum(max(0, min(b, d) - max(a, c)) for a, b in spans["nvjet"] for c, d in spans["nccl"])
     (overlap,) = result.overlaps
     assert overlap.both_us == pytest.approx(both, abs=0.01)
+    # what else ran beside a collective computes too: no more is exposed than without GEMMs
+    assert 0 < overlap.exposed_us <= overlap.collective_us - overlap.both_us + 0.01
     assert overlap.collective_us == pytest.approx(2293.255 + 852.375 + 851.256, abs=0.01)
 
 

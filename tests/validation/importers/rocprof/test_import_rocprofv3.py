@@ -26,6 +26,7 @@ def test_overlap_and_slowdowns_need_no_sizes(text, given):
         "collective": pytest.approx(4300 / 3600),
     }
     assert result.overlaps[0].both_us == 2200
+    assert result.overlaps[0].exposed_us == 3600 + 4300 - 2200  # nothing else computes
     assert sum("a kernel trace has no sizes" in warning for warning in result.warnings) == 2
 
 

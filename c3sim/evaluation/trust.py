@@ -1,0 +1,139 @@
+"""The nearest conditions under which predictions were compared with measurements, and their error.
+
+``hwmodels/trust.json`` (``python tools/trust.py``) has a *cell* for each node, suite and mix of
+tasks whose records no fit uses: how many runs, the errors of their wall time (of tasks alone: their
+time), the least and greatest value of each condition. The nearest cell to a run has the least
+
+    distance = 8 for each kind of work that only one of both has, 4 for a collective or GEMM that
+               is another one there + 8 if one of both alone is a single task
+               + 2 on another node of the same GPU + octaves beyond the ends of each condition
+
+and, of equal ones, the most runs. Channels are no condition here: libraries choose them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from c3sim.evaluation.domain import conditions
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+
+MISSING, ANOTHER, SINGLE, OTHER_NODE = 8.0, 4.0, 8.0, 2.0  # octaves that a difference counts as
+SHOWN = 2  # differences that are written out
+#: Metric of a cell -> its words.
+METRICS = {"wall": "wall time", "loop_time": "time of an iteration", "sequence": "wall time"}
+ALONE = "time alone"
+
+Ends = tuple[float, float]  # the least and greatest value of a condition
+# Kind of work, as ``bf16 GEMM`` -> condition -> its ends.
+Work = dict[str, dict[str, Ends]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """*count* runs of *suite*; relative errors of *metric*, absolute values."""
+
+    node: str
+    gpu: str
+    suite: str
+    metric: str
+    count: int
+    median: float
+    p90: float
+    work: Mapping[str, Mapping[str, Sequence[float]]]
+
+    @property
+    def single(self) -> bool:
+        return self.metric not in METRICS
+
+
+def work_of(node: Node, workload: Workload) -> Work:
+    """The kinds of work in *workload*, each with the ends of its conditions."""
+    found: Work = {}
+    for task in workload.tasks.values():
+        asked = conditions(node, task)
+        by = " on DMA engines" if asked and asked.owner == "gpu.dma_engines" else ""
+        ends = found.setdefault(f"{asked.family}{by}" if asked else task.kind, {})
+        for name, value in asked.values.items() if asked else ():
+            if name != "channels":
+                low, high = ends.get(name, (value, value))
+                ends[name] = (min(low, value), max(high, value))
+    return found
+
+
+def nearest(node: Node, workload: Workload) -> str:
+    """A line on the cell that is nearest to *workload* on *node*: its error, what differs, and the
+    command that shows more.
+    """
+    work = work_of(node, workload)
+    near = [cell for cell in cells() if cell.gpu == node.gpu.name]
+    if not near:
+        return f"nearest measurement: none on {node.gpu.name}; what was measured: c3sim validate"
+    single = len(workload.tasks) == 1
+
+    def distance(cell: Cell) -> tuple[float, int]:
+        far = _other_work(work.keys() - cell.work.keys(), cell.work.keys() - work.keys())
+        far += SINGLE * (cell.single != single) + OTHER_NODE * (cell.node != node.name)
+        return far + sum(octaves for octaves, _ in _beyond(work, cell)), -cell.count
+
+    cell = min(near, key=distance)
+    what = METRICS.get(cell.metric, ALONE)
+    runs = f"{cell.count} run" + "s" * (cell.count > 1)
+    text = (
+        f"nearest measurement: {runs} of {' + '.join(cell.work)} on {cell.node}; {what}"
+        f" {100 * cell.median:.0f} % off in the median,"
+        f" {100 * cell.p90:.0f} % at the 90th percentile"
+    )
+    differs = [f"no {kind}" for kind in work if kind not in cell.work]
+    differs += [words for _, words in _beyond(work, cell)]
+    if differs:
+        more = f" and {len(differs) - SHOWN} more" if len(differs) > SHOWN else ""
+        text += f" (there {', '.join(differs[:SHOWN])}{more})"
+    return f"{text}; c3sim validate --suite {cell.suite}"
+
+
+def _other_work(here: AbstractSet[str], there: AbstractSet[str]) -> float:
+    """The distance of kinds of work that are only *here* or only *there*."""
+    left, right = (Counter(map(_sort, kinds)) for kinds in (here, there))
+    return sum(
+        ANOTHER * min(left[sort], right[sort]) + MISSING * abs(left[sort] - right[sort])
+        for sort in left | right
+    )
+
+
+def _sort(kind: str) -> str:
+    """``GEMM`` or ``collective``, else *kind* itself."""
+    if kind.endswith("GEMM"):
+        return "GEMM"
+    return "collective" if kind.startswith(("all_", "reduce_scatter")) else kind
+
+
+def _beyond(work: Work, cell: Cell) -> Iterator[tuple[float, str]]:
+    """Conditions of *work* beyond those of *cell*: by how many octaves, and in words."""
+    for kind in work.keys() & cell.work.keys():
+        for name, (low, high) in work[kind].items():
+            least, most = cell.work[kind][name]
+            octaves = max(0.0, math.log2(least / low), math.log2(high / most))
+            if octaves > 0:
+                ends = [_written(name, value) for value in dict.fromkeys((least, most))]
+                yield octaves, f"{name} {' to '.join(ends)}"
+
+
+def _written(condition: str, value: float) -> str:
+    """Bytes in MiB, counts as they are."""
+    return f"{value / 2**20:.4g} MiB" if condition in ("size", "bytes") else f"{value:g}"
+
+
+@lru_cache(maxsize=1)
+def cells() -> tuple[Cell, ...]:
+    """Those of the packaged file."""
+    text = (files("c3sim.hwmodels") / "trust.json").read_text(encoding="utf-8")
+    return tuple(Cell(**cell) for cell in json.loads(text)["cells"])

@@ -1,0 +1,127 @@
+"""The least time that a workload can take: its longest chain, or all that one resource has to do.
+
+With T_i the time of task i alone, from when it was ready to its end, and share_p the part of task p
+that must have happened before i may begin (1, or that of the tiles or chunks it waits for)::
+
+    begin_i = max(ready of i alone, begin_p + share_p T_p of every p that i waits for)
+    chain   = max over i of begin_i + T_i
+    work_r  = sum over the tasks of resource r of occupancy_i T_i
+    least   = max(chain, work_r of every r)
+
+A task waits for the one before it in its stream and for its ``after``. Resources that tasks use one
+after the other: the compute units (GEMMs, stream kernels, holds; occupancy: workgroups over rounds
+times units, so that small grids may run side by side); all links (collectives, 1); one path between
+two memories (copies, 1). Every pass is linear in tasks and dependencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+
+from c3sim.processes.kernels.grids import grid_shapes
+from c3sim.simulation.run import TaskRun
+from c3sim.specs.hardware import Node
+from c3sim.specs.references import After, parse_after, task_order
+from c3sim.specs.task_classes import CLASSES
+from c3sim.specs.workload import Collective, Copy, Task, Workload
+
+Times = Mapping[str, float]  # [s] by task
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Tasks in an *order* in which each comes after all that it waits for.
+
+    *needs*: of each task what it waits for, with the share that must have happened. *resources*:
+    what a task uses, with its occupancy; tasks of no resource are left out.
+    """
+
+    order: Sequence[str]
+    needs: Mapping[str, Sequence[tuple[str, float]]]
+    resources: Mapping[str, tuple[Hashable, float]]
+
+
+def plan_of(workload: Workload, node: Node) -> Plan:
+    """The plan of *workload*, which has no cycle (input/checks/workload.py)."""
+    needs = {name: list(_after(workload, name)) for name in workload.tasks}
+    last: dict[str, str] = {}
+    for name in task_order(workload):
+        stream = workload.tasks[name].stream
+        if stream is not None:
+            needs[name] += [(last[stream], 1.0)] if stream in last else []
+            last[stream] = name
+    sorter = TopologicalSorter({name: [p for p, _ in of] for name, of in needs.items()})
+    return Plan(tuple(sorter.static_order()), needs, dict(_resources(workload, node)))
+
+
+def begins(plan: Plan, ready: Times, lengths: Times) -> dict[str, float]:
+    """When each task can begin [s] at the earliest, by the tasks that it waits for alone."""
+    found: dict[str, float] = {}
+    for name in plan.order:
+        found[name] = earliest(plan, name, ready, found, lengths)
+    return found
+
+
+def earliest(plan: Plan, name: str, ready: Times, before: Times, lengths: Times) -> float:
+    """The begin of *name* [s], from the begins *before* it."""
+    return max([ready[name], *(before[p] + share * lengths[p] for p, share in plan.needs[name])])
+
+
+def tails(plan: Plan, lengths: Times) -> dict[str, float]:
+    """The longest chain [s] behind the end of each task, of tasks that wait for it."""
+    found = dict.fromkeys(plan.order, 0.0)
+    for name in reversed(plan.order):
+        for before, share in plan.needs[name]:
+            behind = (share - 1.0) * lengths[before] + lengths[name] + found[name]
+            found[before] = max(found[before], behind)
+    return found
+
+
+def work(plan: Plan, lengths: Times) -> dict[Hashable, float]:
+    """What each resource has to do [s]."""
+    found: dict[Hashable, float] = {}
+    for name, (resource, occupancy) in plan.resources.items():
+        found[resource] = found.get(resource, 0.0) + occupancy * lengths[name]
+    return found
+
+
+def least_time(plan: Plan, ready: Times, lengths: Times) -> float:
+    """Of all tasks [s]; *ready*, *lengths*: of each one alone."""
+    earliest = begins(plan, ready, lengths)
+    chain = max(earliest[name] + lengths[name] for name in plan.order)
+    return max(chain, *work(plan, lengths).values(), 0.0)
+
+
+def least_of(plan: Plan, alone: Mapping[str, TaskRun]) -> float:
+    """The least time [s] from the run of each task *alone*."""
+    ready = {name: run.ready for name, run in alone.items()}
+    return least_time(plan, ready, {name: run.end - run.ready for name, run in alone.items()})
+
+
+def _after(workload: Workload, name: str) -> Iterable[tuple[str, float]]:
+    for text in workload.tasks[name].after:
+        after = parse_after(text)
+        yield after.task, _share(after, workload.tasks[after.task])
+
+
+def _share(after: After, task: Task) -> float:
+    """Tiles and chunks are those of the first repeat."""
+    if after.tiles is not None:
+        return after.tiles / task.repeat
+    if after.chunk is not None and isinstance(task, Collective):
+        return (after.chunk + 1) / task.chunks / task.repeat
+    return 1.0
+
+
+def _resources(workload: Workload, node: Node) -> Iterable[tuple[str, tuple[Hashable, float]]]:
+    shapes, units = grid_shapes(workload, node), node.gpu.compute_unit_count
+    for name, task in workload.tasks.items():
+        if CLASSES[task.kind] == "compute":
+            groups = shapes[name].workgroups
+            yield name, ("compute_units", groups / (-(-groups // units) * units))
+        elif isinstance(task, Collective):
+            yield name, ("links", 1.0)
+        elif isinstance(task, Copy):
+            yield name, ((task.source, task.destination, task.peer), 1.0)

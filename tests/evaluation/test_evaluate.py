@@ -1,0 +1,127 @@
+"""Figures of a run of more than a pair: ideal, parts of a slowdown, exposed, stretched, choices."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import c3sim
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.input.loading import load_hardware
+from c3sim.specs.workload import Workload
+from c3sim.strategies.table import candidates_of
+
+NODE = load_hardware("mi300x-8").node
+GATHER = {"kind": "collective", "op": "all_gather", "size": "256 MiB", "stream": "comm"}
+UP = {"kind": "gemm", "m": 8192, "n": 14336, "k": 4096, "stream": "compute"}
+DOWN = {"kind": "gemm", "m": 8192, "n": 4096, "k": 14336, "stream": "compute"}
+
+
+def layers(count: int, **gather: object) -> Workload:
+    """Layers of FSDP: the weights of the next are gathered while this one computes."""
+    tasks: dict[str, object] = {f"gather_{i}": {**GATHER, **gather} for i in range(count)}
+    for i in range(count):
+        tasks[f"up_{i}"] = {**UP, "after": [f"gather_{i}"]}
+        tasks[f"down_{i}"] = DOWN
+    return c3sim.parse_workload({"schema": 1, "name": "fsdp", "tasks": tasks})
+
+
+LAYERS = layers(2)
+
+
+def test_the_ideal_of_two_layers_is_their_longest_chain():
+    """The sum over the longest task would be 5: as if all four GEMMs ran at once."""
+    result = c3sim.run(LAYERS)
+    alone = {name: task.isolated_s for name, task in result.tasks.items()}
+    chain = alone["gather_0"] + 2 * (alone["up_0"] + alone["down_0"])
+    assert result.ideal_s == pytest.approx(chain, rel=1e-9)
+    assert result.ideal_speedup == pytest.approx(sum(alone.values()) / chain, rel=1e-9)
+    assert result.ideal_speedup < 1.2 and result.fraction_of_ideal > 0.5
+
+
+def test_tasks_that_cannot_overlap_have_no_fraction():
+    tasks = {"a": UP, "b": UP}
+    result = c3sim.run(c3sim.parse_workload({"schema": 1, "name": "two", "tasks": tasks}))
+    assert result.ideal_speedup == pytest.approx(1.0, abs=1e-9)
+    assert result.fraction_of_ideal is None and result.own_fraction is None
+    assert any(note.startswith("nothing can overlap") for note in result.notes)
+
+
+@pytest.mark.parametrize("strategy", ["as_written", "base", "rp:32", "conccl"])
+def test_the_parts_of_a_slowdown_add_up(strategy: str):
+    result = c3sim.run(LAYERS, strategy=strategy)
+    for task in result.tasks.values():
+        parts = task.isolated_s + task.predecessors_s + task.room_s + task.slower_s
+        assert parts == pytest.approx(task.time_s, rel=1e-12)
+    last = result.tasks["down_1"]
+    assert last.predecessors_s > 2 * last.isolated_s > 20 * abs(last.slower_s) + last.room_s
+
+
+def test_waiting_for_room_is_not_running_slower():
+    """Launched behind a GEMM, the channels get no compute unit until its last round."""
+    gather = c3sim.run("gemm-beside-all-gather").tasks["gather"]
+    assert gather.predecessors_s == 0 and gather.room_s > 1e-3 > 5 * gather.slower_s
+
+
+def test_exposed_and_stretched():
+    """The first gather has nothing to hide behind; the second slows the first layer down."""
+    result = c3sim.run(LAYERS)
+    first = result.tasks["gather_0"].time_s
+    assert first <= result.exposed_s < 1.05 * first
+    slower = sum(task.slower_s for name, task in result.tasks.items() if "gather" not in name)
+    assert result.stretched_s == pytest.approx(slower, rel=0.05)
+    assert result.wall_s > result.exposed_s + result.stretched_s
+
+
+def test_without_communication_nothing_is_exposed_or_stretched():
+    result = c3sim.run("gemm-alone")
+    assert result.exposed_s == result.stretched_s == 0
+    assert c3sim.run("all-gather-alone").exposed_s == c3sim.run("all-gather-alone").wall_s
+
+
+def test_a_result_may_do_without_the_second_run():
+    assert evaluate_run(LAYERS, NODE, "base", noted=False, stretched=False).stretched_s is None
+
+
+# What strategies choose
+# --------------------------------------------------------------------------------------------------
+
+
+def test_a_collective_on_the_critical_path_gets_its_quickest_variant():
+    """One engine back to back is hidden behind the sum of all GEMMs, and yet the first layer waits
+    for it; beside the first layer the second gather may be slow.
+    """
+    result = c3sim.run(LAYERS, strategy="conccl_latte")
+    plain = c3sim.run(LAYERS, strategy="conccl")
+    assert result.tasks["gather_0"].isolated_s <= plain.tasks["gather_0"].isolated_s
+    assert result.wall_s < 1.01 * plain.wall_s < result.serial_s
+
+
+def test_auto_estimates_chains():
+    """Its estimates are times of the whole, so none is below the chain of the GEMMs."""
+    result = c3sim.run(LAYERS, strategy="auto")
+    gemms = sum(t.isolated_s for name, t in result.tasks.items() if "gather" not in name)
+    (chosen,) = candidates_of("auto", LAYERS, NODE)
+    assert min(chosen.detail["estimated_s"].values()) >= gemms * (1 - 1e-9)
+    assert result.wall_s <= c3sim.run(LAYERS).wall_s * 1.001
+
+
+def test_a_choice_that_loses_says_so():
+    """A small all-reduce launched behind a GEMM that is much longer: auto launches it first."""
+    gemm = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
+    tasks = {"gemm": gemm, "reduce": {"kind": "collective", "op": "all_reduce", "size": "16 MiB"}}
+    pair = c3sim.parse_workload({"schema": 1, "name": "pair", "tasks": tasks})
+    result = c3sim.run(pair, strategy="auto")
+    loss = 100 * (result.wall_s / c3sim.run(pair).wall_s - 1)
+    assert f"the choice loses: {loss:.1f} % slower than as_written" in result.notes and loss > 1
+    better = c3sim.run(LAYERS, strategy="conccl_latte")
+    assert not any(note.startswith("the choice loses") for note in better.notes)
+
+
+def test_many_tasks_stay_quick():
+    """Four hundred tasks in seconds: nothing but the simulation grows with the tasks."""
+    many = layers(130)
+    started = time.perf_counter()
+    c3sim.run(many)
+    assert time.perf_counter() - started < 10.0

@@ -1,0 +1,102 @@
+"""The nearest measured conditions: which cell, in what words, from a file that a tool writes."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+import c3sim
+from c3sim.evaluation import trust
+from c3sim.evaluation.trust import Cell, cells, nearest
+from c3sim.input.loading import load_hardware
+from c3sim.specs.workload import Workload
+
+NODE = load_hardware("mi300x-8").node
+GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
+GATHER = {"kind": "collective", "op": "all_gather", "size": 2**26}
+SQUARE = {"m": (4096.0, 4096.0), "n": (4096.0, 4096.0), "k": (4096.0, 4096.0)}
+
+
+def cell(suite: str, metric: str = "wall", node: str = NODE.name, **work: object) -> Cell:
+    return Cell(
+        node=node,
+        gpu=NODE.gpu.name,
+        suite=suite,
+        metric=metric,
+        count=8,
+        median=0.04,
+        p90=0.06,
+        work={name.replace("_GEMM", " GEMM"): of for name, of in work.items()},
+    )
+
+
+ALONE = cell("alone", "isolated_gemm", bf16_GEMM=SQUARE)
+REDUCE = cell("reduce", bf16_GEMM=SQUARE, all_reduce={"size": (2**20, 2**30), "ranks": (8, 8)})
+SMALL = cell("small", bf16_GEMM=SQUARE, all_gather={"size": (2**20, 2**22), "ranks": (8, 8)})
+LARGE = cell("large", bf16_GEMM=SQUARE, all_gather={"size": (2**25, 2**30), "ranks": (8, 8)})
+
+
+def workload(**tasks: object) -> Workload:
+    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch):
+    def use(*found: Cell) -> None:
+        monkeypatch.setattr(trust, "cells", lambda: found)
+
+    return use
+
+
+def suite_of(line: str) -> str:
+    return line.rpartition("--suite ")[2]
+
+
+def test_the_cell_that_holds_the_run_is_named_with_its_error(known):
+    known(ALONE, REDUCE, SMALL, LARGE)
+    assert nearest(NODE, workload(gemm=GEMM, gather=GATHER)) == (
+        "nearest measurement: 8 runs of bf16 GEMM + all_gather on mi300x-8; wall time 4 % off in"
+        " the median, 6 % at the 90th percentile; c3sim validate --suite large"
+    )
+
+
+def test_what_differs_is_said(known):
+    """4 MiB at most there, 64 MiB here: four octaves; another collective counts as four as well."""
+    known(SMALL)
+    line = nearest(NODE, workload(gemm=GEMM, gather=GATHER))
+    assert "(there size 1 MiB to 4 MiB)" in line
+    known(ALONE, REDUCE)
+    line = nearest(NODE, workload(gemm=GEMM, gather=GATHER))
+    assert "(there no all_gather)" in line and suite_of(line) == "reduce"
+    line = nearest(NODE, workload(gemm={**GEMM, "m": 64, "n": 64, "k": 64}))
+    assert "(there m 4096, n 4096 and 1 more)" in line and suite_of(line) == "alone"
+
+
+def test_a_single_task_is_compared_with_tasks_alone(known):
+    known(ALONE, LARGE, REDUCE)
+    line = nearest(NODE, workload(gemm=GEMM))
+    assert "; time alone 4 % off" in line and suite_of(line) == "alone"
+
+
+def test_another_node_of_the_gpu_counts_and_another_gpu_does_not(known):
+    other = cell("other", node="mi300x-4", bf16_GEMM=SQUARE)
+    known(other)
+    assert suite_of(nearest(NODE, workload(gemm=GEMM))) == "other"
+    teaching = load_hardware("teaching-4").node
+    line = nearest(teaching, workload(gemm=GEMM))
+    assert line.startswith("nearest measurement: none on ")
+
+
+def test_every_packaged_cell_can_be_shown():
+    """A run reads the file: well under a millisecond; every suite is one that validate knows."""
+    text = (files("c3sim.hwmodels") / "trust.json").read_text(encoding="utf-8")
+    assert len(text) < 60_000 and len(cells()) > 50
+    for each in cells():
+        assert 0 <= each.median <= each.p90 and each.count > 0
+
+
+def test_run_and_compare_have_the_line_and_sweeps_do_not_pay_for_it():
+    result = c3sim.run("gemm-beside-all-gather")
+    assert result.trust.startswith("nearest measurement: ") and len(result.trust) < 300
+    assert result.to_dict()["trust"] == result.trust

@@ -1,0 +1,59 @@
+"""Cells of ``trust.json``: by mix of tasks, held-out rows alone, ends of conditions."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from c3sim.input.loading import load_hardware
+from c3sim.specs.workload import Workload
+from c3sim.validation.compare.trust import derive, text
+
+NODES = {"mi300x-8": load_hardware("mi300x-8").node}
+
+
+def figure(error: float, metric: str = "wall", held_out: bool = True, **tasks: object):
+    workload = Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    record = SimpleNamespace(node="mi300x-8", workload=workload)
+    return SimpleNamespace(record=record, suite="s", metric=metric, error=error, held_out=held_out)
+
+
+def gemm(m: int) -> dict[str, object]:
+    return {"kind": "gemm", "m": m, "n": 1024, "k": 1024}
+
+
+REDUCE = {"kind": "collective", "op": "all_reduce", "size": 2**20}
+
+
+def test_a_cell_has_errors_and_ends():
+    """Errors of -10, 20 and 30 %: 20 in the median, 28 at the 90th percentile."""
+    figures = [
+        figure(-0.1, gemm=gemm(1024), r=REDUCE),
+        figure(0.2, gemm=gemm(4096), r=REDUCE),
+        figure(0.3, gemm=gemm(2048), r=REDUCE),
+    ]
+    (cell,) = derive(figures, NODES)
+    assert (cell.count, cell.median, cell.p90) == (3, 0.2, pytest.approx(0.28))
+    assert cell.work["bf16 GEMM"]["m"] == (1024, 4096) and set(cell.work) == {
+        "bf16 GEMM",
+        "all_reduce",
+    }
+
+
+def test_rows_that_fits_use_and_parts_of_runs_do_not_count():
+    pair = {"gemm": gemm(1024), "r": REDUCE}
+    figures = [
+        figure(0.1, held_out=False, **pair),
+        figure(0.1, "gemm_slowdown", **pair),
+        figure(0.1, "isolated_gemm", **pair),  # beside a figure of the whole run
+    ]
+    assert derive(figures, NODES) == []
+    assert len(derive([figure(0.1, "isolated_gemm", gemm=gemm(1024))], NODES)) == 1
+
+
+def test_the_file_has_a_line_per_cell():
+    cells = derive([figure(0.1, gemm=gemm(1), r=REDUCE), figure(0.1, r=REDUCE)], NODES)
+    lines = text(cells).splitlines()
+    assert len(lines) == 2 + len(cells) and len(json.loads(text(cells))["cells"]) == 2
