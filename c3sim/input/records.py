@@ -18,7 +18,7 @@ from c3sim.input.constraints import raise_all, validate
 from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import from_plain
 from c3sim.specs.record import Record, record_id
-from c3sim.specs.workload import Gemm
+from c3sim.specs.workload import Collective, Gemm
 
 
 def load_records(*files: str | Path) -> list[Record]:
@@ -56,7 +56,7 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
     record = validate(document, Record, document.model(from_plain(data, number), Record))
     raise_all(document.errors)
     assert record is not None  # no error was noted
-    record = _with_data_of_probe(record, data)
+    record = _with_data_of_probe(_with_place(record), data)
     errors = [*_identity_errors(record, data), *check_record(record)]
     try:
         check_workload(record.workload)
@@ -64,6 +64,22 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
         errors += [InputError(each.message, f"workload.{each.path}") for each in wrong.errors]
     raise_all([InputError(each.message, each.path, file, number) for each in errors])
     return record
+
+
+def _with_place(record: Record) -> Record:
+    """``probe ranks`` observes whether its collectives are out of place. What follows is known of
+    those by engines alone; NCCL's kernels copy a rank's own shard themselves.
+    """
+    if not record.observed.get("out_of_place"):
+        return record
+    tasks = {
+        name: task.model_copy(update={"out_of_place": True})
+        if isinstance(task, Collective) and task.backend == "dma"
+        else task
+        for name, task in record.workload.tasks.items()
+    }
+    workload = record.workload.model_copy(update={"tasks": tasks})
+    return record.model_copy(update={"workload": workload})
 
 
 def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:

@@ -15,6 +15,7 @@ from c3sim.processes.dma.copies import stream_queue, task_copies
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.kernels.gemm import gemm_kernel, reduction_kernel
+from c3sim.processes.kernels.grids import own_shard
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import (
     as_stream,
@@ -23,7 +24,7 @@ from c3sim.processes.kernels.memory_kernels import (
     stream_kernel,
 )
 from c3sim.processes.network.engines_and_nics import AcrossNodes
-from c3sim.processes.signals import Callback, Key, Signals
+from c3sim.processes.signals import Callback, Key, Signals, countdown
 from c3sim.specs.hardware import Kernels
 from c3sim.specs.references import parse_after
 from c3sim.specs.workload import (
@@ -92,7 +93,11 @@ class Starter:
             context.host(gpu, name).do(task.time, done)
         else:
             started()
-            finished = partial(self._all_chunks, name, gpu, done)
+            finished: Callback = partial(self._all_chunks, name, gpu, done)
+            own = own_shard(context.node, context.workload, task)
+            if own is not None:
+                finished = countdown(2, finished)
+                self._start_kernel(name, gpu, own, latencies, detail, _nothing, finished)
             if self.across.takes(task):
                 self.across.submit(name, gpu, repeat, detail, finished)
             else:
@@ -211,7 +216,13 @@ class Starter:
                 self.words,
                 name,
                 gpu,
-                collective_program(context.node, gpu, task, batch=batch),
+                collective_program(
+                    context.node,
+                    gpu,
+                    task,
+                    batch=batch,
+                    own=task.out_of_place and name not in context.shapes,
+                ),
                 # of two GPUs, one submits the only swap
                 mirrored=task.variant != "swap" or context.node.gpus > 2,
                 queue=stream_queue(context, name),

@@ -151,6 +151,8 @@ class Collective(_Task):
     engine (b2b)"""
     mapping: Literal["peer", "ipc"] | None = None
     """backend dma: how peers' memory is mapped (see copies); left out: peer"""
+    out_of_place: bool = False
+    """backend dma, all_gather and all_to_all: each GPU copies its own shard as well"""
     chunks: Count = 1
     """released one by one: names for others' after"""
 
