@@ -56,7 +56,7 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
     record = validate(document, Record, document.model(from_plain(data, number), Record))
     raise_all(document.errors)
     assert record is not None  # no error was noted
-    record = _with_data_of_probe(_with_place(record), data)
+    record = _with_data_of_probe(_with_observed(record), data)
     errors = [*_identity_errors(record, data), *check_record(record)]
     try:
         check_workload(record.workload)
@@ -66,19 +66,23 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
     return record
 
 
-def _with_place(record: Record) -> Record:
-    """``probe ranks`` observes whether its collectives are out of place. What follows is known of
-    those by engines alone; NCCL's kernels copy a rank's own shard themselves.
+def _with_observed(record: Record) -> Record:
+    """``probe ranks`` counts times from a rank's release, and observes whether its collectives are
+    out of place. What follows is known of those by engines alone; NCCL's kernels copy a rank's own
+    shard themselves.
     """
-    if not record.observed.get("out_of_place"):
+    if not record.command.startswith("probe ranks"):
         return record
-    tasks = {
-        name: task.model_copy(update={"out_of_place": True})
-        if isinstance(task, Collective) and task.backend == "dma"
-        else task
-        for name, task in record.workload.tasks.items()
-    }
-    workload = record.workload.model_copy(update={"tasks": tasks})
+    workload = record.workload
+    host, tasks = workload.host, dict(workload.tasks)
+    if host.loop is not None:
+        loop = host.loop.model_copy(update={"begin": "release"})
+        host = host.model_copy(update={"loop": loop})
+    if record.observed.get("out_of_place"):
+        for name, task in tasks.items():
+            if isinstance(task, Collective) and task.backend == "dma":
+                tasks[name] = task.model_copy(update={"out_of_place": True})
+    workload = workload.model_copy(update={"host": host, "tasks": tasks})
     return record.model_copy(update={"workload": workload})
 
 

@@ -221,12 +221,15 @@ class Stream(Spec):
 
 
 class Loop(Spec):
-    """The workload is one turn of a loop; times are those of the median turn, from its begin."""
+    """The workload is one turn of a loop; times are those of the median turn, from *begin*."""
 
     iterations: Count
     """turns of the loop; the power limit has averaged over half of them"""
     barrier: bool = True
     """whether all ranks begin a turn together"""
+    begin: Literal["start", "release"] = "start"
+    """of a turn on a rank: the start of its first task, as profilers see it, or the release before
+    it"""
 
 
 class HostThreads(Spec):

@@ -11,8 +11,8 @@ from c3sim.input.records import parse_record
 from c3sim.specs.record import Record, record_id
 
 
-def record(tasks: dict[str, Any], **fields: Any) -> Record:
-    workload = {"schema": 1, "name": "x", "tasks": tasks}
+def record(tasks: dict[str, Any], host: dict[str, Any] | None = None, **fields: Any) -> Record:
+    workload = {"schema": 1, "name": "x", "tasks": tasks, "host": host or {}}
     line = {
         "schema": 1,
         "id": record_id("h200-2", workload, "as_written", "s"),
@@ -41,10 +41,19 @@ def test_what_operands_held(command: str, data: str) -> None:
     assert record(tasks, command=command).workload.tasks["gemm"].data == data
 
 
+@pytest.mark.parametrize(
+    ("command", "begin"), [("probe ranks --first gemm:8x8x8", "release"), ("", "start")]
+)
+def test_times_of_ranks_count_from_their_release(command: str, begin: str) -> None:
+    tasks = {"gemm": {"kind": "gemm", "m": 8, "n": 8, "k": 8}}
+    host = {"loop": {"iterations": 2, "barrier": True}}
+    assert record(tasks, host, command=command).workload.host.loop.begin == begin
+
+
 @pytest.mark.parametrize(("backend", "observed"), [("dma", True), ("dma", False), ("nccl", True)])
 def test_collectives_by_engines_are_as_out_of_place_as_observed(
     backend: str, observed: bool
 ) -> None:
     gather = {"kind": "collective", "op": "all_gather", "size": 1024, "backend": backend}
-    found = record({"gather": gather}, observed={"out_of_place": observed})
+    found = record({"gather": gather}, command="probe ranks", observed={"out_of_place": observed})
     assert found.workload.tasks["gather"].out_of_place == (backend == "dma" and observed)
