@@ -89,6 +89,9 @@ class Hbm(Spec):
     """share of the peak that a pure read stream reaches"""
     mixed_efficiency: Fraction
     """share of the peak that an even mix of reads and writes reaches"""
+    first: Literal["nobody", "engines"] = "nobody"
+    """whose requests are served before those of compute units; engines: but reads from a peer, of
+    which they keep too few under way"""
 
 
 class Kernels(Spec):
