@@ -77,6 +77,7 @@ class Starter:
         latencies = _latencies(
             context.node.gpu.kernels,
             first=repeat == 1 and not looped,
+            over_memory=isinstance(task, StreamKernel | Copy),
             last=repeat == task.repeat and not looped,
         )
         if isinstance(task, Gemm | StreamKernel | Hold) or (
@@ -252,13 +253,13 @@ def _nothing(*_: object) -> None:
     """Nobody waits for this."""
 
 
-def _latencies(kernels: Kernels, *, first: bool, last: bool) -> _Latencies:
+def _latencies(kernels: Kernels, *, first: bool, last: bool, over_memory: bool) -> _Latencies:
     """Of a kernel that is the *first* or the *last* of a row of kernels back to back."""
     if kernels.back_to_back_latency is None:
         return _Latencies(kernels.dispatch_latency, kernels.completion_latency)
+    gap = kernels.back_to_back_latency + (kernels.memory_ramp if over_memory else 0.0)
     return _Latencies(
-        kernels.dispatch_latency if first else kernels.back_to_back_latency,
-        kernels.completion_latency if last else 0.0,
+        kernels.dispatch_latency if first else gap, kernels.completion_latency if last else 0.0
     )
 
 

@@ -110,6 +110,10 @@ class Kernels(Spec):
     to the first workgroup's first instruction; left out: completion and dispatch, one after the
     other"""
 
+    memory_ramp: Time = 0.0
+    """what back_to_back_latency lacks of a kernel that goes over memory: until its first loads are
+    there and its last stores are out; dispatch_latency has it"""
+
     @property
     def gap(self) -> float:
         """Seconds between two kernels of one task."""
