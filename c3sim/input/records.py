@@ -18,7 +18,7 @@ from c3sim.input.constraints import raise_all, validate
 from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import from_plain
 from c3sim.specs.record import Record, record_id
-from c3sim.specs.workload import Collective, Gemm
+from c3sim.specs.workload import Collective, Gemm, Hold
 
 
 def load_records(*files: str | Path) -> list[Record]:
@@ -67,9 +67,9 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
 
 
 def _with_observed(record: Record) -> Record:
-    """``probe ranks`` counts times from a rank's release, and observes whether its collectives are
-    out of place. What follows is known of those by engines alone; NCCL's kernels copy a rank's own
-    shard themselves.
+    """``probe ranks`` counts times from a rank's release, holds units by one wave with all LDS, and
+    observes whether its collectives are out of place. What follows is known of those by engines
+    alone; NCCL's kernels copy a rank's own shard themselves.
     """
     if not record.command.startswith("probe ranks"):
         return record
@@ -78,10 +78,12 @@ def _with_observed(record: Record) -> Record:
     if host.loop is not None:
         loop = host.loop.model_copy(update={"begin": "release"})
         host = host.model_copy(update={"loop": loop})
-    if record.observed.get("out_of_place"):
-        for name, task in tasks.items():
-            if isinstance(task, Collective) and task.backend == "dma":
-                tasks[name] = task.model_copy(update={"out_of_place": True})
+    for name, task in tasks.items():
+        if isinstance(task, Hold):
+            tasks[name] = task.model_copy(update={"waves": 1})
+        elif isinstance(task, Collective) and task.backend == "dma":
+            out_of_place = bool(record.observed.get("out_of_place"))
+            tasks[name] = task.model_copy(update={"out_of_place": out_of_place})
     workload = workload.model_copy(update={"host": host, "tasks": tasks})
     return record.model_copy(update={"workload": workload})
 

@@ -18,9 +18,9 @@ from c3sim.processes.kernels.gemm import gemm_kernel, reduction_kernel
 from c3sim.processes.kernels.grids import own_shard
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import (
-    as_stream,
     copy_kernel,
     hold_kernel,
+    runtime_copy_kernel,
     stream_kernel,
 )
 from c3sim.processes.network.engines_and_nics import AcrossNodes
@@ -165,7 +165,7 @@ class Starter:
         if isinstance(task, Hold):
             return hold_kernel(self.context, task)
         if task.executor == "dma":  # the runtime's kernel
-            return stream_kernel(self.context, name, gpu, as_stream(task))
+            return runtime_copy_kernel(self.context, name, gpu, task)
         return copy_kernel(self.context, name, gpu, task)
 
     def _tiles_done(self, name: str, gpu: int, share: float) -> None:

@@ -110,13 +110,15 @@ class StreamKernel(_Task):
 
 
 class Hold(_Task):
-    """Each of *workgroups* holds a whole compute unit (all LDS, all waves) for *time* and touches
-    no memory.
+    """Each of *workgroups* holds a compute unit (all LDS, and *waves*) for *time* and touches no
+    memory.
     """
 
     kind: Literal["hold"]
     workgroups: Count
     time: Time
+    waves: Count | None = None
+    """left out: all that a unit has"""
 
 
 class Collective(_Task):

@@ -50,6 +50,12 @@ def test_times_of_ranks_count_from_their_release(command: str, begin: str) -> No
     assert record(tasks, host, command=command).workload.host.loop.begin == begin
 
 
+def test_holds_of_ranks_are_of_one_wave() -> None:
+    hold = {"kind": "hold", "workgroups": 1, "time": 1e-3}
+    assert record({"h": hold}, command="probe ranks").workload.tasks["h"].waves == 1
+    assert record({"h": hold}).workload.tasks["h"].waves is None
+
+
 @pytest.mark.parametrize(("backend", "observed"), [("dma", True), ("dma", False), ("nccl", True)])
 def test_collectives_by_engines_are_as_out_of_place_as_observed(
     backend: str, observed: bool

@@ -40,6 +40,15 @@ def test_a_kernel_waits_for_one() -> None:
     assert start_of_copy(with_local_copies("kernels")) == pytest.approx(102 * US)
 
 
+def test_a_kernel_that_needs_no_lds_runs_beside_a_hold_that_leaves_waves() -> None:
+    """A GEMM, which needs LDS, waits for that hold as well."""
+    tasks = {"hold": {**HOLD, "waves": 1}, "copy": COPY}
+    tasks["gemm"] = {"kind": "gemm", "m": 256, "n": 256, "k": 256}
+    data = {"schema": 1, "name": "w", "tasks": tasks}
+    run = simulate(with_local_copies("kernels"), parse_workload(data))
+    assert run.task("copy").start < 10 * US < 100 * US < run.task("gemm").start
+
+
 def test_a_batch_is_for_the_engines() -> None:
     assert start_of_copy(with_local_copies("kernels"), {"submission": "batch"}) < 20 * US
 
