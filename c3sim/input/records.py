@@ -18,7 +18,7 @@ from c3sim.input.constraints import raise_all, validate
 from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import from_plain
 from c3sim.specs.record import Record, record_id
-from c3sim.specs.workload import Gemm
+from c3sim.specs.workload import Collective, Gemm, Hold
 
 
 def load_records(*files: str | Path) -> list[Record]:
@@ -56,7 +56,7 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
     record = validate(document, Record, document.model(from_plain(data, number), Record))
     raise_all(document.errors)
     assert record is not None  # no error was noted
-    record = _with_data_of_probe(record, data)
+    record = _with_data_of_probe(_with_observed(record), data)
     errors = [*_identity_errors(record, data), *check_record(record)]
     try:
         check_workload(record.workload)
@@ -64,6 +64,28 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
         errors += [InputError(each.message, f"workload.{each.path}") for each in wrong.errors]
     raise_all([InputError(each.message, each.path, file, number) for each in errors])
     return record
+
+
+def _with_observed(record: Record) -> Record:
+    """``probe ranks`` counts times from a rank's release, holds units by one wave with all LDS, and
+    observes whether its collectives are out of place. What follows is known of those by engines
+    alone; NCCL's kernels copy a rank's own shard themselves.
+    """
+    if not record.command.startswith("probe ranks"):
+        return record
+    workload = record.workload
+    host, tasks = workload.host, dict(workload.tasks)
+    if host.loop is not None:
+        loop = host.loop.model_copy(update={"begin": "release"})
+        host = host.model_copy(update={"loop": loop})
+    for name, task in tasks.items():
+        if isinstance(task, Hold):
+            tasks[name] = task.model_copy(update={"waves": 1})
+        elif isinstance(task, Collective) and task.backend == "dma":
+            out_of_place = bool(record.observed.get("out_of_place"))
+            tasks[name] = task.model_copy(update={"out_of_place": out_of_place})
+    workload = workload.model_copy(update={"host": host, "tasks": tasks})
+    return record.model_copy(update={"workload": workload})
 
 
 def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:

@@ -42,6 +42,7 @@ class FlowTags:
     writes: float  # B/s of HBM
     inserts: float  # B/s into the memory-side cache
     memory_demand: float  # share of all that memory gives, at full clock and no load
+    memory_first: float  # the part of it that is served before what compute units ask for
     l2_demand: float  # the same of the L2s, for what they serve themselves
     bill: Bill
     compute_units: float
@@ -93,6 +94,7 @@ class Machine:
         share: float = 1.0,
         sharers: int = 1,
         clocked: float = 1.0,
+        first: bool = False,
         done: Callable[[Flow], None],
     ) -> Flow:
         """Start a flow.
@@ -100,7 +102,8 @@ class Machine:
         *cap*: its greatest rate; a function of the state follows clock and memory, a number not.
         *share*: its part of what its kernel has running, so that parts declare parts.
         *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
-        through. *clocked*: how much of (the square of) its time follows the clock.
+        through. *clocked*: how much of (the square of) its time follows the clock. *first*: its
+        memory is served before what compute units ask for.
         """
         group = self.group(task)
         amounts = self._amounts(group, gpu, traffic)
@@ -122,6 +125,7 @@ class Machine:
             writes=nominal * traffic.hbm_write,
             inserts=nominal * traffic.inserted,
             memory_demand=demand * self.memory_time(traffic),
+            memory_first=nominal * self.memory_time(traffic) if first else 0.0,
             l2_demand=demand * max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             bill=bill,
             compute_units=compute_units,

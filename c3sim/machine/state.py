@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from c3sim.engine.flow import Flow
 from c3sim.machine.governor import Governor
-from c3sim.models.memory import served_share
+from c3sim.models.memory import load_behind, served_share
 from c3sim.models.power import merged, pace
 from c3sim.specs.hardware import Gpu
 
@@ -78,9 +78,11 @@ class StateRule:
         return self._governors[group].factor(merged(flow.tags.load for flow in flows))
 
     def _state(self, flows: Sequence[Flow], clock: float) -> GpuState:
-        load, l2 = 0.0, 0.0
+        load, first, l2 = 0.0, 0.0, 0.0
         for flow in flows:
             speed = pace(flow.tags.load.clocked, clock)
             load += flow.tags.memory_demand * speed
+            first += flow.tags.memory_first
             l2 += flow.tags.l2_demand * speed / clock  # the L2s run at the engine clock
-        return GpuState(clock, served_share(load + l2, self.gpu.hbm.saturation_exponent), load)
+        felt = load_behind(load, first) + l2
+        return GpuState(clock, served_share(felt, self.gpu.hbm.saturation_exponent), load)

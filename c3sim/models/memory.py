@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from c3sim.specs.hardware import Gpu
 
+#: Share of memory that is left to compute units, whatever is served before them.
+LEFT = 0.05
 #: pattern -> arrays read, written
 ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
 
@@ -28,6 +30,14 @@ def memory_given(gpu: Gpu, write_share: float) -> float:
     return hbm.bandwidth * (
         hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed
     )
+
+
+def load_behind(load: float, first: float) -> float:
+    """Load that compute units feel of *load*, of which *first* is served before theirs: they share
+    what that leaves. (Of two classes in one queue the second waits 1 / (1 - first) times as long as
+    it would without an order: Cobham, Priority Assignment in Waiting Line Problems, 1954.)
+    """
+    return load / max(1.0 - first, LEFT)
 
 
 def served_share(demanded: float, saturation_exponent: float) -> float:

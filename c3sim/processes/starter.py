@@ -16,15 +16,16 @@ from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.kernels.any_kernel import any_kernel
 from c3sim.processes.kernels.gemm import gemm_kernel, reduction_kernel
+from c3sim.processes.kernels.grids import own_shard
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
 from c3sim.processes.kernels.memory_kernels import (
-    as_stream,
     copy_kernel,
     hold_kernel,
+    runtime_copy_kernel,
     stream_kernel,
 )
 from c3sim.processes.network.engines_and_nics import AcrossNodes
-from c3sim.processes.signals import Callback, Key, Signals
+from c3sim.processes.signals import Callback, Key, Signals, countdown
 from c3sim.specs.hardware import Kernels
 from c3sim.specs.kernel import Kernel as AnyKernel
 from c3sim.specs.references import parse_after
@@ -78,6 +79,7 @@ class Starter:
         latencies = _latencies(
             context.node.gpu.kernels,
             first=repeat == 1 and not looped,
+            over_memory=isinstance(task, StreamKernel | Copy),
             last=repeat == task.repeat and not looped,
         )
         if isinstance(task, Gemm | StreamKernel | AnyKernel | Hold) or (
@@ -94,7 +96,11 @@ class Starter:
             context.host(gpu, name).do(task.time, done)
         else:
             started()
-            finished = partial(self._all_chunks, name, gpu, done)
+            finished: Callback = partial(self._all_chunks, name, gpu, done)
+            own = own_shard(context.node, context.workload, task)
+            if own is not None:
+                finished = countdown(2, finished)
+                self._start_kernel(name, gpu, own, latencies, detail, _nothing, finished)
             if self.across.takes(task):
                 self.across.submit(name, gpu, repeat, detail, finished)
             else:
@@ -163,7 +169,7 @@ class Starter:
         if isinstance(task, Hold):
             return hold_kernel(self.context, task)
         if task.executor == "dma":  # the runtime's kernel
-            return stream_kernel(self.context, name, gpu, as_stream(task))
+            return runtime_copy_kernel(self.context, name, gpu, task)
         return copy_kernel(self.context, name, gpu, task)
 
     def _tiles_done(self, name: str, gpu: int, share: float) -> None:
@@ -215,7 +221,13 @@ class Starter:
                 self.words,
                 name,
                 gpu,
-                collective_program(context.node, gpu, task, batch=batch),
+                collective_program(
+                    context.node,
+                    gpu,
+                    task,
+                    batch=batch,
+                    own=task.out_of_place and name not in context.shapes,
+                ),
                 # of two GPUs, one submits the only swap
                 mirrored=task.variant != "swap" or context.node.gpus > 2,
                 queue=stream_queue(context, name),
@@ -245,13 +257,13 @@ def _nothing(*_: object) -> None:
     """Nobody waits for this."""
 
 
-def _latencies(kernels: Kernels, *, first: bool, last: bool) -> _Latencies:
+def _latencies(kernels: Kernels, *, first: bool, last: bool, over_memory: bool) -> _Latencies:
     """Of a kernel that is the *first* or the *last* of a row of kernels back to back."""
     if kernels.back_to_back_latency is None:
         return _Latencies(kernels.dispatch_latency, kernels.completion_latency)
+    gap = kernels.back_to_back_latency + (kernels.memory_ramp if over_memory else 0.0)
     return _Latencies(
-        kernels.dispatch_latency if first else kernels.back_to_back_latency,
-        kernels.completion_latency if last else 0.0,
+        kernels.dispatch_latency if first else gap, kernels.completion_latency if last else 0.0
     )
 
 

@@ -140,11 +140,16 @@ def _classes(workload: Workload) -> dict[str, str]:
 
 
 def _begins(workload: Workload, tasks: TaskRuns, arrivals: Arrivals) -> dict[int, float]:
-    """When each simulated GPU begins: at its release; in a loop, as its first task starts."""
-    gpus = dict.fromkeys(gpu for _, gpu in tasks.times)
-    if workload.host.loop is None:
+    """When each simulated GPU begins: at its release; in a loop, as that says: a release is when
+    the first task could have started.
+    """
+    gpus, loop = dict.fromkeys(gpu for _, gpu in tasks.times), workload.host.loop
+    if loop is None:
         return {gpu: arrivals.of(gpu).late for gpu in gpus}
-    starts = [(gpu, times.start) for (_, gpu), times in tasks.times.items()]
+    starts = [
+        (gpu, times.start if loop.begin == "start" else times.ready)
+        for (_, gpu), times in tasks.times.items()
+    ]
     return {gpu: min(s for other, s in starts if other == gpu and s is not None) for gpu in gpus}
 
 

@@ -89,6 +89,9 @@ class Hbm(Spec):
     """share of the peak that a pure read stream reaches"""
     mixed_efficiency: Fraction
     """share of the peak that an even mix of reads and writes reaches"""
+    first: Literal["nobody", "engines"] = "nobody"
+    """whose requests are served before those of compute units; engines: but reads from a peer, of
+    which they keep too few under way"""
 
 
 class Kernels(Spec):
@@ -106,6 +109,10 @@ class Kernels(Spec):
     """between two kernels of one repeated task, or of one call, both queued: last workgroup's end
     to the first workgroup's first instruction; left out: completion and dispatch, one after the
     other"""
+
+    memory_ramp: Time = 0.0
+    """what back_to_back_latency lacks of a kernel that goes over memory: until its first loads are
+    there and its last stores are out; dispatch_latency has it"""
 
     @property
     def gap(self) -> float:

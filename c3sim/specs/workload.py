@@ -100,13 +100,15 @@ class StreamKernel(TaskBase):
 
 
 class Hold(TaskBase):
-    """Each of *workgroups* holds a whole compute unit (all LDS, all waves) for *time* and touches
-    no memory.
+    """Each of *workgroups* holds a compute unit (all LDS, and *waves*) for *time* and touches no
+    memory.
     """
 
     kind: Literal["hold"]
     workgroups: Count
     time: Time
+    waves: Count | None = None
+    """left out: all that a unit has"""
 
 
 class Collective(TaskBase):
@@ -141,6 +143,8 @@ class Collective(TaskBase):
     engine (b2b)"""
     mapping: Literal["peer", "ipc"] | None = None
     """backend dma: how peers' memory is mapped (see copies); left out: peer"""
+    out_of_place: bool = False
+    """backend dma, all_gather and all_to_all: each GPU copies its own shard as well"""
     chunks: Count = 1
     """released one by one: names for others' after"""
 
@@ -209,12 +213,15 @@ class Stream(Spec):
 
 
 class Loop(Spec):
-    """The workload is one turn of a loop; times are those of the median turn, from its begin."""
+    """The workload is one turn of a loop; times are those of the median turn, from *begin*."""
 
     iterations: Count
     """turns of the loop; the power limit has averaged over half of them"""
     barrier: bool = True
     """whether all ranks begin a turn together"""
+    begin: Literal["start", "release"] = "start"
+    """of a turn on a rank: the start of its first task, as profilers see it, or the release before
+    it"""
 
 
 class HostThreads(Spec):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from c3sim.input.loading import load_hardware
-from c3sim.models.memory import ARRAYS, memory_given, served_share
+from c3sim.models.memory import ARRAYS, load_behind, memory_given, served_share
 
 GPU = load_hardware("mi300x-8").node.gpu
 
@@ -25,6 +25,18 @@ GPU = load_hardware("mi300x-8").node.gpu
 )
 def test_served_share(asked: float, saturation_exponent: float, share: float) -> None:
     assert served_share(asked, saturation_exponent) == pytest.approx(share, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("load", "first", "felt"),
+    [
+        (2.0, 0.0, 2.0),  # nobody is first
+        (2.0, 0.2, 2.5),  # 2 on the 0.8 that are left
+        (1.0, 2.0, 20.0),  # more than all is wanted first: a twentieth stays
+    ],
+)
+def test_what_is_served_first_leaves_less(load: float, first: float, felt: float) -> None:
+    assert load_behind(load, first) == pytest.approx(felt)
 
 
 @given(st.floats(0, 1e3), st.floats(1e-3, 10), st.floats(1, 20))

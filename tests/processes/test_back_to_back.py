@@ -30,6 +30,19 @@ def test_repeats_wait_for_the_gap_and_not_for_a_launch() -> None:
     assert time_of(H200, {**HOLD, "repeat": 3}) == pytest.approx(expected)
 
 
+def test_repeats_over_memory_wait_for_their_first_loads_too() -> None:
+    """Two runs on one unit take twice as long as a turn of a loop, which is one run and one gap,
+    less that gap, with one dispatch and one completion.
+    """
+    kernels, stream = H200.gpu.kernels, {"kind": "stream", "bytes": "1 MiB", "workgroups": 1}
+    assert kernels.memory_ramp > 0
+    one = time_of(H200, stream) - kernels.dispatch_latency - kernels.completion_latency
+    gap = kernels.gap + kernels.memory_ramp
+    assert time_of(H200, stream, launch="graph") == pytest.approx(one + gap)
+    two = kernels.dispatch_latency + 2 * one + gap + kernels.completion_latency
+    assert time_of(H200, {**stream, "repeat": 2}) == pytest.approx(two)
+
+
 def test_a_node_without_a_gap_launches_every_repeat() -> None:
     kernels = MI300X.gpu.kernels
     each = kernels.dispatch_latency + 100e-6 + kernels.completion_latency

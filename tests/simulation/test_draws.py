@@ -121,8 +121,13 @@ def test_a_loop_counts_from_the_first_kernel(node: Node) -> None:
     alone = {"schema": 1, "name": "x", "tasks": {"gemm": GEMM}}
     single = simulate(node, parse_workload(alone, plain_si=True))
     loop = {"iterations": 1, "barrier": True}
-    turn = simulate(node, parse_workload({**alone, "host": {"loop": loop}}, plain_si=True))
-    assert turn.end == pytest.approx(single.end - node.gpu.kernels.dispatch_latency)
+
+    def end(**begin: str) -> float:
+        host = {"loop": {**loop, **begin}}
+        return simulate(node, parse_workload({**alone, "host": host}, plain_si=True)).end
+
+    assert end() == pytest.approx(single.end - node.gpu.kernels.dispatch_latency)
+    assert end(begin="release") == pytest.approx(single.end)
 
 
 def test_a_long_loop_reaches_the_power_limit(node: Node) -> None:

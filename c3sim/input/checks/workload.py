@@ -23,6 +23,8 @@ _OF_ENGINES = {
     "variant": "engines have variants",
     "ways": "engines have queues",
 }
+#: Collectives that leave a rank's own part as it is.
+_WITH_OWN_SHARD = ("all_gather", "all_to_all")
 
 
 def check_workload(workload: Workload) -> None:
@@ -114,7 +116,13 @@ def _collective_errors(task: Collective, path: str) -> Iterator[InputError]:
         for field, what in _OF_ENGINES.items():
             if getattr(task, field) is not None:
                 yield InputError(f"only {what}; needs backend dma", join(path, field))
-    elif only not in (None, task.op):
+    if task.out_of_place and (task.backend != "dma" or task.op not in _WITH_OWN_SHARD):
+        which = " or ".join(_WITH_OWN_SHARD)
+        message = f"a GPU copies its own shard of {which} by backend dma only"
+        yield InputError(message, join(path, "out_of_place"))
+    if task.backend != "dma":
+        return
+    if only not in (None, task.op):
         message = f"{task.variant!r} of {task.op}; allowed: {only}, or the variants pcpy and b2b"
         yield InputError(message, join(path, "variant"))
     elif task.direction == "pull" and task.variant not in (None, "pcpy"):

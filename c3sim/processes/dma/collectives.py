@@ -25,9 +25,11 @@ from c3sim.specs.workload import Collective, Workload
 
 
 def collective_program(
-    node: Node, gpu: int, task: Collective, *, batch: bool = False
+    node: Node, gpu: int, task: Collective, *, batch: bool = False, own: bool = False
 ) -> tuple[Command, ...]:
-    """Commands of *gpu* for *task*; *batch*: in one call, all of an engine in one queue."""
+    """Commands of *gpu* for *task*; *batch*: in one call, all of an engine in one queue; *own*: a
+    copy of its own shard as well.
+    """
     if task.variant == "bcst":
         program = _broadcasts(node, gpu, task)
     elif task.variant == "swap":
@@ -36,6 +38,8 @@ def collective_program(
         program = _reduced_then_gathered(node, gpu, task)
     else:
         program = _to_all(node, gpu, task, "reduce" if task.op == "reduce_scatter" else "copy")
+    if own:
+        program.append(Command(op="copy", bytes=task.size / node.gpus))
     if not batch:
         return tuple(program)
     return tuple(command.model_copy(update={"queue": 0}) for command in program)

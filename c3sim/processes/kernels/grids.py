@@ -10,7 +10,7 @@ from c3sim.processes.kernels.residency import GridShape, usable_cluster
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
-from c3sim.specs.workload import Collective, Copy, Gemm, Hold, StreamKernel, Workload
+from c3sim.specs.workload import Collective, Copy, Gemm, Hold, StreamKernel, Task, Workload
 
 
 def is_kernel(node: Node, workload: Workload, copy: Copy) -> bool:
@@ -24,6 +24,15 @@ def is_kernel(node: Node, workload: Workload, copy: Copy) -> bool:
         not host.prelaunched or host.release == "per_rank"
     )
     return copy.executor == "kernel" or (within and by_kernel and a_call)
+
+
+def own_shard(node: Node, workload: Workload, task: Task) -> Copy | None:
+    """The copy of a rank's own shard in a collective by engines, if compute units do it."""
+    if not (isinstance(task, Collective) and task.out_of_place):
+        return None
+    size = task.size / node.gpus
+    copy = Copy(kind="copy", bytes=size, destination="gpu", gpus="all")
+    return copy if is_kernel(node, workload, copy) else None
 
 
 def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
@@ -47,6 +56,8 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
             isinstance(task, Copy) and is_kernel(node, workload, task)
         ):
             shapes[name] = GridShape(task.workgroups or units, mask)
+        elif own_shard(node, workload, task) is not None:
+            shapes[name] = GridShape(units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":
             channels = plan_collective(node, task).channels
             size = node.collective_library(task.backend).channels.cluster

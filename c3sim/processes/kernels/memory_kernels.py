@@ -95,6 +95,14 @@ def as_stream(copy: Copy) -> StreamKernel:
     return StreamKernel(kind="stream", pattern="copy", bytes=copy.bytes)
 
 
+def runtime_copy_kernel(context: Context, name: str, gpu: int, copy: Copy) -> KernelSpec:
+    """The kernel that the runtime launches for a copy within the GPU. It runs beside kernels that
+    have all LDS (stress test ``copy_beside_holds``).
+    """
+    spec = stream_kernel(context, name, gpu, as_stream(copy))
+    return replace(spec, claim=replace(CLAIM, lds=0.0))
+
+
 def hold_kernel(context: Context, task: Hold) -> KernelSpec:
     """A workgroup keeps a compute unit, its LDS and waves, for *time* s at any clock."""
     unit = context.node.gpu.compute_units
@@ -102,7 +110,7 @@ def hold_kernel(context: Context, task: Hold) -> KernelSpec:
     return KernelSpec(
         tiles=task.workgroups,
         schedule="one_per_tile",
-        claim=Claim(lds=unit.lds, registers=1, waves=unit.waves),
+        claim=Claim(lds=unit.lds, registers=1, waves=task.waves or unit.waves),
         residents=1,
         cost=lambda _per_unit, _concurrent: held,
     )

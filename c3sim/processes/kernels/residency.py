@@ -33,8 +33,12 @@ class Claim:
 
     def fitting(self, unit: ComputeUnits) -> int:
         """Such workgroups that an empty compute unit has room for."""
-        room = (unit.lds // self.lds, unit.registers // self.registers, unit.waves // self.waves)
-        return int(min(room))
+        return self.within(unit.lds, unit.registers, unit.waves)
+
+    def within(self, lds: float, registers: int, waves: int) -> int:
+        """Such workgroups that so much of a unit has room for; what needs no LDS fits without."""
+        room = min(registers // self.registers, waves // self.waves)
+        return int(max(0, min(room, lds // self.lds) if self.lds else room))
 
 
 #: ((grid number, workgroups), ...) on one compute unit, sorted
@@ -89,9 +93,7 @@ class Residency:
             lds -= other.lds * count
             registers -= other.registers * count
             waves -= other.waves * count
-        return int(
-            max(0, min(lds // claim.lds, registers // claim.registers, waves // claim.waves))
-        )
+        return claim.within(lds, registers, waves)
 
     def occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
         """Put them on the engines with most room; returns on how many units the grid is new."""

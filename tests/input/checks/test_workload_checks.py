@@ -76,6 +76,12 @@ def workload(tasks, **fields):
             "tasks.'a b': name 'a b'; must be a letter, then letters, digits, - and _",
         ),
         (
+            {"c": {**GATHER, "out_of_place": True}},
+            {},
+            "tasks.c.out_of_place: a GPU copies its own shard of all_gather or all_to_all by "
+            "backend dma only",
+        ),
+        (
             {"c": {"kind": "copy", "bytes": 1, "source": "host", "destination": "host"}},
             {},
             "tasks.c: copy from host to host; one end must be gpu",

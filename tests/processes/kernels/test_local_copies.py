@@ -16,6 +16,10 @@ HOLD = {"kind": "hold", "workgroups": 14, "time": "100 us"}  # all units of the 
 COPY = {"kind": "copy", "bytes": "1 MiB", "destination": "gpu"}
 
 
+#: 128 KiB of its own for each of two GPUs.
+GATHER = {"kind": "collective", "op": "all_gather", "size": "256 KiB", "backend": "dma"}
+
+
 def with_local_copies(by: str) -> Node:
     engines = TEACHING.gpu.dma_engines.model_copy(update={"local_copies": by})
     gpu = TEACHING.gpu.model_copy(update={"dma_engines": engines})
@@ -36,5 +40,37 @@ def test_a_kernel_waits_for_one() -> None:
     assert start_of_copy(with_local_copies("kernels")) == pytest.approx(102 * US)
 
 
+def test_a_kernel_that_needs_no_lds_runs_beside_a_hold_that_leaves_waves() -> None:
+    """A GEMM, which needs LDS, waits for that hold as well."""
+    tasks = {"hold": {**HOLD, "waves": 1}, "copy": COPY}
+    tasks["gemm"] = {"kind": "gemm", "m": 256, "n": 256, "k": 256}
+    data = {"schema": 1, "name": "w", "tasks": tasks}
+    run = simulate(with_local_copies("kernels"), parse_workload(data))
+    assert run.task("copy").start < 10 * US < 100 * US < run.task("gemm").start
+
+
 def test_a_batch_is_for_the_engines() -> None:
     assert start_of_copy(with_local_copies("kernels"), {"submission": "batch"}) < 20 * US
+
+
+def end_of_gather(by: str, *, beside_hold: bool, out_of_place: bool = True) -> float:
+    tasks: dict[str, Any] = {"hold": HOLD} if beside_hold else {}
+    tasks["gather"] = {**GATHER, "out_of_place": out_of_place}
+    data = {"schema": 1, "name": "w", "tasks": tasks}
+    return simulate(with_local_copies(by), parse_workload(data)).task("gather").end
+
+
+def test_a_collective_out_of_place_ends_with_its_own_shard() -> None:
+    """A kernel copies the shard: it waits for the units that the hold has until 102 us. In place
+    nothing waits.
+    """
+    in_place = end_of_gather("kernels", beside_hold=True, out_of_place=False)
+    assert in_place == end_of_gather("kernels", beside_hold=False, out_of_place=False) < 100 * US
+    assert end_of_gather("kernels", beside_hold=True) > 102 * US
+
+
+def test_an_engine_copies_the_own_shard_where_the_gpu_says_so() -> None:
+    """It moves the shard too, and waits for no unit."""
+    alone = end_of_gather("engines", beside_hold=False)
+    assert alone > end_of_gather("engines", beside_hold=False, out_of_place=False)
+    assert end_of_gather("engines", beside_hold=True) == pytest.approx(alone)
