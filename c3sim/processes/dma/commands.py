@@ -144,7 +144,6 @@ class _CopyRun:
             ),
             traffic=traffic(context.node, copy, work),
             sharers=self.sharers,
-            clocked=0.0,
             done=lambda _flow: self._moved(execution, begun),
         )
 

@@ -98,7 +98,7 @@ def as_stream(copy: Copy) -> StreamKernel:
 def hold_kernel(context: Context, task: Hold) -> KernelSpec:
     """A workgroup keeps a compute unit, its LDS and waves, for *time* s at any clock."""
     unit = context.node.gpu.compute_units
-    held = TileCost(rate=lambda _state: 1.0 / task.time, traffic=Traffic(), clocked=0.0)
+    held = TileCost(rate=lambda _state: 1.0 / task.time, traffic=Traffic())
     return KernelSpec(
         tiles=task.workgroups,
         schedule="one_per_tile",
