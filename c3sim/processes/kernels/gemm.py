@@ -147,7 +147,15 @@ class _Tiles:
         task, spec, plan = self.task, self.spec, self.plan
         shape, l2_rows = (task.m, task.n, task.k), spec.l2.capacity / (2 * self.library.slice_bytes)
         tiling = (task.batch, plan.tile, plan.split_k, self.element)
-        return gemm_traffic(*shape, *tiling, spec.dies.count, concurrent, l2_rows, plan.cluster)
+        run = (spec.dies.count, concurrent, l2_rows, plan.cluster)
+        return gemm_traffic(*shape, *tiling, *run, self._known_memory())
+
+    def _known_memory(self) -> tuple[float, float] | None:
+        """What the library's order of tiles knows of memory: models/caches.py."""
+        cache = self.spec.memory_side_cache
+        if self.library.tile_order == "l2" or cache is None:
+            return None
+        return cache.capacity, cache.bandwidth / memory_given(self.spec, 0.0)
 
     def _moved(self, traffic: GemmTraffic, from_hbm: float) -> Traffic:
         """What a tile moves, *from_hbm* bytes of it from HBM."""
@@ -176,8 +184,7 @@ class _Tiles:
         share = cache_share(capacity, own, own + others)
         warm = min(self.warm, capacity)
         kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
-        evicted = 1 - resident_fraction(traffic.reuse_footprint, share)
-        return traffic.first_touch * (1 - kept), traffic.reread * evicted
+        return traffic.first_touch * (1 - kept), traffic.again.missing(share)
 
     def _warm_bytes(self) -> float:
         """Operand bytes that the shared cache holds at the start, if they fit."""

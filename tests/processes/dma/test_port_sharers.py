@@ -48,7 +48,7 @@ def test_engines_of_several_gpus_are_told_apart_by_gpu() -> None:
 
 
 def test_together_they_ask_for_what_one_alone_does() -> None:
-    """Each engine could fill the port; three of them declare a third of its bytes to memory each."""
+    """Each engine could fill the port; three of them ask memory for a third of its bytes each."""
     machine = Machine(SWITCH, Fluid(Clock()), folded=True)
     (copy, *_) = copies((1, 2, 3), (0, 1, 2))
     port = SWITCH.links.bandwidth * SWITCH.links.per_peer
