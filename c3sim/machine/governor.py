@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from c3sim.models.power import Load, clock_factor, power
+from c3sim.models.power import clock_factor
 from c3sim.specs.energies import Clock
 
 # Of the limit: what rounding may leave when the average was foreseen to reach it.
@@ -43,26 +43,24 @@ class Governor:
         self.average = clock.idle_power if average is None else average
         self._settled = now()
 
-    def factor(self, loads: tuple[Load, ...]) -> float:
-        """The clock factor from now on, with *loads* going on."""
+    def factor(self, power: Callable[[float], float]) -> float:
+        """The clock factor from now on; *power(f)*: W at factor f of what goes on."""
         clock = self.clock
-        held = self._within(clock.power_limit, loads)
+        held = self._within(clock.power_limit, power)
         if clock.power_window == 0:
             return held
         self._settle()
-        most = 1.0 if clock.peak_power is None else self._within(clock.peak_power, loads)
+        most = 1.0 if clock.peak_power is None else self._within(clock.peak_power, power)
         factor = held if self.average >= clock.power_limit * REACHED else most
-        self.drawn = power(factor, clock.idle_power, clock.voltage_exponent, loads)
+        self.drawn = power(factor)
         if held < factor:
             above = self.drawn - clock.power_limit
             self.again(clock.power_window * math.log((self.drawn - self.average) / above))
         return factor
 
-    def _within(self, watts: float, loads: tuple[Load, ...]) -> float:
-        """The largest clock factor at which *loads* draw no more than *watts*."""
-        clock = self.clock
-        minimum = clock.minimum / clock.maximum
-        return clock_factor(watts, clock.idle_power, clock.voltage_exponent, minimum, loads)
+    def _within(self, watts: float, power: Callable[[float], float]) -> float:
+        """The largest clock factor at which no more than *watts* are drawn."""
+        return clock_factor(watts, self.clock.minimum / self.clock.maximum, power)
 
     def _settle(self) -> None:
         """Bring the average up to now."""

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
@@ -37,13 +38,17 @@ class FlowTags:
 
     task: str
     gpu: int
+    rate: Callable[[GpuState], float]  # units/s that it asks for in a state
+    through_ports: float  # units/s that ports let through to memory
+    alone: float  # units/s with all capacities to itself, and the one that
+    narrowest: Capacity | None  # lets no more through
     load: Load
     reads: float  # B/s of HBM
     writes: float  # B/s of HBM
     inserts: float  # B/s into the memory-side cache
-    memory_demand: float  # share of all that memory gives, at full clock and no load
-    memory_first: float  # the part of it that is served before what compute units ask for
-    l2_demand: float  # the same of the L2s, for what they serve themselves
+    memory_time: float  # s of all that memory gives, per unit
+    memory_first: float  # B/s over what memory gives, of what is served before compute units
+    l2_time: float  # the same of the L2s at full clock, for what they serve themselves
     bill: Bill
     compute_units: float
 
@@ -93,7 +98,6 @@ class Machine:
         compute_units: float = 0.0,
         share: float = 1.0,
         sharers: int = 1,
-        clocked: float = 1.0,
         first: bool = False,
         done: Callable[[Flow], None],
     ) -> Flow:
@@ -102,38 +106,38 @@ class Machine:
         *cap*: its greatest rate; a function of the state follows clock and memory, a number not.
         *share*: its part of what its kernel has running, so that parts declare parts.
         *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
-        through. *clocked*: how much of (the square of) its time follows the clock. *first*: its
-        memory is served before what compute units ask for.
+        through. *first*: its memory is served before what compute units ask for.
         """
         group = self.group(task)
         amounts = self._amounts(group, gpu, traffic)
-        full = cap(FULL_SPEED) if callable(cap) else cap
-        demand = min(full, self._through_ports(traffic) / sharers) if sharers > 1 else full
-        nominal = min(demand, share * self._rate_alone(amounts, traffic))
+        rate = cap if callable(cap) else lambda _state: cap
+        full = rate(FULL_SPEED)
+        through_ports = self._through_ports(traffic) / sharers if sharers > 1 else math.inf
+        alone, narrowest = self._alone(amounts, traffic)
+        nominal = min(full, through_ports, share * alone)
         here = self.home(gpu)
         bill = bill_of(self.node, here, traffic, work, compute_units, partial(self.home, here=here))
         tags = FlowTags(
             task=task,
             gpu=gpu,
-            load=Load(
-                core=nominal * bill.core_energy,
-                held=bill.held,
-                uncore=nominal * bill.uncore_energy + bill.busy,
-                clocked=clocked,
-            ),
+            rate=rate,
+            through_ports=through_ports,
+            alone=alone,
+            narrowest=narrowest,
+            load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
             reads=nominal * traffic.hbm_read,
             writes=nominal * traffic.hbm_write,
             inserts=nominal * traffic.inserted,
-            memory_demand=demand * self.memory_time(traffic),
+            memory_time=self.memory_time(traffic),
             memory_first=nominal * self.memory_time(traffic) if first else 0.0,
-            l2_demand=demand * max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
+            l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             bill=bill,
             compute_units=compute_units,
         )
         flow = Flow(
             name,
             work,
-            cap=(lambda states: cap(states.of(group))) if callable(cap) else cap,
+            cap=(lambda states: rate(states.of(group))) if callable(cap) else cap,
             weight=max(full, LEAST_WEIGHT) * self._latency(traffic),
             amounts=self._with_answers(amounts, group, here, traffic).items(),
             domain=self._domain(gpu),
@@ -247,12 +251,23 @@ class Machine:
                 amounts[port] = amounts.get(port, 0.0) + drawn
         return link_rate(self.node) / max(amounts.values()) if amounts else math.inf
 
-    def _rate_alone(self, amounts: dict[Capacity, float], traffic: Traffic) -> float:
-        """Units of progress per second with all capacities to itself, or to it and its like."""
+    def _alone(
+        self, amounts: dict[Capacity, float], traffic: Traffic
+    ) -> tuple[float, Capacity | None]:
+        """Units of progress per second with all capacities to itself, or to it and its like; and
+        the capacity that lets no more through.
+        """
         like = self._sharers if traffic.together and not self.folded else {}
+        moved = traffic.hbm_read + traffic.hbm_write
+        memory = memory_given(self.node.gpu, traffic.hbm_write / moved) if moved else 0.0
+
+        def rate(capacity: Capacity) -> float:
+            return memory if capacity.kind == "hbm" and moved else self._rates[capacity]
+
         return min(
-            (self._rates[c] / (amount * like.get(c, 1)) for c, amount in amounts.items()),
-            default=math.inf,
+            ((rate(c) / (amount * like.get(c, 1)), c) for c, amount in amounts.items()),
+            key=itemgetter(0),
+            default=(math.inf, None),
         )
 
     def _latency(self, traffic: Traffic) -> float:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from c3sim.engine.flow import Flow
 from c3sim.machine.governor import Governor
 from c3sim.models.memory import load_behind, served_share
-from c3sim.models.power import merged, pace
+from c3sim.models.power import power
 from c3sim.specs.hardware import Gpu
 
 
@@ -68,21 +68,45 @@ class StateRule:
         if self.private & {"clock", "hbm"}:
             for group in dict.fromkeys(self.group(flow.tags.task) for flow in flows):
                 own = [flow for flow in flows if self.group(flow.tags.task) == group]
-                clock = self._clock(own, group) if "clock" in self.private else self._clock(flows)
-                by_group[group] = self._state(own if "hbm" in self.private else flows, clock)
-        return GpuStates(self._state(flows, self._clock(flows)), by_group)
+                disturbing = own if "hbm" in self.private else flows
+                drawing = own if "clock" in self.private else flows
+                name = group if "clock" in self.private else ""
+                by_group[group] = self._state(disturbing, self._clock(drawing, disturbing, name))
+        return GpuStates(self._state(flows, self._clock(flows, flows)), by_group)
 
-    def _clock(self, flows: Sequence[Flow], group: str = "") -> float:
-        if group not in self._governors:
-            self._governors[group] = self.governor()
-        return self._governors[group].factor(merged(flow.tags.load for flow in flows))
+    def _clock(self, drawing: Sequence[Flow], disturbing: Sequence[Flow], name: str = "") -> float:
+        """The clock at which *drawing* flows stay within the limits of the governor *name*."""
+        if name not in self._governors:
+            self._governors[name] = self.governor()
+        return self._governors[name].factor(
+            lambda clock: self._power(drawing, self._state(disturbing, clock))
+        )
+
+    def _power(self, flows: Sequence[Flow], state: GpuState) -> float:
+        """W of *flows* in *state*, no less than what they take once tasks share capacities. Flows
+        of one task that are bound by one capacity get together what one of them could alone.
+        """
+        clock = self.gpu.clock
+        rates = [flow.tags.rate(state) for flow in flows]
+        used: dict[object, float] = {}
+        for flow, rate in zip(flows, rates, strict=True):
+            tags = flow.tags
+            key = tags.task, tags.narrowest
+            used[key] = used.get(key, 0.0) + rate / tags.alone
+        total = clock.idle_power
+        for flow, rate in zip(flows, rates, strict=True):
+            tags = flow.tags
+            rate /= max(1.0, used[tags.task, tags.narrowest])
+            total += power(tags.load, rate, state.clock, clock.voltage_exponent)
+        return total
 
     def _state(self, flows: Sequence[Flow], clock: float) -> GpuState:
-        load, first, l2 = 0.0, 0.0, 0.0
+        load, first, l2, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
         for flow in flows:
-            speed = pace(flow.tags.load.clocked, clock)
-            load += flow.tags.memory_demand * speed
-            first += flow.tags.memory_first
-            l2 += flow.tags.l2_demand * speed / clock  # the L2s run at the engine clock
+            tags = flow.tags
+            demand = min(tags.rate(undisturbed), tags.through_ports)
+            load += demand * tags.memory_time
+            first += tags.memory_first
+            l2 += demand * tags.l2_time / clock  # the L2s run at the engine clock
         felt = load_behind(load, first) + l2
         return GpuState(clock, served_share(felt, self.gpu.hbm.saturation_exponent), load)

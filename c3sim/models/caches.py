@@ -15,12 +15,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf
+from typing import NamedTuple
 
 #: Partial sums of a split GEMM are written in fp32.
 PARTIAL_BYTES = 4
 #: Row-tiles in a group that libraries run column by column, beside all of them; swizzles of tuned
 #: kernels (WorkGroupMapping of hipBLASLt, GROUP_SIZE_M of Triton) are powers of two.
 GROUPS_OF_ROWS = (1, 2, 4, 8, 16, 32)
+
+
+class Again(NamedTuple):
+    """Operand bytes that a tile reads again, and what must stay in the cache for that to hit."""
+
+    near: float  # by tiles that follow,
+    near_footprint: float
+    swept: float  # by the next sweep over all rows or columns
+    swept_footprint: float
+
+    def missing(self, share: float) -> float:
+        """Bytes from memory, with a *share* [bytes] of the cache that all dies share. A sweep over
+        more than fits evicts each line before it is needed again.
+        """
+        evicted = 1.0 - resident_fraction(self.near_footprint, share)
+        return self.near * evicted + (self.swept if self.swept_footprint > share else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +47,12 @@ class GemmTraffic:
     l2: float  # requested from L2
     past_l2: float
     first_touch: float  # of those past L2: operands for the first time,
-    reread: float  # and operands again
+    again: Again  # and operands again
     written: float
-    reuse_footprint: float  # bytes that must stay in the memory-side cache for re-reads to hit
+
+    @property
+    def reread(self) -> float:
+        return self.again.near + self.again.swept
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +82,31 @@ def _blocks(in_flight: float, rows: int, columns: int, dies: int) -> Iterator[_B
         yield _Block(height, width, die_height, min(width, max(1.0, per_die / die_height)))
 
 
+class _Shape(NamedTuple):
+    """One GEMM of a batch: rows of tiles, bytes of a tile's row and column, bytes of A and B."""
+
+    rows: int
+    row_bytes: float
+    column_bytes: float
+    a: float
+    b: float
+    tiles: int
+    split: int
+
+    def again(self, block: _Block, in_flight: float) -> Again:
+        """Of one of *in_flight* tiles that run together. Down groups of rows the group's rows are
+        read again by its next columns, and B by the next group; by column A by the next columns.
+        """
+        again_a = block.height * self.row_bytes / in_flight - self.a / self.tiles
+        again_b = block.width * self.column_bytes / in_flight - self.b / self.tiles
+        again_a, again_b = max(0.0, again_a), max(0.0, again_b)
+        group = min(self.a, block.height * self.row_bytes * self.split)
+        columns = min(self.b, block.width * self.column_bytes * self.split)
+        if block.height < self.rows:
+            return Again(again_a, group + columns, again_b, group + self.b)
+        return Again(0.0, 0.0, again_a, group + columns)
+
+
 @lru_cache(maxsize=4096)
 def gemm_traffic(
     m: int,
@@ -75,15 +120,17 @@ def gemm_traffic(
     in_flight: int,
     l2_rows: float = inf,
     cluster: tuple[int, int] = (1, 1),
+    memory: tuple[float, float] | None = None,
 ) -> GemmTraffic:
     """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round
     robin over *dies*.
 
-    Tuned libraries order tiles for their L2s: the order with the least traffic past them, then the
-    least past all dies. Tiles of a die walk K in step. They share as far as one of its L2s holds
-    two slices of all their rows and columns, the one in use and the one that arrives: it has room
-    for *l2_rows* of them. The tiles of a *cluster* (rows x columns of tiles) read what they have in
-    common from L2 once.
+    Tuned libraries order tiles for their caches: the order with the least traffic past the L2s,
+    then the least past all dies. With *memory*, (bytes of the cache that all dies share, how many
+    times as fast it is as memory), the order in which what passes the L2s takes the least time.
+    Tiles of a die walk K in step. They share as far as one of its L2s holds two slices of all their
+    rows and columns, the one in use and the one that arrives: it has room for *l2_rows* of them.
+    The tiles of a *cluster* (rows x columns of tiles) read what they have in common from L2 once.
     """
     tile_m, tile_n = min(tile[0], m), min(tile[1], n)
     rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
@@ -92,26 +139,31 @@ def gemm_traffic(
     in_flight = max(1, min(in_flight, tiles))
     row_bytes, column_bytes = tile_m * depth * element, tile_n * depth * element
     of_one_part = min(float(rows * columns), in_flight / max(1, min(split_k * batch, in_flight)))
-    block = min(
-        _blocks(of_one_part, rows, columns, dies),
-        key=lambda b: (b.of_die(row_bytes, column_bytes), b.of_gpu(row_bytes, column_bytes)),
-    )
     per_die = max(1.0, of_one_part / dies)
+    per_batch = tiles // batch
+    operands = float(m * k * element), float(k * n * element)
+    shape = _Shape(rows, row_bytes, column_bytes, *operands, per_batch, split_k)
+
+    def cost(block: _Block) -> tuple[float, float]:
+        past = block.of_die(row_bytes, column_bytes)
+        if memory is None:
+            return past, block.of_gpu(row_bytes, column_bytes)
+        capacity, faster = memory
+        return past / per_die + faster * shape.again(block, of_one_part).missing(capacity), 0.0
+
+    block = min(_blocks(of_one_part, rows, columns, dies), key=cost)
     l2_unique = block.of_die(row_bytes, column_bytes) / per_die
     requested = row_bytes / cluster[1] + column_bytes / cluster[0]
     shared = min(1.0, l2_rows / block.of_die(tile_m, tile_n))
     l2_unique += (requested - l2_unique) * (1.0 - shared)
     written = float(tile_m * tile_n * (element if split_k == 1 else PARTIAL_BYTES))
-    unique = block.of_gpu(row_bytes, column_bytes) / of_one_part  # past the dies, per tile
-    compulsory = (m * k + k * n) * element * batch / tiles
+    compulsory = sum(operands) / per_batch
     return GemmTraffic(
         l2=requested + written,
         past_l2=min(requested, max(l2_unique, compulsory)) + written,
         first_touch=compulsory,
-        reread=max(0.0, unique - compulsory),
+        again=shape.again(block, of_one_part),
         written=written,
-        reuse_footprint=min(float(m * k), block.height * tile_m * k) * element
-        + min(float(k * n), k * block.width * tile_n) * element,
     )
 
 

@@ -2,78 +2,68 @@
 
 Power of a GPU at clock factor f (f = 1 at the maximum clock):
 
-    P(f)   = P_idle + sum_i [ (core_i g_i(f) + held_i f) f^x + uncore_i g_i(f) ]
-    g_i(f) = (a_i / f^2 + 1 - a_i)^(-1/2)
+    P(f) = P_idle + sum_i [ (core_i r_i(f) + held_i f) f^x + uncore_i r_i(f) + busy_i ]
 
-    core_i    power of flow i in the clocked, voltage-scaled domain (matrix units, L2) at f = 1
-    held_i    power of the compute units it holds, beside that
-    uncore_i  power of its memory and link traffic
-    g_i       the pace that is left at f
-    a_i       the part of the square of its time that follows the clock: 1 for a channel of a
-              collective, 0 for a DMA engine, in between for a GEMM (models/gemm.py)
+    r_i(f)    rate of flow i at f: what it asks for when memory is as loaded as at f, and no more
+              than it could do alone
+    core_i    J per unit of its work in the clocked, voltage-scaled domain (matrix units, L2)
+    held_i    power of the compute units it holds, beside that, at f = 1
+    uncore_i  J per unit of its work in memory and links
+    busy_i    power of its DMA engine
     x         joins frequency with the voltage it needs (P ~ f V(f)^2)
 
-The clock is the largest f in [minimum, 1] with P(f) <= limit. All terms are declared by the flows;
-none is a solved rate.
+The clock is the largest f in [minimum, 1] with P(f) <= limit. Flows that share a capacity take less
+than P(f), so no more than the limit is drawn, unless the clock is at its minimum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable
+from typing import NamedTuple
 
-#: Halvings of [minimum, 1]: to the last digit.
-BISECTIONS = 60
+#: How near the clock comes to the largest one that keeps to the limit.
+PRECISION = 1e-12
+MOST_STEPS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """Power [W] of a flow at full clock; how much of (the square of) its time follows the clock."""
+class Load(NamedTuple):
+    """What a flow takes: J per unit of its work, and W while it runs."""
 
     core: float = 0.0
-    held: float = 0.0
     uncore: float = 0.0
-    clocked: float = 1.0
+    held: float = 0.0
+    busy: float = 0.0
 
 
-def pace(clocked: float, factor: float) -> float:
-    """g(f) of the module docstring."""
-    return float((clocked / factor**2 + 1.0 - clocked) ** -0.5)
+def power(load: Load, rate: float, factor: float, exponent: float) -> float:
+    """W of a flow at *rate*, one term of P(f); *exponent* is x."""
+    clocked = (load.core * rate + load.held * factor) * factor**exponent
+    return float(clocked + load.uncore * rate + load.busy)
 
 
-def power(factor: float, idle: float, exponent: float, loads: Iterable[Load]) -> float:
-    """P(f) [W] of the module docstring; *exponent* is x."""
-    total, scale = idle, factor**exponent
-    for load in loads:
-        rate = pace(load.clocked, factor)
-        total += (load.core * rate + load.held * factor) * scale + load.uncore * rate
-    return total
+def clock_factor(limit: float, minimum: float, drawn: Callable[[float], float]) -> float:
+    """Largest clock factor in [*minimum*, 1] at which *drawn*(f), growing, is within *limit* [W].
 
-
-def merged(loads: Iterable[Load]) -> tuple[Load, ...]:
-    """Loads that follow the clock alike, as one: P(f) depends on their sums."""
-    sums: dict[float, tuple[float, float, float]] = {}
-    for load in loads:
-        core, held, uncore = sums.get(load.clocked, (0.0, 0.0, 0.0))
-        sums[load.clocked] = core + load.core, held + load.held, uncore + load.uncore
-    return tuple(Load(*parts, clocked) for clocked, parts in sums.items())
-
-
-@lru_cache(maxsize=65536)
-def clock_factor(
-    limit: float, idle: float, exponent: float, minimum: float, loads: tuple[Load, ...]
-) -> float:
-    """Largest clock factor in [*minimum*, 1] at which the power stays within *limit* [W]."""
-    if power(1.0, idle, exponent, loads) <= limit:
+    By false position; the end that stays is halved (Illinois), so that both ends close in.
+    """
+    above = drawn(1.0) - limit
+    if above <= 0.0:
         return 1.0
-    if power(minimum, idle, exponent, loads) >= limit:
+    below = drawn(minimum) - limit
+    if below >= 0.0:
         return minimum
-    low, high = minimum, 1.0
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        if power(middle, idle, exponent, loads) > limit:
-            high = middle
+    low, high, side = minimum, 1.0, 0
+    for _ in range(MOST_STEPS):
+        middle = (low * above - high * below) / (above - below)
+        if not low < middle < high or high - low <= PRECISION * high:
+            break
+        value = drawn(middle) - limit
+        if value > 0.0:
+            high, above = middle, value
+            below *= 0.5 if side > 0 else 1.0
+            side = 1
         else:
-            low = middle
+            low, below = middle, value
+            above *= 0.5 if side < 0 else 1.0
+            side = -1
     return low

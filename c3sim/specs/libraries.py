@@ -19,6 +19,9 @@ class GemmLibrary(Spec):
     ]
     tiles: tuple[tuple[Count, Count], ...]
     """macro-tiles (rows, columns) it can choose from"""
+    tile_order: Literal["l2", "memory"] = "l2"
+    """what the order of tiles knows: least past the L2s (l2), or also what the memory-side cache
+    holds (memory)"""
     operand_feed: Bandwidth
     """operand bytes per second and CU, as time that does not hide behind matrix instructions"""
     setup: Time

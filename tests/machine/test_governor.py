@@ -9,7 +9,6 @@ import pytest
 import c3sim
 from c3sim.input.loading import load_hardware
 from c3sim.machine.governor import Governor
-from c3sim.models.power import Load
 from c3sim.specs.energies import Clock
 from c3sim.specs.workload import Workload
 
@@ -23,7 +22,17 @@ CLOCK = Clock.model_validate(
         "power_window": 0.02,
     }
 )
-HALF = (Load(core=800.0),)  # 900 W at full clock; 800 f f = 200 at f = 0.5
+
+
+def half(clock: float) -> float:
+    """900 W at full clock; 800 f f = 200 at f = 0.5."""
+    return 100.0 + 800.0 * clock**2
+
+
+def idle(_clock: float) -> float:
+    return 100.0
+
+
 REST = 0.02 * math.log(
     800 / 600
 )  # the average goes from 100 towards 900 W and meets 300 when 3/4 of the way are left
@@ -42,35 +51,35 @@ class Time:
 def test_from_rest_the_clock_stays_up_until_the_average_has_come_to_the_limit():
     time = Time()
     governor = time.governor()
-    assert governor.factor(HALF) == 1.0 and time.asked == [pytest.approx(REST)]
+    assert governor.factor(half) == 1.0 and time.asked == [pytest.approx(REST)]
     time.now = 0.9 * REST
-    assert governor.factor(HALF) == 1.0
+    assert governor.factor(half) == 1.0
     time.now = REST
-    assert governor.factor(HALF) == pytest.approx(0.5)
+    assert governor.factor(half) == pytest.approx(0.5)
 
 
 def test_a_pause_lets_the_average_fall():
     """One window of idleness takes it from 300 to 100 + 200 / e W."""
     time = Time()
     governor = time.governor()
-    governor.factor(HALF)
+    governor.factor(half)
     time.now = REST
-    governor.factor(())
+    governor.factor(idle)
     time.now = REST + 0.02
-    assert governor.factor(HALF) == 1.0
+    assert governor.factor(half) == 1.0
     assert governor.average == pytest.approx(100 + 200 / math.e)
 
 
 def test_without_a_window_the_limit_acts_at_once():
     time = Time()
     governor = time.governor(CLOCK.model_copy(update={"power_window": 0.0}))
-    assert governor.factor(HALF) == pytest.approx(0.5) and time.asked == []
+    assert governor.factor(half) == pytest.approx(0.5) and time.asked == []
 
 
 def test_loads_below_the_limit_never_lower_the_clock():
     time = Time()
     governor = time.governor()
-    assert governor.factor((Load(uncore=200.0),)) == 1.0 and time.asked == []
+    assert governor.factor(lambda _clock: 300.0) == 1.0 and time.asked == []
 
 
 def gemms(count: int, window: str) -> float:
@@ -96,12 +105,12 @@ def test_a_peak_acts_at_once():
     """Idle 100 W and 800 f f W under a peak of 612 W: f f = 0.64."""
     time = Time()
     governor = time.governor(CLOCK.model_copy(update={"peak_power": 612.0}))
-    assert governor.factor(HALF) == pytest.approx(0.8)
+    assert governor.factor(half) == pytest.approx(0.8)
 
 
 def test_an_average_of_before_shortens_the_way_to_the_limit():
     """From 250 W: (900 - 250) / (900 - 300) are left to go, not 800 / 600."""
     time = Time()
     governor = Governor(CLOCK, lambda: time.now, time.asked.append, average=250.0)
-    governor.factor(HALF)
+    governor.factor(half)
     assert time.asked == [pytest.approx(0.02 * math.log(650 / 600))]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from c3sim.input import library
-from c3sim.models.caches import cache_share, gemm_traffic, resident_fraction, serving_level
+from c3sim.models.caches import Again, cache_share, gemm_traffic, resident_fraction, serving_level
 
 COUNTERS = json.loads(
     (
@@ -153,3 +153,39 @@ def test_a_repeated_sweep_is_served_by_the_first_level_it_fits(
 ) -> None:
     """Two dies with 4 MB of L2 each, a share of 64 MB of the cache behind them."""
     assert serving_level(footprint, 2, 4e6, 64e6) == level
+
+
+def test_down_groups_of_rows_b_is_swept_again_and_by_column_a() -> None:
+    """12288^3 in tiles of 256 x 256 (48 x 48, 6.3 MB a row or column of tiles), 304 in flight on 8
+    dies.
+
+    By column: 48 rows and 304 / 48 = 6.33 columns run together. A is read 48 / 6.33 = 7.58 times,
+    so 6.58 times again, each a sweep over A and the columns in flight: (48 + 6.33) x 6.3 MB.
+    Down groups of 32 rows: 9.5 columns; A is read 48 / 9.5 times, B 48 / 32 times. A's next use is
+    as far as the rows and columns in flight, (32 + 9.5) x 6.3 MB, B's as far as the group and B.
+    """
+    shape, side = (12288, 12288, 12288, 1, (256, 256), 1, 2, 8, 304), 256 * 12288 * 2
+    operand, tiles = 48 * side, 48 * 48
+    by_column = gemm_traffic(*shape).again
+    assert by_column.near == 0.0
+    assert by_column.swept * tiles == pytest.approx(operand * (48 * 48 / 304 - 1))
+    assert by_column.swept_footprint == pytest.approx((48 + 304 / 48) * side)
+    in_groups = gemm_traffic(*shape, memory=(256 * 2.0**20, 2.4)).again
+    assert in_groups.near * tiles == pytest.approx(operand * (48 / 9.5 - 1))
+    assert in_groups.near_footprint == pytest.approx((32 + 9.5) * side)
+    assert in_groups.swept * tiles == pytest.approx(operand * (48 / 32 - 1))
+    assert in_groups.swept_footprint == pytest.approx((32 + 48) * side)
+
+
+def test_a_sweep_over_more_than_fits_finds_nothing() -> None:
+    """What tiles that follow read again is there as far as it fits; a sweep evicts itself."""
+    again = Again(near=8.0, near_footprint=100.0, swept=4.0, swept_footprint=200.0)
+    assert again.missing(200.0) == 0.0
+    assert again.missing(199.0) == 4.0
+    assert again.missing(50.0) == 8.0 / 2 + 4.0
+
+
+def test_an_order_that_knows_the_cache_takes_the_order_that_knows_l2_where_all_fits() -> None:
+    """8192^3: A and the columns in flight are 166 MiB, so nothing is read again from memory."""
+    shape = (8192, 8192, 8192, 1, (256, 256), 1, 2, 8, 304)
+    assert gemm_traffic(*shape) == gemm_traffic(*shape, memory=(256 * 2.0**20, 2.4))

@@ -167,7 +167,9 @@ def test_a_mask_that_no_cluster_fits_is_launched_without() -> None:
     ],
 )
 def test_what_a_late_workgroup_still_has_to_do(schedule: str, own: int, rounds: int) -> None:
-    """28 tiles on a grid of 7, one unit held for good: four rounds alone."""
+    """28 tiles on a grid of 7, one unit held for good: four rounds alone. (A tile that runs by
+    itself reads some operands again from memory: 2 %.)
+    """
     node = clustered(1, "rotation")
     library = node.gpu.gemm_libraries["hipblaslt"].model_copy(
         update={"schedule": schedule, "own_tiles": own}
@@ -178,7 +180,7 @@ def test_what_a_late_workgroup_still_has_to_do(schedule: str, own: int, rounds: 
     one = end({**SIX, "m": 7 * 256}, node) - OVERHEAD
     assert end(task, node) - OVERHEAD == pytest.approx(4 * one, rel=0.02)
     beside = run({"hold": hold(1, "1 s"), "g": task}, node).task("g").end - OVERHEAD
-    assert beside == pytest.approx(rounds * one, rel=0.02)
+    assert beside == pytest.approx(rounds * one, rel=0.03)
 
 
 def test_a_library_with_all_registers_leaves_no_room_beside_it() -> None:

@@ -144,7 +144,6 @@ class _CopyRun:
             ),
             traffic=traffic(context.node, copy, work),
             sharers=self.sharers,
-            clocked=0.0,
             first=context.node.gpu.hbm.first == "engines" and not copy.pull,
             done=lambda _flow: self._moved(execution, begun),
         )

@@ -19,7 +19,6 @@ from math import ceil
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.memory import served_share
-from c3sim.models.power import pace
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.memory_kernels import CLAIM
@@ -66,15 +65,16 @@ def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
         else:
             usual = min(residents, ceil(workgroups / gpu.compute_unit_count))
             busy = task.time / rounds * per_unit / usual
-            own = concurrent * context.machine.memory_time(part.traffic) / busy
+            load = concurrent * context.machine.memory_time(part.traffic) / busy
             softness = gpu.hbm.saturation_exponent
 
             def rate(state: GpuState) -> float:
-                others = max(0.0, state.load - own * pace(follows, state.clock))
+                own = load / (follows / state.clock + 1.0 - follows)
+                others = max(0.0, state.load - own)
                 memory = served_share(own + others, softness) / served_share(own, softness)
                 return 1.0 / (busy * (follows / state.clock + (1.0 - follows) / memory))
 
-        return TileCost(rate=rate, traffic=part.traffic, clocked=follows)
+        return TileCost(rate=rate, traffic=part.traffic)
 
     return KernelSpec(
         tiles=workgroups, schedule="one_per_tile", claim=claim, residents=residents, cost=cost

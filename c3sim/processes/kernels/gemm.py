@@ -15,7 +15,6 @@ from c3sim.models.caches import (
 )
 from c3sim.models.gemm import GemmPlan, plan_gemm
 from c3sim.models.memory import memory_given, served_share
-from c3sim.models.power import pace
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.memory_kernels import CLAIM
@@ -128,13 +127,13 @@ class _Tiles:
         demanded = unit_rate * self.library.memory_efficiency / per_unit  # B/s of a workgroup
         burst = concurrent * demanded / memory_given(spec, 0.0)
         memory_time = self.context.machine.memory_time(moved)
-        own = concurrent * memory_time / (compute + from_hbm / demanded)
         # the operands that come through the caches; the others are in `missing`
         feed = plan.feed * max(0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written))
-        clocked = plan.issue**2 / (plan.issue**2 + feed**2)
 
         def rate(state: GpuState) -> float:
-            others = max(0.0, state.load - own * pace(clocked, state.clock))
+            alone = per_unit * hypot(plan.issue / state.clock, feed) + plan.prologue / state.clock
+            own = concurrent * memory_time / (alone + from_hbm / demanded)
+            others = max(0.0, state.load - own)
             served = served_share(burst + others, spec.hbm.saturation_exponent)
             missing = from_hbm / demanded / served
             busy = hypot(plan.issue / state.clock, feed / state.memory)
@@ -142,13 +141,21 @@ class _Tiles:
             hidden = per_unit * stages
             return 1.0 / (max(working, missing) + min(working, missing) / hidden)
 
-        return TileCost(rate=rate, traffic=moved, clocked=clocked)
+        return TileCost(rate=rate, traffic=moved)
 
     def _past_caches(self, concurrent: int) -> GemmTraffic:
         task, spec, plan = self.task, self.spec, self.plan
         shape, l2_rows = (task.m, task.n, task.k), spec.l2.capacity / (2 * self.library.slice_bytes)
         tiling = (task.batch, plan.tile, plan.split_k, self.element)
-        return gemm_traffic(*shape, *tiling, spec.dies.count, concurrent, l2_rows, plan.cluster)
+        run = (spec.dies.count, concurrent, l2_rows, plan.cluster)
+        return gemm_traffic(*shape, *tiling, *run, self._known_memory())
+
+    def _known_memory(self) -> tuple[float, float] | None:
+        """What the library's order of tiles knows of memory: models/caches.py."""
+        cache = self.spec.memory_side_cache
+        if self.library.tile_order == "l2" or cache is None:
+            return None
+        return cache.capacity, cache.bandwidth / memory_given(self.spec, 0.0)
 
     def _moved(self, traffic: GemmTraffic, from_hbm: float) -> Traffic:
         """What a tile moves, *from_hbm* bytes of it from HBM."""
@@ -177,8 +184,7 @@ class _Tiles:
         share = cache_share(capacity, own, own + others)
         warm = min(self.warm, capacity)
         kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
-        evicted = 1 - resident_fraction(traffic.reuse_footprint, share)
-        return traffic.first_touch * (1 - kept), traffic.reread * evicted
+        return traffic.first_touch * (1 - kept), traffic.again.missing(share)
 
     def _warm_bytes(self) -> float:
         """Operand bytes that the shared cache holds at the start, if they fit."""

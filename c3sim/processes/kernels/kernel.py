@@ -40,7 +40,6 @@ class TileCost:
 
     rate: Callable[[GpuState], float]  # tiles/s
     traffic: Traffic
-    clocked: float = 1.0  # how much of (the square of) its time follows the clock
 
 
 #: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
@@ -210,7 +209,6 @@ class Kernel:
             cap=cost.rate,
             traffic=cost.traffic.times(cohort.count),
             compute_units=cohort.count / per_unit,
-            clocked=cost.clocked,
             share=min(1.0, cohort.count / self.concurrent),
             done=lambda _flow: self._complete(cohort),
         )

@@ -106,7 +106,7 @@ def runtime_copy_kernel(context: Context, name: str, gpu: int, copy: Copy) -> Ke
 def hold_kernel(context: Context, task: Hold) -> KernelSpec:
     """A workgroup keeps a compute unit, its LDS and waves, for *time* s at any clock."""
     unit = context.node.gpu.compute_units
-    held = TileCost(rate=lambda _state: 1.0 / task.time, traffic=Traffic(), clocked=0.0)
+    held = TileCost(rate=lambda _state: 1.0 / task.time, traffic=Traffic())
     return KernelSpec(
         tiles=task.workgroups,
         schedule="one_per_tile",

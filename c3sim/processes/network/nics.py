@@ -77,7 +77,6 @@ class NicQueue:
             task=self.task,
             gpu=self.gpu,
             work=transfer.size,
-            clocked=0.0,
             done=moved,
             cap=nic_rate(self.context.node),
             traffic=Traffic(

@@ -48,9 +48,7 @@ def test_engines_of_several_gpus_are_told_apart_by_gpu() -> None:
 
 
 def test_together_they_ask_for_what_one_alone_does() -> None:
-    """Each engine could fill the port; three of them declare a third of its bytes to memory each,
-    and of its power.
-    """
+    """Each engine could fill the port; three of them ask memory for a third of its bytes each."""
     machine = Machine(SWITCH, Fluid(Clock()), folded=True)
     (copy, *_) = copies((1, 2, 3), (0, 1, 2))
     port = SWITCH.links.bandwidth * SWITCH.links.per_peer
@@ -64,12 +62,11 @@ def test_together_they_ask_for_what_one_alone_does() -> None:
             cap=2 * port,
             traffic=traffic(SWITCH, copy, 1.0),
             sharers=sharers,
-            clocked=0.0,
             done=lambda _flow: None,
         ).tags
 
     alone, two, three = declared(1), declared(2), declared(3)
     assert three.reads / alone.reads == pytest.approx(1 / 3)
-    assert three.memory_demand / two.memory_demand == pytest.approx(2 / 3)
+    assert three.through_ports / two.through_ports == pytest.approx(2 / 3)
     wire = 1.0 / SWITCH.gpu.dma_engines.link_efficiency["push"]
     assert three.reads == pytest.approx(port / 3 / wire)
