@@ -5,7 +5,7 @@ Names, paths and loaded models are all accepted. Bad input raises InputError or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import STRATEGIES
 
 if TYPE_CHECKING:
+    from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.explanation import Explanation
     from c3sim.studies.kind import Progress, StudyResult
 
@@ -90,6 +91,7 @@ def study(
     draws: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    agree: Callable[[Effort], None] | None = None,
 ) -> StudyResult:
     """A study by name or path; *node* and *strategies* replace its own; *set*: values by path, each
     an axis (one value or a list). For the others see :class:`c3sim.studies.Options`.
@@ -110,6 +112,7 @@ def study(
         draws=draws,
         n_jobs=n_jobs,
         progress=progress,
+        agree=agree,
     )
     return run_study(load_study(_name_or_path(name_or_path)), options)
 

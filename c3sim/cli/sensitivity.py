@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from c3sim.cli import complete
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Jobs, Json, NodeName, Settings, settings
 
@@ -38,7 +39,10 @@ def sensitivity(
         Option(metavar="NAME", help="What is to be explained, as wall_s or tasks.gemm.slowdown."),
     ] = "fraction_of_ideal",
     samples: Annotated[
-        int, Option(min=2, help="Of Sobol's scheme, a power of 2; runs: samples x (top + 2).")
+        int,
+        Option(
+            min=2, max=2**20, help="A power of 2, of Sobol's scheme; runs: samples x (top + 2)."
+        ),
     ] = 64,
     top: Annotated[
         int, Option(min=0, help="Parameters that get Sobol indices: those that move it most.")
@@ -53,6 +57,7 @@ def sensitivity(
         ),
     ] = None,
     jobs: Jobs = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Vary every parameter of the node within its interval: one at a time, by Sobol indices, and
@@ -83,7 +88,11 @@ def sensitivity(
     opened = _open(target, node, strategy, changes, output)
     if out:
         check_folder(out)
-    sampler = Sampler(setup=opened.setup, strategy=opened.strategy, workers=Workers(jobs=jobs))
+    sampler = Sampler(
+        setup=opened.setup,
+        strategy=opened.strategy,
+        workers=Workers(jobs=jobs, agree=agreeing(yes)),
+    )
     parameters = parameters_of(opened.node, {canonical(path) for path in changes})
     with sweep_progress("runs") as watcher:
         result = explore(

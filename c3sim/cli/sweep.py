@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Option
 
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED, INTERRUPTED
 from c3sim.cli.options import Jobs, Json, NodeName, Report, StudyName, load_node
@@ -38,6 +39,7 @@ def sweep(
         bool, Option("--resume/--fresh", help="Go on with what the folder holds, or start over.")
     ] = True,
     report: Report = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run every point of STUDY: scenarios, crossed with its axes, under each of its strategies.
@@ -64,7 +66,7 @@ def sweep(
     if report is not None:
         check_writable(report, PAGES)
     check_study(study)
-    workers = Workers(jobs=jobs, backend=backend, scheduler=scheduler)
+    workers = Workers(jobs=jobs, backend=backend, scheduler=scheduler, agree=agreeing(yes))
     try:
         with sweep_progress("points") as watcher:
             result = run_sweep(

@@ -21,6 +21,7 @@ LIMITS = {
     "lt": "must be less than {}",
     "le": "must be at most {}",
     "min_length": "needs at least {} entries",
+    "max_length": "may have at most {} entries",
 }
 #: Pydantic's name of an error -> the limit that was broken.
 _BROKEN = {
@@ -29,6 +30,7 @@ _BROKEN = {
     "less_than": "lt",
     "less_than_equal": "le",
     "too_short": "min_length",
+    "too_long": "max_length",
 }
 
 

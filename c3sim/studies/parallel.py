@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.studies.cases import Case
 from c3sim.studies.kind import Options
 
@@ -27,6 +28,8 @@ def for_each(
     """What *function* finds for each case, in order; *what* names the work to the caller."""
     from joblib import Parallel, delayed
 
+    one = Effort.mean(effort_of(case.workload, case.node) for case in cases)
+    options.ask(one, len(cases) * max(len(strategies), 1))
     jobs = options.n_jobs
     if jobs is None:
         jobs = -1 if len(cases) >= WORTH_IT else 1

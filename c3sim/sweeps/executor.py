@@ -17,6 +17,7 @@ from time import perf_counter, sleep
 from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
+from c3sim.evaluation.effort import Effort
 
 Item = TypeVar("Item")
 Output = TypeVar("Output")
@@ -32,12 +33,14 @@ _BATCHES = 8  # for each worker at least, so that all end at about the same time
 class Workers:
     """Where work is done: *jobs* processes (None: all cores where it pays), at a Dask *scheduler*.
 
-    Raises InputError for a scheduler without Dask.
+    *agree* is told what is ahead before work begins, and raises where that is too much. Raises
+    InputError for a scheduler without Dask.
     """
 
     jobs: int | None = None
     backend: Backend = "loky"
     scheduler: str | None = None
+    agree: Callable[[Effort], None] | None = None
 
     def __post_init__(self) -> None:
         if self.scheduler and self.backend == "loky":
@@ -50,6 +53,11 @@ class Workers:
         if self.scheduler:
             with _client(self, 1):
                 pass
+
+    def ask(self, one: Effort, points: int) -> None:
+        """Whether to run so many *points* that each take *one*; ``agree`` raises where not."""
+        if self.agree is not None:
+            self.agree(one.times(points, self.count(points)))
 
     def count(self, items: int) -> int:
         """Processes for so many items; 1 is this process."""

@@ -87,6 +87,8 @@ def sensitivity(
         raise InputError(
             f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary"
         )
+    ends, drawn = 2 * len(parameters) + 1, max(4 * samples, 64)
+    sampler.ask(ends + samples * (min(top, len(parameters)) + 2) + drawn)
     base, effects = _one_at_a_time(sampler, parameters, watcher)
     value = base[output]
     if value is None:
@@ -100,7 +102,7 @@ def sensitivity(
         Effect(parameter=e.parameter, low=e.low, high=e.high, index=indices.get(e.parameter.path))
         for e in moving
     ]
-    band = band_of(sampler, parameters, max(4 * samples, 64), seed, watcher)
+    band = band_of(sampler, parameters, drawn, seed, watcher)
     return Sensitivity(
         output=output,
         strategy=sampler.strategy,

@@ -68,11 +68,11 @@ def sweep(
     InputError(s) for a wrong study and for a folder that holds another sweep, Interrupted after
     Ctrl-C.
     """
-    plan = make_plan(study, node)
+    workers = workers or Workers()
+    plan = make_plan(study, node, workers)
     schema = results_schema(plan.numeric, plan.setup.outputs, plan.metadata())
     store = Store(Path(out or f"sweep-{plan.study.name}"), schema)
     total = len(plan.indices)
-    workers = workers or Workers()
     workers.check()
     with locked(store.folder):
         finished = set(store.open(plan.hashes, total, fresh=fresh))

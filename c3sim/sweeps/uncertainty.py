@@ -87,6 +87,7 @@ def uncertainty(
         outputs=outputs,
     )
     sampler = Sampler(setup=setup, strategy=strategy, workers=workers or Workers(jobs=1))
+    sampler.ask(samples)
     return band_of(sampler, parameters_of(loaded, but), samples, seed, watcher)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from c3sim.errors import InputError, reason_of
 from c3sim.input.hints import unknown
+from c3sim.input.reading import LARGEST_DATA, read_text
 from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
 from c3sim.output.results.columns import Column, Role, known_unit, label_of
 
@@ -166,7 +167,7 @@ def _parquet(file: Path) -> ResultTable:
 
 def _json(file: Path) -> ResultTable:
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(read_text(file, LARGEST_DATA))
         rows = data["rows"]
         names = list(dict.fromkeys(key for row in rows for key in row))
     except (ValueError, KeyError, TypeError, OSError):
