@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from c3sim.specs.base import Spec
+from c3sim.specs.names import FileName
 from c3sim.specs.quantities import Trials
 from c3sim.specs.serving import Serving
 
@@ -115,7 +116,7 @@ class Search(Spec):
 
 class Study(Spec):
     schema_version: Literal[1] = Field(alias="schema")
-    name: str
+    name: FileName
     kind: Kind = Field("sweep", description="what c3sim study makes of it; sweep: rows only")
     description: str = ""
     source: str = ""

@@ -39,13 +39,16 @@ class Interrupted(C3simError):
 
 @dataclass(frozen=True, kw_only=True)
 class SweepResult:
-    """A complete sweep: *finished_before* points were in the folder when it started."""
+    """A complete sweep: *finished_before* points were in the folder when it started. *set_aside*:
+    damaged files of it, renamed, whose points were run again.
+    """
 
     plan: Plan
     folder: Path
     table: pa.Table
     finished_before: int
     seconds: float
+    set_aside: tuple[Path, ...] = ()
 
     @property
     def failed(self) -> int:
@@ -94,6 +97,7 @@ def sweep(
             table=store.load(),
             finished_before=len(finished),
             seconds=seconds,
+            set_aside=tuple(store.set_aside),
         )
 
 
