@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 __all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors", "reason_of", "short"]
 
-LONGEST = 240  # characters of a message; with file and path a line stays under 300
+LONGEST = 290  # characters of a line
 MOST = 10  # mistakes that are printed one by one
 
 
@@ -40,8 +40,9 @@ class InputError(C3simError):
 
     def __str__(self) -> str:
         where = self.file + (f":{self.line}" if self.file and self.line else "")
-        path = short(self.path, 50)
-        return ": ".join(part for part in (where, path, short(self.message)) if part)
+        where, path = short(where, 120), short(self.path, 50)
+        message = short(self.message, LONGEST - len(where) - len(path))
+        return ": ".join(part for part in (where, path, message) if part)
 
 
 def reason_of(error: Exception) -> str:

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json
-from c3sim.errors import C3simError, InputError, InputErrors, short
+from c3sim.errors import LONGEST, C3simError, InputError, InputErrors, short
 
 # ImportResult is of a package that is imported only when it is needed
 Results = list[tuple[Path, Any]]
@@ -106,7 +106,7 @@ def _report(results: Results) -> None:
     for file, result in results:
         for remark in result.remarks[:SHOWN]:
             place = f"{file}:{remark.line}" if remark.line else str(file)
-            message = short(remark.message)
+            message = short(remark.message, LONGEST - len(place) - len("not read: "))
             say(f"{place}: {'not read' if remark.lost else 'warning'}: {message}")
         if (more := len(result.remarks) - SHOWN) > 0:
             say(f"{file}: and {more} more remarks; --json has all")

@@ -85,7 +85,8 @@ def sensitivity(
     check_salib()
     if not parameters:
         raise InputError(
-            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary"
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary",
+            "--node",
         )
     ends, drawn = 2 * len(parameters) + 1, max(4 * samples, 64)
     sampler.ask(ends + samples * (min(top, len(parameters)) + 2) + drawn)

@@ -101,7 +101,8 @@ def band_of(
     """The band of every output. Raises InputError: no parameter, or no sample runs."""
     if not parameters:
         raise InputError(
-            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw"
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw",
+            "--node",
         )
     places = latin_hypercube(len(parameters), samples, seed)
     settings = [settings_of(parameters, row) for row in places]
