@@ -35,10 +35,12 @@ def test_the_fuzzer_sees_faults(tmp_path, monkeypatch):
     case = next(cases(0, 1))
     for error, told in (
         (ValueError("x"), "traceback"),
-        (consent.InputError("a b"), "without a pl"),
+        (consent.InputError("a b"), "without a place"),
     ):
-        monkeypatch.setattr(
-            "c3sim.api.prepare", lambda *_, error=error: (_ for _ in ()).throw(error)
-        )
+
+        def prepare(*_, error=error):
+            raise error
+
+        monkeypatch.setattr("c3sim.api.prepare", prepare)
         broken = type(case)(("run", "pair.yaml"), dict(case.files), "")
         assert fault_of(broken, tmp_path, ASKED_AT).startswith(told)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from multiprocessing import resource_tracker
 from time import sleep
 from typing import Any
 
@@ -56,6 +57,8 @@ def _interrupts_wait() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    # Its start would end the waiting (until Python 3.13), so it is started before.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -73,7 +73,6 @@ def test_a_range_of_millions_of_values_is_refused(tmp_path):
         ("compare", PAIR, "--set", "task.gemm.repeat=50000"),
         ("explain", PAIR, "--set", "task.gather.chunks=50000"),
         ("sensitivity", PAIR, "--samples", "1048576"),
-        ("study", "conccl", "--draws", "100000", "--jobs", "1"),
     ],
 )
 def test_long_work_without_a_terminal_ends_with_its_estimate(words):

@@ -139,7 +139,7 @@ def good() -> dict[str, bytes]:
         .read_text()
         .replace("gpu: teaching", "gpu: gpu.yaml")
     )
-    record = json.loads((ROOT / "validation/data/h200/power-run1.jsonl").open().readline())
+    record = json.loads((ROOT / "validation/data/h200/power-run1.jsonl").read_text().split("\n")[0])
     texts = {
         "pair.yaml": PAIR,
         "program.yaml": PROGRAM,
