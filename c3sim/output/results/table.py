@@ -11,7 +11,7 @@ from typing import Any
 
 from c3sim.errors import InputError, reason_of
 from c3sim.input.hints import unknown
-from c3sim.input.reading import LARGEST_DATA, read_text
+from c3sim.input.reading import LARGEST_DATA, read_bytes
 from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
 from c3sim.output.results.columns import Column, Role, known_unit, label_of
 
@@ -174,7 +174,7 @@ def _parquet(file: Path) -> ResultTable:
 
 def _json(file: Path) -> ResultTable:
     try:
-        data = json.loads(read_text(file, LARGEST_DATA))
+        data = json.loads(read_bytes(file, LARGEST_DATA))
         rows = data["rows"]
         names = list(dict.fromkeys(key for row in rows for key, _ in row.items()))
         named = [of for key in ("axes", "outputs") for of in (data.get(key) or {}).values()]
