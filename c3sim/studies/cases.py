@@ -56,7 +56,10 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
     Raises InputError, also where no case is left.
     """
     base_node = node or load_hardware(study.node).node
-    tests = [parse_expression(text) for text in study.constraints]
+    try:
+        tests = [parse_expression(text) for text in study.constraints]
+    except InputError as error:
+        raise InputError(error.message, error.path or "constraints") from None
     workloads: dict[str, Workload] = {}
     cases = []
     for scenario in study.scenarios or (Scenario(name=study.name),):
