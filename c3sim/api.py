@@ -5,7 +5,7 @@ Names, paths and loaded models are all accepted. Bad input raises InputError or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
@@ -27,6 +27,7 @@ from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import STRATEGIES, strategy_name
 
 if TYPE_CHECKING:
+    from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.explanation import Explanation
     from c3sim.studies.kind import Progress, StudyResult
     from c3sim.sweeps.executor import Watcher
@@ -126,6 +127,7 @@ def study(
     draws: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    agree: Callable[[Effort], None] | None = None,
 ) -> StudyResult:
     """A study by name or path; *node* and *strategies* replace its own; *set*: values by path, each
     an axis (one value or a list). For the others see :class:`c3sim.studies.Options`.
@@ -146,6 +148,7 @@ def study(
         draws=draws,
         n_jobs=n_jobs,
         progress=progress,
+        agree=agree,
     )
     return run_study(load_study(_name_or_path(name_or_path)), options)
 

@@ -12,7 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors", "reason_of"]
+__all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors", "reason_of", "short"]
+
+LONGEST = 290  # characters of a line
+MOST = 10  # mistakes that are printed one by one
+
+
+def short(text: str, longest: int = LONGEST) -> str:
+    """*text* on one line, its middle left out where it is longer than *longest*."""
+    text = " ".join(text.splitlines()) if "\n" in text or "\r" in text else text
+    if len(text) <= longest:
+        return text
+    end = longest // 3
+    return f"{text[: longest - end - 5]} ... {text[-end:]}"
 
 
 class C3simError(Exception):
@@ -28,7 +40,9 @@ class InputError(C3simError):
 
     def __str__(self) -> str:
         where = self.file + (f":{self.line}" if self.file and self.line else "")
-        return ": ".join(part for part in (where, self.path, self.message) if part)
+        where, path = short(where, 120), short(self.path, 50)
+        message = short(self.message, LONGEST - len(where) - len(path))
+        return ": ".join(part for part in (where, path, message) if part)
 
 
 def reason_of(error: Exception) -> str:
@@ -37,14 +51,18 @@ def reason_of(error: Exception) -> str:
 
 
 class InputErrors(C3simError):
-    """Every mistake found in one pass over the input, one line each, in file order."""
+    """Every mistake found in one pass over the input, in file order. As text: one line each, the
+    first ten and a count.
+    """
 
     def __init__(self, errors: Iterable[InputError]):
         self.errors = tuple(errors)
         super().__init__(self.errors)
 
     def __str__(self) -> str:
-        return "\n".join(str(error) for error in self.errors)
+        lines = [str(error) for error in self.errors[:MOST]]
+        more = len(self.errors) - len(lines)
+        return "\n".join([*lines, *([f"and {more} more mistakes"] if more else [])])
 
 
 class DeadlockError(C3simError):

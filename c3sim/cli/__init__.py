@@ -19,6 +19,12 @@ __all__ = ["main"]
 
 def main() -> None:
     """Entry point of the ``c3sim`` command."""
-    from c3sim.cli.app import app
+    try:
+        from c3sim.cli.app import app
 
-    app(prog_name="c3sim")
+        app(prog_name="c3sim")
+    except KeyboardInterrupt:  # before the guard of commands is there
+        import sys
+
+        print("c3sim: interrupted; nothing was done", file=sys.stderr)
+        sys.exit(130)

@@ -7,8 +7,11 @@ from typing import Annotated
 from typer import Option
 
 from c3sim.cli import complete
+from c3sim.cli.consent import Yes, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
+
+RUNS = 15  # about as many strategies can apply
 
 
 def compare(
@@ -23,6 +26,7 @@ def compare(
     ] = "all",
     node: NodeName = None,
     set_: Settings = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run WORKLOAD under several strategies: times, speedup, fraction of ideal side by side.
@@ -35,8 +39,11 @@ def compare(
     """
     changes = settings(set_)
     from c3sim.api import compare as run_all
+    from c3sim.api import prepare
 
-    results = run_all(workload, node=node, strategies=strategies, set=changes)
+    plain, on = prepare(workload, node, changes)
+    agree_to_run(agreeing(yes), plain, on, RUNS if strategies == "all" else 1)
+    results = run_all(plain, node=on, strategies=strategies)
     if as_json:
         emit_json(
             {

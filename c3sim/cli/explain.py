@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from c3sim.cli.consent import Yes, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, StrategyName, WorkloadName, settings
+
+RUNS = 16  # about as many combinations of kinds of sharing
 
 
 def explain(
@@ -11,6 +14,7 @@ def explain(
     node: NodeName = None,
     strategy: StrategyName = "as_written",
     set_: Settings = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Split the slowdown of each task of WORKLOAD by cause.
@@ -26,8 +30,11 @@ def explain(
     """
     changes = settings(set_)
     from c3sim.api import explain as explain_run
+    from c3sim.api import prepare
 
-    explanation = explain_run(workload, node=node, strategy=strategy, set=changes).to_dict()
+    plain, on = prepare(workload, node, changes)
+    agree_to_run(agreeing(yes), plain, on, RUNS)
+    explanation = explain_run(plain, node=on, strategy=strategy).to_dict()
     if as_json:
         emit_json(explanation)
     else:

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from c3sim.errors import C3simError, reason_of
+from c3sim.errors import C3simError, reason_of, short
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 # of a group of commands: plain text, no traceback of typer's
@@ -41,7 +41,7 @@ class Guarded(TyperGroup):
             raise typer.Exit(FAILED) from None
         except OSError as error:  # a full disk behind standard output
             _silence()
-            where = f"{error.filename}: " if error.filename else ""
+            where = f"{short(str(error.filename), 120)}: " if error.filename else ""
             typer.echo(f"c3sim: {where}{reason_of(error)}", err=True)
             raise typer.Exit(FAILED) from None
 

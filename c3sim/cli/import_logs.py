@@ -10,12 +10,13 @@ from typer import Argument, Option
 
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json
-from c3sim.errors import C3simError, InputError, InputErrors
+from c3sim.errors import LONGEST, C3simError, InputError, InputErrors, short
 
 # ImportResult is of a package that is imported only when it is needed
 Results = list[tuple[Path, Any]]
 
 COMPLETE, PARTIAL, NOTHING = 0, 1, 2
+SHOWN = 20  # remarks on a file that are printed
 
 
 def import_logs(
@@ -39,6 +40,9 @@ def import_logs(
             "--out", "-o", metavar="FILE", help="Write the records (replaces it). Else: printed."
         ),
     ] = None,
+    yes: Annotated[
+        bool, Option("--yes", help="Read logs of more than 256 MiB of text as well.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Turn logs of benchmarks and profilers into measurement records, one JSON line each.
@@ -80,7 +84,7 @@ def import_logs(
     errors: list[InputError] = []
     for file in files:
         try:
-            results.append((file, import_file(file, format, target)))
+            results.append((file, import_file(file, format, target, large=yes)))
         except C3simError as error:
             errors += getattr(error, "errors", [error])
     if errors:
@@ -105,9 +109,12 @@ def _code(results: Results) -> int:
 def _report(results: Results) -> None:
     """Print remarks, then a line for each file, to standard error."""
     for file, result in results:
-        for remark in result.remarks:
+        for remark in result.remarks[:SHOWN]:
             place = f"{file}:{remark.line}" if remark.line else str(file)
-            say(f"{place}: {'not read' if remark.lost else 'warning'}: {remark.message}")
+            message = short(remark.message, LONGEST - len(place) - len("not read: "))
+            say(f"{place}: {'not read' if remark.lost else 'warning'}: {message}")
+        if (more := len(result.remarks) - SHOWN) > 0:
+            say(f"{file}: and {more} more remarks; --json has all")
         partial = ", partial: not everything could be read" if result.partial else ""
         if not result.loops:  # their records are of all ranks
             say(f"{file}: {result.format}, {len(result.records)} records{partial}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Jobs, Json, NodeName, Plot, StudyName, load_node
+from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName, load_node
 
 if TYPE_CHECKING:
     from c3sim.sweeps.search import SearchResult
@@ -18,7 +19,7 @@ def optimise(
     study: StudyName,
     node: NodeName = None,
     trials: Annotated[
-        int | None, Option(min=1, metavar="N", help="Designs to try. Left out: the study's.")
+        int | None, Option(min=1, max=MOST_TRIALS, metavar="N", help="Left out: the study's.")
     ] = None,
     seed: Annotated[
         int | None, Option(min=0, help="The same seed, the same designs. Left out: the study's.")
@@ -29,6 +30,7 @@ def optimise(
     ] = None,
     plot: Plot = None,
     jobs: Jobs = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Search the knobs of STUDY for its objectives: its section 'search' names both ('c3sim schema
@@ -60,7 +62,7 @@ def optimise(
     if out:
         check_folder(out)
     with sweep_progress("designs") as watcher:
-        on, workers = load_node(node), Workers(jobs=jobs)
+        on, workers = load_node(node), Workers(jobs=jobs, agree=agreeing(yes))
         result = search(study, node=on, trials=trials, seed=seed, workers=workers, watcher=watcher)
     if out or plot:
         _write(result, out, plot)

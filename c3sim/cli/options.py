@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from c3sim.input.settings import Settings as SetValues
     from c3sim.specs.hardware import Node
 
+MOST_TRIALS = 1_000_000  # runs of a search or a band, as in specs/quantities.py
+
 WorkloadName = Annotated[
     str,
     Argument(
@@ -58,7 +60,8 @@ Json = Annotated[bool, Option("--json", help="Print one JSON document instead of
 Plot = Annotated[str | None, Option(metavar="FILE", help="Write a picture: .png, .svg or .pdf.")]
 Report = Annotated[str | None, Option(metavar="FILE.html", help="Write a page to look at.")]
 Jobs = Annotated[
-    int | None, Option(min=1, metavar="N", help="Processes. Left out: all cores, where it pays.")
+    int | None,
+    Option(min=1, max=1024, metavar="N", help="Processes. Left out: all cores, where it pays."),
 ]
 
 

@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from c3sim.cli.consent import Yes, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Json, NodeName, Plot, Settings, StrategyName, WorkloadName, settings
+from c3sim.cli.options import (
+    MOST_TRIALS,
+    Json,
+    NodeName,
+    Plot,
+    Settings,
+    StrategyName,
+    WorkloadName,
+    settings,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from c3sim.evaluation.effort import Effort
     from c3sim.sweeps.uncertainty import Band
 
 
@@ -32,9 +43,15 @@ def run(
         ),
     ] = False,
     samples: Annotated[
-        int, Option(min=2, help="Of --uncertainty, as --band-samples of 'c3sim sensitivity'.")
+        int,
+        Option(
+            min=2,
+            max=MOST_TRIALS,
+            help="Of --uncertainty, as --band-samples of 'c3sim sensitivity'.",
+        ),
     ] = 256,
     seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run WORKLOAD once: times of every task, alone and together.
@@ -49,11 +66,13 @@ def run(
     """
     changes = settings(set_)
     _check_files(trace, plot)
+    from c3sim.api import prepare
     from c3sim.api import run as simulate
 
-    result = simulate(
-        workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
-    )
+    agree = agreeing(yes)
+    plain, on = prepare(workload, node, changes)
+    agree_to_run(agree, plain, on)
+    result = simulate(plain, node=on, strategy=strategy, trace=bool(trace or plot))
     if trace and result.timeline is not None:
         from c3sim.output.trace import write_perfetto
 
@@ -64,7 +83,7 @@ def run(
 
         plot_timeline(result, plot)
         say(f"wrote {plot}")
-    band = _band(workload, node, strategy, changes, samples, seed) if uncertainty else None
+    band = _band(workload, node, strategy, changes, samples, seed, agree) if uncertainty else None
     if as_json:
         emit_json(result.to_dict() | ({"uncertainty": band.to_dict()} if band else {}))
         return
@@ -86,6 +105,7 @@ def _band(
     changes: Mapping[str, object],
     samples: int,
     seed: int,
+    agree: Callable[[Effort], None],
 ) -> Band:
     """The band of the prediction; parameters that are set by hand keep their value."""
     from dataclasses import replace
@@ -94,6 +114,7 @@ def _band(
     from c3sim.cli.progress import sweep_progress
     from c3sim.input.aliases import canonical
     from c3sim.input.loading import load_hardware, load_workload
+    from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.uncertainty import uncertainty
 
     loaded = load_hardware(node or load_workload(workload).node)
@@ -102,7 +123,14 @@ def _band(
     kept = {canonical(path) for path in changes}
     with sweep_progress("samples") as watcher:
         return uncertainty(
-            plain, held, strategy, samples=samples, seed=seed, but=kept, watcher=watcher
+            plain,
+            held,
+            strategy,
+            samples=samples,
+            seed=seed,
+            but=kept,
+            workers=Workers(jobs=1, agree=agree),
+            watcher=watcher,
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from c3sim.cli import complete
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Jobs, Json, NodeName, Settings, settings
 
@@ -40,13 +41,19 @@ def sensitivity(
         Option(metavar="NAME", help="What is to be explained, as wall_s or tasks.gemm.slowdown."),
     ] = "fraction_of_ideal",
     samples: Annotated[
-        int, Option(min=2, help="Of Sobol's scheme, a power of 2; runs: samples x (top + 2).")
+        int,
+        Option(
+            min=2, max=2**20, help="A power of 2, of Sobol's scheme; runs: samples x (top + 2)."
+        ),
     ] = 64,
     top: Annotated[
         int, Option(min=0, help="Parameters that get Sobol indices: those that move it most.")
     ] = 8,
     band_samples: Annotated[
-        int, Option(min=2, help="Of the band, as --samples of 'c3sim run --uncertainty'.")
+        int,
+        Option(
+            min=2, max=MOST_TRIALS, help="Of the band, as --samples of 'c3sim run --uncertainty'."
+        ),
     ] = 256,
     seed: Annotated[int, Option(min=0, help="The same seed, the same numbers.")] = 1,
     set_: Settings = None,
@@ -58,6 +65,7 @@ def sensitivity(
         ),
     ] = None,
     jobs: Jobs = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Vary every parameter of the node within its interval: one at a time, by Sobol indices, and
@@ -89,7 +97,11 @@ def sensitivity(
     opened = _open(target, node, strategy, changes, output)
     if out:
         check_folder(out)
-    sampler = Sampler(setup=opened.setup, strategy=opened.strategy, workers=Workers(jobs=jobs))
+    sampler = Sampler(
+        setup=opened.setup,
+        strategy=opened.strategy,
+        workers=Workers(jobs=jobs, agree=agreeing(yes)),
+    )
     parameters = parameters_of(opened.node, {canonical(path) for path in changes})
     with sweep_progress("runs") as watcher:
         result = explore(

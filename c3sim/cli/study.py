@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Jobs, Json, NodeName, Plot, StudyName, settings
+from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName, settings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,11 +52,13 @@ def study(
         typer.Option(
             "--draws",
             min=1,
+            max=MOST_TRIALS,
             metavar="N",
             help="Draws of parameters and assumptions for the band. Left out: as in the study.",
         ),
     ] = None,
     jobs: Jobs = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run a study: all its scenarios under all its strategies.
@@ -73,6 +76,7 @@ def study(
     """
     from c3sim.api import study as run_study
     from c3sim.cli.progress import progress
+    from c3sim.input.library import names
     from c3sim.input.loading import load_study
     from c3sim.output.kit.files import make_folder
     from c3sim.output.kit.layout import show
@@ -84,7 +88,14 @@ def study(
     _check_outputs(loaded, plot, out)
     with progress() as report:
         result = run_study(
-            name, node=node, set=values, band=band, draws=draws, n_jobs=jobs, progress=report
+            name,
+            node=node,
+            set=values,
+            band=band,
+            draws=draws,
+            n_jobs=jobs,
+            progress=report,
+            agree=agreeing(yes or (name in names("study") and draws is None and not values)),
         )
     tables = kind.tables(result) if out or not as_json else []
     if plot:

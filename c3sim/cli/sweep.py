@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Option
 
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED, INTERRUPTED
 from c3sim.cli.options import Jobs, Json, NodeName, Report, StudyName, load_node
@@ -37,13 +38,23 @@ def sweep(
     resume: Annotated[
         bool, Option("--resume/--fresh", help="Go on with what the folder holds, or start over.")
     ] = True,
+    strict: Annotated[
+        bool, Option("--strict", help="Exit code 1 if any point failed, not only if all did.")
+    ] = False,
     report: Report = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run every point of STUDY: scenarios, crossed with its axes, under each of its strategies.
 
     Results are kept as they come; when the command is interrupted or killed, the same command goes
-    on from there. A point that fails is recorded with its error, and the others go on.
+    on from there. A point that fails is recorded with its error, and the others go on. A damaged
+    part of the results is set aside, and its points are run again.
+
+    \b
+    Exit code:
+      0  every point was run; failed ones have their error in the column error
+      1  all points failed, or with --strict any      2  bad input      130  interrupted
 
     \b
     Examples:
@@ -64,7 +75,7 @@ def sweep(
     if report is not None:
         check_writable(report, PAGES)
     check_study(study)
-    workers = Workers(jobs=jobs, backend=backend, scheduler=scheduler)
+    workers = Workers(jobs=jobs, backend=backend, scheduler=scheduler, agree=agreeing(yes))
     try:
         with sweep_progress("points") as watcher:
             result = run_sweep(
@@ -73,11 +84,16 @@ def sweep(
     except Interrupted as interrupted:
         say(f"c3sim: {interrupted}")
         raise typer.Exit(INTERRUPTED) from None
+    for path in result.set_aside:
+        say(f"{path}: was damaged and is set aside; its points were run again")
+    if result.failed:
+        of = f"{result.failed} of {result.table.num_rows} points failed"
+        say(f"{result.folder}: {of}; column error of results.parquet says why")
     if report is not None:
         write_page(result.folder, report, jobs)
     if as_json:
         emit_json({**sweep_summary(result), "rows": result.table.to_pylist()})
     else:
         show(sweep_table(result))
-    if result.failed == result.table.num_rows:
+    if result.failed and (strict or result.failed == result.table.num_rows):
         raise typer.Exit(FAILED)

@@ -21,6 +21,7 @@ LIMITS = {
     "lt": "must be less than {}",
     "le": "must be at most {}",
     "min_length": "needs at least {} entries",
+    "max_length": "may have at most {} entries",
 }
 #: Pydantic's name of an error -> the limit that was broken.
 _BROKEN = {
@@ -29,6 +30,7 @@ _BROKEN = {
     "less_than": "lt",
     "less_than_equal": "le",
     "too_short": "min_length",
+    "too_long": "max_length",
 }
 
 
@@ -39,11 +41,11 @@ def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
     try:
         return model.model_validate(data)
     except ValidationError as error:
+        above_bad = {above for path in document.bad for above in _above(path)}
         for path, entry in _one_each(error, document.places):
-            follows = entry["type"] == "too_short" and any(
-                bad.startswith(f"{path}[") for bad in document.bad
-            )
-            if not follows and not _is_noted(path, document.bad):
+            follows = entry["type"] == "too_short" and path in above_bad
+            noted = path in document.bad or not document.bad.isdisjoint(_above(path))
+            if not follows and not noted:
                 message = _message(entry, document.texts.get(path))
                 line = nearest_place(path, document.places)
                 document.errors.append(InputError(message, path, document.file, line))
@@ -55,9 +57,9 @@ def _one_each(error: ValidationError, places: Mapping[str, int]) -> Iterator[tup
     found: dict[str, list[Any]] = {}
     for entry in error.errors(include_url=False):
         found.setdefault(_path(entry["loc"], places), []).append(entry)
+    inner = {above for path in found for above in _above(path)}
     for path, entries in found.items():
-        inside = any(other.startswith((f"{path}.", f"{path}[")) for other in found)
-        if inside and all(
+        if path in inner and all(
             entry["type"].endswith("_type") or entry["type"] == "too_short" for entry in entries
         ):
             # another branch: what is inside fits this one; or entries are missing that are told of
@@ -80,8 +82,9 @@ def _path(loc: tuple[int | str, ...], places: Mapping[str, int]) -> str:
     return max(paths, key=lambda path: (paths[path], len(path)))
 
 
-def _is_noted(path: str, bad: set[str]) -> bool:
-    return any(path == noted or path.startswith((noted + ".", noted + "[")) for noted in bad)
+def _above(path: str) -> Iterator[str]:
+    """The collections around *path*; the last of ``tasks.a.after[0]`` is ``tasks.a.after``."""
+    return (path[:end] for end, sign in enumerate(path) if sign in ".[" and end)
 
 
 def _message(entry: Any, written: str | None) -> str:

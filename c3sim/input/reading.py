@@ -10,6 +10,10 @@ from pathlib import Path
 from c3sim.errors import InputError, InputErrors, reason_of
 from c3sim.input.yaml_nodes import Item, read_yaml
 
+MIB = 2**20
+LARGEST_SPEC = 4 * MIB  # bytes of a YAML file; read in ten seconds and half a GiB
+LARGEST_DATA = 64 * MIB  # bytes of a file of records or results
+
 _record: ContextVar[dict[Path, bytes] | None] = ContextVar("_record", default=None)
 
 
@@ -24,15 +28,27 @@ def recorded() -> Iterator[dict[Path, bytes]]:
         _record.reset(token)
 
 
-def read_text(path: Path) -> str:
-    """The file as text. Raises InputError when it cannot be read or is not UTF-8."""
+def read_bytes(path: Path, largest: int) -> bytes:
+    """The file, read no further than *largest* bytes. Raises InputErrors when it cannot be read, or
+    is larger.
+    """
     try:
-        data = path.read_bytes()
-    except OSError as error:
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         message = f"cannot be read ({reason_of(error)}); must be a readable file"
         raise InputErrors([InputError(message, "", display(path))]) from None
+    if len(data) > largest:
+        message = f"is larger than {largest // MIB} MiB, the most that such a file may have"
+        raise InputErrors([InputError(message, "", display(path))])
     if (files := _record.get()) is not None:
         files[path] = data
+    return data
+
+
+def read_text(path: Path, largest: int = LARGEST_SPEC) -> str:
+    """The file as text. Raises InputErrors when it cannot be read, is too large or not UTF-8."""
+    data = read_bytes(path, largest)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -15,7 +15,7 @@ from c3sim.input.checks.records import check_record
 from c3sim.input.checks.workload import check_workload
 from c3sim.input.conform import Conform
 from c3sim.input.constraints import raise_all, validate
-from c3sim.input.reading import display, read_text
+from c3sim.input.reading import LARGEST_DATA, display, read_text
 from c3sim.input.yaml_nodes import from_plain
 from c3sim.specs.record import Record, record_id
 from c3sim.specs.workload import Collective, Gemm, Hold
@@ -31,7 +31,7 @@ def load_records(*files: str | Path) -> list[Record]:
     records: list[tuple[Record, str, int]] = []
     for name in files:
         shown = display(Path(name))
-        lines = enumerate(read_text(Path(name)).split("\n"), 1)
+        lines = enumerate(read_text(Path(name), LARGEST_DATA).split("\n"), 1)
         filled = [(number, line) for number, line in lines if line.strip()]
         if not filled:
             message = "the file is empty; it must hold one JSON record per line"

@@ -162,8 +162,8 @@ class _Writer:
         return {"anyOf": [text, number]} if is_plain(self.style, shape) else text
 
     def _list(self, shape: Shape) -> Schema:
-        minimum = _at_least("minItems", shape)
-        return {"type": "array", "items": self._entry(shape, 0), **minimum}
+        counts = _counted("Items", shape)
+        return {"type": "array", "items": self._entry(shape, 0), **counts}
 
     def _fixed(self, shape: Shape) -> Schema:
         count = len(shape.items)
@@ -176,12 +176,12 @@ class _Writer:
 
     def _map(self, shape: Shape) -> Schema:
         keys, values = shape.items
-        minimum = _at_least("minProperties", shape)
+        counts = _counted("Properties", shape)
         names = {"propertyNames": {"enum": list(keys.choices)}} if keys.kind == "choice" else {}
         value = self.value(values)
         if self.style == "leaf":  # an entry that a file drops from what it is like
             value = {"anyOf": [value, {"type": "null"}]}
-        return {"type": "object", "additionalProperties": value, **names, **minimum}
+        return {"type": "object", "additionalProperties": value, **names, **counts}
 
     def _reference(self, model: type[BaseModel]) -> Schema:
         name = model.__name__
@@ -201,8 +201,12 @@ def _text(description: str) -> Schema:
     return {"type": "string", "description": description}
 
 
-def _at_least(word: str, shape: Shape) -> Schema:
-    return {word: int(shape.limits["min_length"])} if "min_length" in shape.limits else {}
+def _counted(what: str, shape: Shape) -> Schema:
+    """How many entries there may be."""
+    ends = {"min": "min_length", "max": "max_length"}
+    return {
+        end + what: int(shape.limits[name]) for end, name in ends.items() if name in shape.limits
+    }
 
 
 def _quantity(unit: Unit) -> Schema:

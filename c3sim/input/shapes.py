@@ -35,7 +35,7 @@ class Shape:
     kind: Kind
     optional: bool = False
     unit: Unit | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)  # gt, ge, lt, le, min_length
+    limits: Mapping[str, float] = field(default_factory=dict)  # gt, ge, lt, le, ..._length
     choices: tuple[Any, ...] = ()
     items: tuple[Shape, ...] = ()
     model: type[BaseModel] | None = None
@@ -86,7 +86,7 @@ def _shape(annotation: Any, metadata: tuple[Any, ...] = ()) -> Shape:
     limits = {
         name: getattr(entry, name)
         for entry in flat
-        for name in ("gt", "ge", "lt", "le", "min_length")
+        for name in ("gt", "ge", "lt", "le", "min_length", "max_length")
         if getattr(entry, name, None) is not None and not isinstance(entry, FieldInfo)
     }
     unit = next((entry for entry in flat if isinstance(entry, Unit)), None)

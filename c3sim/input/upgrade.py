@@ -76,7 +76,8 @@ def _schema(text: str, entries: dict[Keys, Entry]) -> Found:
     schema = entries.get(("schema",))
     if schema is None:
         first = next(iter(entries.values())).key[0]
-        yield (first, first, "schema: 2\n"), "schema: 2"
+        end = ", " if "{" in text[:first] else "\n"  # written as JSON is
+        yield (first, first, f"schema: 2{end}"), "schema: 2"
     elif schema.scalar == "1":
         yield schema.replace_value("2"), "schema: 1 becomes 2"
 

@@ -88,14 +88,20 @@ def from_plain(data: object, line: int = 0) -> Item:
 
 
 def read_yaml(text: str, file: str, errors: list[InputError]) -> Item | None:
-    """The one document in *text*, or None; every mistake goes to *errors*."""
+    """The mapping in *text*, its one document, or None; every mistake goes to *errors*.
+
+    Of a text that is something else no word is in them: it may be a file that is nobody's business.
+    """
     before = len(errors)
     try:
         try:
-            return _Tree(text, _Loader, file, errors).document()
+            root = _Tree(text, _Loader, file, errors).document()
         except yaml.YAMLError:  # the pure Python parser words its errors better
             del errors[before:]  # those of the first attempt
-            return _Tree(text, yaml.BaseLoader, file, errors).document()
+            root = _Tree(text, yaml.BaseLoader, file, errors).document()
+        if isinstance(root.value, Mapping):
+            return root
+        wrong, line = "is no mapping of fields; a file has lines as name: value", 1
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context).split())
@@ -105,7 +111,7 @@ def read_yaml(text: str, file: str, errors: list[InputError]) -> Item | None:
         wrong = f"not valid YAML: character {chr(error.character)!r}; only text is allowed"
     except _Hopeless as error:
         wrong, line = str(error.args[0]), int(error.args[1])
-    errors.append(InputError(wrong, "", file, line))
+    errors[before:] = [InputError(wrong, "", file, line)]
     return None
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from c3sim.models.capacity import Port
+from c3sim.models.memory import served_share
 from c3sim.specs.hardware import Links
 
 Hop = tuple[int, Port]  # (GPU, port)
@@ -95,5 +96,4 @@ def soft_minimum(senders: float, link: float, exponent: float) -> float:
     """
     if senders <= 0.0 or link <= 0.0:
         return 0.0
-    ratio = senders / link
-    return float(senders * (1.0 + ratio**exponent) ** (-1.0 / exponent))
+    return senders * served_share(senders / link, exponent)

@@ -41,5 +41,10 @@ def load_behind(load: float, first: float) -> float:
 
 
 def served_share(demanded: float, saturation_exponent: float) -> float:
-    """S(x) of the module docstring, *demanded* = x >= 0."""
-    return float((1.0 + demanded**saturation_exponent) ** (-1.0 / saturation_exponent))
+    """S(x) of the module docstring, *demanded* = x >= 0. Where x^p is beyond all floats, the 1
+    beside it is nothing: S(x) = 1 / x, the hard minimum.
+    """
+    try:
+        return float((1.0 + demanded**saturation_exponent) ** (-1.0 / saturation_exponent))
+    except OverflowError:
+        return 1.0 / demanded

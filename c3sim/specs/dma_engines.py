@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Bandwidth, Bytes, Count, Fraction, Time
+from c3sim.specs.quantities import Bandwidth, Bytes, Fraction, Parts, Time
 
 #: What a packet can ask for.
 Operation = Literal["copy", "broadcast", "swap", "reduce", "poll", "atomic", "fence", "timestamp"]
@@ -24,20 +24,20 @@ class DmaEngines(Spec):
     within the GPU. The code of each rule is in ``models/dma.py``.
     """
 
-    count: Count
+    count: Parts
     """engines that can serve peers"""
-    host_count: Annotated[int, Field(ge=0)] = 0
+    host_count: Annotated[int, Field(ge=0, le=4096)] = 0
     """engines for copies from and to the host alone: one way on the even, the other on the odd
     ones; 0: the engines for peers do it"""
-    local_count: Annotated[int, Field(ge=0)] = 0
+    local_count: Annotated[int, Field(ge=0, le=4096)] = 0
     """engines for copies within the GPU alone; 0: the engines for peers do it"""
-    per_peer: Count
+    per_peer: Parts
     """engines that can share what goes to one peer"""
     commands: tuple[Operation, ...] = Field(min_length=1)
     """what a program can ask of an engine; prelaunch needs poll; reduce: see reduce_bandwidth"""
-    queues: Count
+    queues: Parts
     """queues (rings) of one engine, served round robin"""
-    stream_queues: Count | None = None
+    stream_queues: Parts | None = None
     """queues of one engine that the runtime deals streams, and further parts of one copy, to; null:
     all"""
     queue_switch_time: Time
@@ -88,7 +88,7 @@ class DmaEngines(Spec):
     broadcast_bandwidth: Bandwidth | None = None
     """bytes one engine writes at most when every byte read goes to several destinations; null:
     bandwidth"""
-    broadcast_destinations: Count | None = None
+    broadcast_destinations: Parts | None = None
     """destinations that one broadcast can have; broadcast needs it"""
     reduce_bandwidth: Bandwidth | None = None
     """bytes one engine adds at most to what lies in a peer's memory; null: engines cannot reduce"""

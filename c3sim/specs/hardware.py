@@ -16,8 +16,21 @@ from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.host import Host, HostProfile
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
-from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
+from c3sim.specs.quantities import (
+    Bandwidth,
+    Bytes,
+    BytesPerCycle,
+    Count,
+    Exponent,
+    Fraction,
+    Parts,
+    Positive,
+    Time,
+)
 from c3sim.specs.scale_out import ScaleOut
+
+MOST_COMPUTE_UNITS = 65_536  # of a GPU
+MOST_RANKS = 65_536  # GPUs of all nodes
 
 
 class Dies(Spec):
@@ -25,9 +38,9 @@ class Dies(Spec):
     then engines.
     """
 
-    count: Count
+    count: Parts
     """accelerator dies per GPU"""
-    shader_engines: tuple[Count, ...] = Field(min_length=1)
+    shader_engines: tuple[Parts, ...] = Field(min_length=1, max_length=256)
     """compute units in each shader engine of one die"""
     dispatch: Literal[
         "weighted_rotation", "strict_rotation", "engine_queues", "work_conserving", "rotation"
@@ -40,7 +53,7 @@ class ComputeUnits(Spec):
 
     lds: Bytes
     """local data share, bytes a resident workgroup can claim"""
-    waves: Count
+    waves: Parts
     """resident waves"""
     registers: Count
     """vector registers of 32 bit per lane, summed over the SIMDs of a CU"""
@@ -83,7 +96,7 @@ class Hbm(Spec):
     """data sheet peak"""
     latency: Time
     """load that misses every cache"""
-    saturation_exponent: Positive
+    saturation_exponent: Exponent
     """exponent p of the soft minimum of what compute units ask for and what the stacks give"""
     read_efficiency: Fraction
     """share of the peak that a pure read stream reaches"""
@@ -145,7 +158,11 @@ class Gpu(Spec):
         return self.dies.count * sum(self.dies.shader_engines)
 
     @model_validator(mode="after")
-    def _clusters_fit(self) -> Gpu:
+    def _units_and_clusters_fit(self) -> Gpu:
+        if self.compute_unit_count > MOST_COMPUTE_UNITS:
+            raise ValueError(
+                f"{self.compute_unit_count} compute units; must be at most {MOST_COMPUTE_UNITS}"
+            )
         largest = max(self.dies.shader_engines)
         for name, library in self.gemm_libraries.items():
             if library.cluster > largest:
@@ -178,7 +195,7 @@ class Links(Spec):
     bandwidth: Bandwidth
     """usable payload rate of one link, one direction"""
     latency: Time
-    per_peer: Count
+    per_peer: Parts
     """links to each neighbour (full mesh, ring) or into the switch"""
     reduction: bool = False
     """whether the switch adds what it reads from several GPUs, and copies what it writes to them"""
@@ -195,7 +212,7 @@ class Node(Spec):
 
     name: str
     description: str
-    gpus: Count
+    gpus: Parts
     gpu: Gpu
     links: Links
     host: Host
@@ -245,6 +262,12 @@ class Node(Spec):
             raise ValueError(
                 "links.engine_map needs as many columns as rows, and numbers of engines from 0 on"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _ranks_are_few(self) -> Node:
+        if self.ranks > MOST_RANKS:
+            raise ValueError(f"{self.ranks} GPUs in all nodes; must be at most {MOST_RANKS}")
         return self
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from c3sim.specs.quantities import Count, Fraction, Positive, Time, Unit
+from c3sim.specs.quantities import Count, Fraction, Positive, Time, Unit, Workgroups
 from c3sim.specs.task import Dtype, TaskBase
 
 #: What a kernel does in a model; a step of the model is told in these classes.
@@ -29,7 +29,7 @@ class Kernel(TaskBase):
     time: Time | None = None
     """alone, from its first workgroup to its last, at the clock it has alone; left out: what its
     bytes and FLOP take"""
-    workgroups: Count | None = None
+    workgroups: Workgroups | None = None
     """left out: one for each place on the GPU"""
     per_unit: Count | None = None
     """workgroups that share a compute unit; left out: as many as have room if each has 256 threads

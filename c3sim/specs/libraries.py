@@ -7,7 +7,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
+from c3sim.specs.quantities import (
+    Bandwidth,
+    Bytes,
+    BytesPerCycle,
+    Count,
+    Exponent,
+    Extent,
+    Fraction,
+    Parts,
+    Time,
+    Workgroups,
+)
 from c3sim.specs.workload import Dtype
 
 
@@ -17,7 +28,7 @@ class GemmLibrary(Spec):
     schedule: Literal[
         "one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"
     ]
-    tiles: tuple[tuple[Count, Count], ...]
+    tiles: tuple[tuple[Extent, Extent], ...] = Field(max_length=1000)
     """macro-tiles (rows, columns) it can choose from"""
     tile_order: Literal["l2", "memory"] = "l2"
     """what the order of tiles knows: least past the L2s (l2), or also what the memory-side cache
@@ -30,14 +41,14 @@ class GemmLibrary(Spec):
     """host thread busy per call; left out: one launch, host.launch_time"""
     prologue: Time
     """per tile: first loads, pointer set-up, at maximum clock"""
-    cluster: Count
+    cluster: Parts
     """workgroups that start together in one shader engine and share operands they have in common;
     1: none"""
-    stages: Count
+    stages: Parts
     """slices of its operands that a workgroup keeps in LDS"""
     slice_bytes: Bytes
     """of K per row or column of a tile that a workgroup stages at a time"""
-    split_k: Count
+    split_k: Parts
     """largest split of K when tiles are fewer than compute units"""
     split_depth: Count | None = None
     """least K of a part of a split; left out: K is never split"""
@@ -46,11 +57,11 @@ class GemmLibrary(Spec):
     no time of its own"""
     memory_efficiency: Fraction
     """share of a CU's streaming rate that a tile's loads reach"""
-    waves: Count
+    waves: Parts
     registers: Annotated[int, Field(ge=0)]
     """of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators and
     operands)"""
-    own_tiles: Count
+    own_tiles: Parts
     """dynamic_persistent: tiles of each workgroup that are its own, before it takes others from the
     pool"""
 
@@ -91,8 +102,8 @@ class PeerChannels(Spec):
 class Channels(Spec):
     """Workgroups that carry a collective."""
 
-    default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Count]
-    maximum: Count
+    default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Workgroups]
+    maximum: Workgroups
     """more are accepted but idle"""
     bytes_per_cycle: BytesPerCycle
     """payload one channel moves per engine cycle; in a call, where loads and stores have rates of
@@ -107,24 +118,24 @@ class Channels(Spec):
     """bytes one channel stores per engine cycle, here or to a peer"""
     peer_channels: PeerChannels | None = None
     """direct sends: how many channels serve a peer; left out: all"""
-    link_saturation_exponent: Positive
+    link_saturation_exponent: Exponent
     """exponent p of the soft minimum of channels and link, of rings and trees whose every call
     sends"""
-    direct_link_saturation_exponent: Positive
+    direct_link_saturation_exponent: Exponent
     """the same of direct sends, which do not wait for one another's steps"""
     link_efficiency: Fraction
     """share of a link's usable rate that many channels reach"""
-    cluster: Count
+    cluster: Parts
     """channels that start together in one shader engine; numbers it does not divide start singly"""
     lds: Bytes
     registers: Count
-    waves: Count
+    waves: Parts
 
 
 class SwitchReduction(Spec):
     """When a library lets the switch reduce (algorithm ``switch`` of all_reduce)."""
 
-    ranks: Count
+    ranks: Parts
     """fewest GPUs"""
     dtypes: tuple[Dtype, ...]
     """types that the switch adds"""
@@ -159,5 +170,5 @@ class CollectiveLibrary(Spec):
     """kernel start to first byte: flags, barrier between ranks"""
     slice_bytes: Bytes
     """most that one channel stores before it forwards"""
-    min_slices: Count
+    min_slices: Workgroups
     """slices that a channel's part of a step is cut into at least"""

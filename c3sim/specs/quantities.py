@@ -47,6 +47,13 @@ EnergyPerByte = Annotated[float, Unit("J/B", "40 pJ/B"), Field(ge=0), _Finite]
 EnergyPerFlop = Annotated[float, Unit("J/flop", "0.5 pJ/flop"), Field(ge=0), _Finite]
 Time = Annotated[float, Unit("s", "2.5 us"), Field(ge=0), _Finite]
 Count = Annotated[int, Field(gt=0)]
+#: What is simulated one by one has a limit: a slip of the pen must not run for days.
+Parts = Annotated[int, Field(gt=0, le=4096)]  # of a node: GPUs, dies, engines, queues, links
+Pieces = Annotated[int, Field(gt=0, le=100_000)]  # of work: repetitions, chunks
+Workgroups = Annotated[int, Field(gt=0, le=2**24)]  # of a grid
+Extent = Annotated[int, Field(gt=0, lt=2**31)]  # of a matrix, as BLAS numbers it
+Trials = Annotated[int, Field(gt=0, le=1_000_000)]  # runs of a search or a band
 Factor = Annotated[float, Field(ge=0), _Finite]
 Positive = Annotated[float, Field(gt=0), _Finite]
+Exponent = Annotated[float, Field(ge=0.1), _Finite]
 Fraction = Annotated[float, Field(ge=0, le=1), _Finite]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Bandwidth, Count, Fraction, Positive, Time
+from c3sim.specs.quantities import Bandwidth, Count, Fraction, Parts, Positive, Time
 
 
 class ScaleOut(Spec):
@@ -13,8 +13,8 @@ class ScaleOut(Spec):
     uplinks is a capacity.
     """
 
-    nodes: Count
-    nics: Count
+    nodes: Parts
+    nics: Parts
     """NICs of each node, dealt evenly to its GPUs: a divisor or a multiple of their number"""
     topology: Literal["rails", "racks"]
     """rails: NIC r of every node on the leaf of rail r; racks: all NICs of a node on one leaf"""
@@ -38,7 +38,7 @@ class ScaleOut(Spec):
     gpu_path: Literal["host_link", "own"]
     """how a NIC reaches GPU memory: over the GPU's host link (one switch for GPU, NIC and host), or
     a way of its own"""
-    pipeline: Count
+    pipeline: Parts
     """most parts of a hierarchical collective that follow each other through its phases"""
     algorithms: dict[
         Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Count
+from c3sim.specs.names import FileName
+from c3sim.specs.quantities import Trials
 from c3sim.specs.serving import Serving
 
 Kind = Literal["sweep", "c3", "dma_variants", "c3_variants", "kv_fetch"]
@@ -87,7 +88,7 @@ class Assumption(Spec):
 class Band(Spec):
     """What may have been otherwise: the means are shown with the band that it leaves."""
 
-    draws: Count = Field(16, description="draws of parameters and assumptions")
+    draws: Trials = Field(16, description="draws of parameters and assumptions")
     seed: int = Field(1, ge=0)
     skip: tuple[str, ...] = Field(
         (), description="scenarios that no draw simulates; the mean change of the others stands"
@@ -106,8 +107,8 @@ class Search(Spec):
         min_length=1, description="outputs and costs -> direction"
     )
     sampler: Literal["nsga2", "tpe"] = "nsga2"
-    trials: Count = Field(200, description="designs to try")
-    generation: Count = Field(
+    trials: Trials = Field(200, description="designs to try")
+    generation: Trials = Field(
         20, description="designs chosen at a time, each from the results before them"
     )
     seed: int = Field(1, ge=0)
@@ -115,7 +116,7 @@ class Search(Spec):
 
 class Study(Spec):
     schema_version: Literal[1] = Field(alias="schema")
-    name: str
+    name: FileName
     kind: Kind = Field("sweep", description="what c3sim study makes of it; sweep: rows only")
     description: str = ""
     source: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Count, Time
+from c3sim.specs.quantities import Pieces, Time
 
 Dtype = Literal["bf16", "fp16", "fp8", "fp32"]
 DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4}
@@ -20,7 +20,7 @@ class TaskBase(Spec):
     """tasks, tile groups or chunks that must have happened"""
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-    repeat: Count = 1
+    repeat: Pieces = 1
     """run this many times back to back"""
     launch_time: Time | None = None
     """host thread busy until it has launched this kernel, its own work before the call included;

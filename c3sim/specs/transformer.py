@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Count
+from c3sim.specs.quantities import Extent, Parts
 from c3sim.specs.workload import DTYPE_BYTES, Dtype
 
 
@@ -20,21 +20,21 @@ class Transformer(Spec):
     name: str
     description: str = ""
     source: str
-    layers: Count
-    hidden: Count
+    layers: Parts
+    hidden: Extent
     """width of a token between the layers"""
-    heads: Count
+    heads: Extent
     """query heads"""
-    kv_heads: Count
+    kv_heads: Extent
     """heads of keys and values; fewer than heads: grouped-query attention"""
-    head_dim: Count
-    ffn: Count
+    head_dim: Extent
+    ffn: Extent
     """inner width of the feed-forward network, or of one expert"""
-    experts: Count = 1
+    experts: Extent = 1
     """feed-forward networks per layer; 1: dense"""
-    experts_per_token: Count = 1
+    experts_per_token: Extent = 1
     """experts that one token takes"""
-    vocab: Count
+    vocab: Extent
     dtype: Dtype = "bf16"
     """of weights, activations, keys and values"""
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from c3sim.specs.base import Spec
 from c3sim.specs.commands import Command
 from c3sim.specs.kernel import Kernel
-from c3sim.specs.quantities import Bytes, Count, Time
+from c3sim.specs.quantities import Bytes, Count, Extent, Parts, Pieces, Time, Workgroups
 from c3sim.specs.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.specs.task import Dtype as Dtype
 from c3sim.specs.task import TaskBase
@@ -23,7 +23,7 @@ class Buffer(Spec):
     """Memory that tasks read and write; give *bytes*, or *shape* and *dtype*."""
 
     bytes: Bytes | None = None
-    shape: tuple[Count, ...] | None = None
+    shape: tuple[Extent, ...] | None = Field(None, max_length=8)
     dtype: Dtype | None = None
     home: Literal["gpu", "host", "sharded"] = "gpu"
     state: Literal["cold", "warm", "rotating"] = "cold"
@@ -56,10 +56,10 @@ class Gemm(TaskBase):
     """
 
     kind: Literal["gemm"]
-    m: Count
-    n: Count
-    k: Count
-    batch: Count = 1
+    m: Extent
+    n: Extent
+    k: Extent
+    batch: Extent = 1
     dtype: Dtype = "bf16"
     library: str | None = None
     """a GEMM library of the GPU; left out: the first one of its file"""
@@ -69,7 +69,7 @@ class Gemm(TaskBase):
         Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"]
         | None
     ) = None
-    workgroups: Count | None = None
+    workgroups: Workgroups | None = None
     """grid of a persistent schedule; left out: one per CU"""
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     """state of private operands"""
@@ -92,7 +92,7 @@ class StreamKernel(TaskBase):
     passes: Count = 1
     """times it goes over its arrays; inputs says where the first pass finds them, later ones hit
     what fits"""
-    workgroups: Count | None = None
+    workgroups: Workgroups | None = None
     """left out: enough to fill every CU"""
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     flops_per_byte: float = Field(0, ge=0)
@@ -105,7 +105,7 @@ class Hold(TaskBase):
     """
 
     kind: Literal["hold"]
-    workgroups: Count
+    workgroups: Workgroups
     time: Time
     waves: Count | None = None
     """left out: all that a unit has"""
@@ -122,20 +122,20 @@ class Collective(TaskBase):
     dtype: Dtype = "bf16"
     backend: str | None = None
     """a collective library of the node, or dma; left out: the first library of the node's file"""
-    channels: Count | None = None
+    channels: Workgroups | None = None
     """limit on workgroups; left out: the library's choice"""
     algorithm: Literal["ring", "tree", "direct", "switch", "hierarchical"] | None = None
     """left out: the library's choice; switch: it adds, where it can; hierarchical: phases inside
     and between nodes"""
-    pipeline: Count | None = None
+    pipeline: Parts | None = None
     """hierarchical: parts that follow each other through the phases, 1: one phase after the other;
     left out: the choice of the library"""
     protocol: str | None = None
     direction: Literal["push", "pull"] | None = None
     """backend dma: engines of the sender (push, the default) or of the receiver (pull)"""
-    engines: Count | None = None
+    engines: Parts | None = None
     """backend dma: engines that share what goes to one peer, or (b2b) all peers; left out: 1"""
-    ways: Count | None = None
+    ways: Parts | None = None
     """variant b2b: queues of each engine that the peers are dealt to; left out: 1"""
     variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = None
     """backend dma: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two
@@ -145,7 +145,7 @@ class Collective(TaskBase):
     """backend dma: how peers' memory is mapped (see copies); left out: peer"""
     out_of_place: bool = False
     """backend dma, all_gather and all_to_all: each GPU copies its own shard as well"""
-    chunks: Count = 1
+    chunks: Pieces = 1
     """released one by one: names for others' after"""
 
 
@@ -166,9 +166,9 @@ class Copy(TaskBase):
     direction: Literal["push", "pull"] | None = None
     """whose engine moves it: the source's (push) or the destination's (pull); left out: this
     GPU's"""
-    engines: Count | None = None
+    engines: Parts | None = None
     """dma executor only: engines that share it; left out: 1"""
-    workgroups: Count | None = None
+    workgroups: Workgroups | None = None
     """kernel executor only"""
     mapping: Literal["peer", "ipc"] | None = None
     """dma executor only: how the peer's memory is mapped: by peer access in one process (peer), or
@@ -183,7 +183,7 @@ class Commands(TaskBase):
     """
 
     kind: Literal["commands"]
-    program: tuple[Command, ...] = Field(min_length=1)
+    program: tuple[Command, ...] = Field(min_length=1, max_length=100_000)
     gpus: Literal["all", "first"] = "all"
     """who runs it: every GPU, or the first one"""
 
@@ -265,6 +265,6 @@ class Workload(Spec):
     source: str = ""
     node: str = "mi300x-8"
     buffers: dict[str, Buffer] = Field({})
-    tasks: dict[str, Task] = Field(min_length=1)
+    tasks: dict[str, Task] = Field(min_length=1, max_length=20_000)
     streams: dict[str, Stream] = Field({})
     host: HostThreads = HostThreads()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from c3sim.sweeps.axes import axis_groups
 from c3sim.sweeps.setup import kind_of
 
 Task = TypeVar("Task")
+MOST_CASES = 100_000  # of a scenario; a sweep takes more
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +56,10 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
     Raises InputError, also where no case is left.
     """
     base_node = node or load_hardware(study.node).node
-    tests = [parse_expression(text) for text in study.constraints]
+    try:
+        tests = [parse_expression(text) for text in study.constraints]
+    except InputError as error:
+        raise InputError(error.message, error.path or "constraints") from None
     workloads: dict[str, Workload] = {}
     cases = []
     for scenario in study.scenarios or (Scenario(name=study.name),):
@@ -65,6 +70,9 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
             for test in tests:
                 check_constraint(test, partial(kind_of, base_node, workloads[name]), {})
         groups = axis_groups(LoadedStudy(study=study), base_node, [workloads[name]])
+        points = math.prod(len(group[0].values) for group in groups)
+        if points > MOST_CASES:
+            raise InputError(f"{points} points; must be at most {MOST_CASES}", "axes")
         for places in product(*(range(len(group[0].values)) for group in groups)):
             point = {
                 axis.written: axis.texts[place]

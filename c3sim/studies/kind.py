@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from c3sim.evaluation.effort import Effort
 from c3sim.input.leaves import Leaf
 from c3sim.output.kit import look
 from c3sim.specs.hardware import Node
@@ -29,6 +31,7 @@ class Options:
     *provenance* is what the file of *node* says about its values; without it no intervals of
     *node* are known. *band* = False skips the band of a c3 study, *draws* replaces its number of
     draws. *n_jobs* is the number of processes; left out: all cores where there are many cases.
+    *agree* is told what is ahead before work begins, and raises where that is too much.
     """
 
     node: Node | None = None
@@ -39,6 +42,12 @@ class Options:
     draws: int | None = None
     n_jobs: int | None = None
     progress: Progress | None = None
+    agree: Callable[[Effort], None] | None = None
+
+    def ask(self, one: Effort, cases: int) -> None:
+        """Whether to run so many *cases* that each take *one*; ``agree`` raises where not."""
+        if self.agree is not None:
+            self.agree(one.times(cases, self.n_jobs or (os.cpu_count() or 1)))
 
     def report(self, what: str, done: int, total: int) -> None:
         """Tell the caller how far *what* is."""

@@ -6,6 +6,7 @@ It runs workloads as any user does, through ``evaluation``. It must not know flo
     setup, plan        a study checked, and its points in order
     points             one point built, run and reduced to a row
     executor           batches over processes: joblib with loky, or Dask
+    processes          processes of this computer, that end with the one that started them
     store, sweep       a folder of results that survives a kill, and the sweep that fills it
     intervals, samples, uncertainty, sensitivity    parameters drawn within their intervals
     knobs, search, front                            designs proposed by Optuna, and the best of them

@@ -16,7 +16,9 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.study import Range, Values
 from c3sim.specs.workload import Workload
 
-MOST = 10_000_000  # points of a study, or values of a range; more are a slip of the pen
+# more are a slip of the pen
+MOST = 10_000_000  # points of a study
+MOST_VALUES = 100_000  # values of a range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +147,8 @@ def _range_values(values: Range, start: float, end: float, whole: bool) -> list[
         assert values.steps is not None  # one of them is given
         count = values.steps
         ratio = (end / start) ** (1 / (count - 1)) if values.log else 1.0
-    if count > MOST:
-        raise InputError(f"{count} values; must be at most {MOST}")
+    if count > MOST_VALUES:
+        raise InputError(f"{count} values; must be at most {MOST_VALUES}")
     if values.factor is not None or values.log:
         numbers = [start * ratio**index for index in range(count)]
     else:

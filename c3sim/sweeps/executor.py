@@ -5,18 +5,16 @@ Results come in the order in which batches are done.
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
+from c3sim.evaluation.effort import Effort
+from c3sim.sweeps.processes import side_by_side
 
 Item = TypeVar("Item")
 Output = TypeVar("Output")
@@ -32,12 +30,14 @@ _BATCHES = 8  # for each worker at least, so that all end at about the same time
 class Workers:
     """Where work is done: *jobs* processes (None: all cores where it pays), at a Dask *scheduler*.
 
-    Raises InputError for a scheduler without Dask.
+    *agree* is told what is ahead before work begins, and raises where that is too much. Raises
+    InputError for a scheduler without Dask.
     """
 
     jobs: int | None = None
     backend: Backend = "loky"
     scheduler: str | None = None
+    agree: Callable[[Effort], None] | None = None
 
     def __post_init__(self) -> None:
         if self.scheduler and self.backend == "loky":
@@ -50,6 +50,11 @@ class Workers:
         if self.scheduler:
             with _client(self, 1):
                 pass
+
+    def ask(self, one: Effort, points: int) -> None:
+        """Whether to run so many *points* that each take *one*; ``agree`` raises where not."""
+        if self.agree is not None:
+            self.agree(one.times(points, self.count(points)))
 
     def count(self, items: int) -> int:
         """Processes for so many items; 1 is this process."""
@@ -82,17 +87,14 @@ def in_batches(
             pace.finished(len(batch))
             yield output
         return
-    from joblib import Parallel, delayed, parallel_config
+    from joblib import delayed
 
+    tasks = (delayed(_in_worker)(work, batch) for batch in pace.batches(items))
     with ExitStack() as stack:
         if workers.backend == "dask":
-            stack.enter_context(_client(workers, jobs))
-        stack.enter_context(parallel_config(backend=workers.backend))
-        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        parent = os.getpid() if workers.backend == "loky" else 0
-        outputs = parallel(
-            delayed(_in_worker)(work, batch, parent) for batch in pace.batches(items)
-        )
+            outputs = _on_dask(stack, workers, jobs, tasks)
+        else:
+            outputs = side_by_side(tasks, jobs, ordered=False)
         try:
             for count, output in outputs:
                 pace.finished(count)
@@ -136,29 +138,22 @@ class Pace:
             start = end
 
 
-def _in_worker(work: Callable[[Any], Output], batch: Any, parent: int) -> tuple[int, Output]:
-    """The number of items, and *work* of them, in a worker that leaves Ctrl-C to its *parent*.
-
-    *parent* is 0 where another program started the worker.
-    """
-    if threading.current_thread() is threading.main_thread():
-        with suppress(ValueError):
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if parent and os.getppid() == parent:
-        end_with(parent)
+def _in_worker(work: Callable[[Any], Output], batch: Any) -> tuple[int, Output]:
+    """The number of items, and *work* of them."""
     return len(batch), work(batch)
 
 
-@cache
-def end_with(parent: int) -> None:
-    """End this process soon after *parent* ends: loky's workers would stay for minutes."""
+def _on_dask(
+    stack: ExitStack, workers: Workers, jobs: int, tasks: Iterable[Any]
+) -> Generator[Any, None, None]:
+    """Results of *tasks* from Dask's workers, which are let go with the *stack*."""
+    from joblib import Parallel, parallel_config
 
-    def watch() -> None:
-        while os.getppid() == parent:
-            sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    stack.enter_context(_client(workers, jobs))
+    stack.enter_context(parallel_config(backend="dask"))
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    outputs: Generator[Any, None, None] = parallel(tasks)
+    return outputs
 
 
 def _client(workers: Workers, jobs: int) -> Any:

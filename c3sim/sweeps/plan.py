@@ -8,16 +8,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from c3sim.errors import InputError, InputErrors
+from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.input.loading import LoadedStudy, open_study
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.sweeps.axes import MOST, Axis, axis_groups
+from c3sim.sweeps.executor import Workers
 from c3sim.sweeps.identity import code_hash, hash_of
 from c3sim.sweeps.outputs import describe
 from c3sim.sweeps.points import PointRunner, Settings
@@ -108,8 +112,12 @@ class Plan:
         return {**parts, "all": hash_of(parts)}
 
 
-def make_plan(name_or_path: str | Path, node: Node | None = None) -> Plan:
-    """The plan of a study; *node* replaces its own. Raises InputError(s) with file and line."""
+def make_plan(
+    name_or_path: str | Path, node: Node | None = None, workers: Workers | None = None
+) -> Plan:
+    """The plan of a study; *node* replaces its own; *workers* are asked before the points are made.
+    Raises InputError(s) with file and line.
+    """
     loaded = open_study(name_or_path)
     study = loaded.study
     setup = make_setup(loaded, node)
@@ -119,6 +127,8 @@ def make_plan(name_or_path: str | Path, node: Node | None = None) -> Plan:
     total = math.prod(sizes)
     if total > MOST:
         raise loaded.error(f"{total} points; must be at most {MOST}", "axes")
+    if workers is not None:
+        workers.ask(_effort(setup, groups), total)
     indices: Iterable[tuple[int, ...]] = product(*map(range, sizes))
     if study.constraints:
         indices = _allowed(loaded, setup, groups, indices)
@@ -134,6 +144,17 @@ def make_plan(name_or_path: str | Path, node: Node | None = None) -> Plan:
         indices=indices,
         left_out=total - len(indices),
     )
+
+
+def _effort(setup: Setup, groups: tuple[tuple[Axis, ...], ...]) -> Effort:
+    """What one point takes: the mean between the first and the last values of the axes."""
+    runner, found = PointRunner(setup), [setup.effort]
+    for place in (0, -1) if groups else ():
+        settings = _settings(groups, [place] * len(groups))
+        for scenario in setup.workloads:
+            with suppress(InputError, InputErrors):  # values that exclude each other
+                found.append(effort_of(*runner.models(scenario, settings)))
+    return Effort.mean(found)
 
 
 def _allowed(

@@ -21,6 +21,10 @@ class Sampler:
     strategy: str
     workers: Workers
 
+    def ask(self, samples: int) -> None:
+        """Whether to run so many *samples* (Workers.ask)."""
+        self.workers.ask(self.setup.effort, samples * len(self.setup.workloads))
+
     def rows(self, samples: Sequence[Settings], watcher: Watcher | None = None) -> list[Row]:
         """A row for each sample: the mean of every output over the scenarios, and ``error``."""
         watcher = watcher or (lambda *_: None)

@@ -96,7 +96,9 @@ def optimise(
     )
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
     work = partial(run_batch, setup, name, code_hash(), row)
-    settings, rows = _tried(search, knobs, objectives, work, workers or Workers(), watcher)
+    workers = workers or Workers()
+    workers.ask(setup.effort, search.trials * len(setup.workloads))
+    settings, rows = _tried(search, knobs, objectives, work, workers, watcher)
     return SearchResult(
         loaded=loaded,
         setup=setup,

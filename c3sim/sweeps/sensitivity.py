@@ -86,8 +86,11 @@ def sensitivity(
     check_salib()
     if not parameters:
         raise InputError(
-            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary"
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary",
+            "--node",
         )
+    ends = 2 * len(parameters) + 1
+    sampler.ask(ends + samples * (min(top, len(parameters)) + 2) + band_samples)
     base, effects = _one_at_a_time(sampler, parameters, watcher)
     value = base[output]
     if value is None:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.dimensions import TRUTH, WORDS, check_constraint
 from c3sim.input.expressions import Expression, parse_expression
@@ -37,6 +38,11 @@ class Setup:
     settings: Mapping[str, Mapping[str, Any]]
     outputs: tuple[str, ...]
     costs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def effort(self) -> Effort:
+        """What one point takes, as the mean over the scenarios."""
+        return Effort.mean(effort_of(each, self.node) for each in self.workloads.values())
 
     def models(self) -> dict[str, Any]:
         """The models as plain data for a file of results: what a point needs to be run again."""

@@ -4,6 +4,7 @@
     DIR/parts/part-N      the rows of some points, N the first of them; removed at the end
     DIR/results.parquet   all rows, sorted by point
     DIR/timing.json       how long it took; a file of its own, so that equal sweeps give equal bytes
+    DIR/*.damaged         a file that could not be read when the sweep went on; its points ran again
 
 Every file is written whole or not at all. A point is finished when its part is there, so a kill
 loses only the points that were being run.
@@ -43,9 +44,13 @@ class Store:
         self.results = folder / "results.parquet"
         self.identity = folder / "sweep.json"
         self.timing = folder / "timing.json"
+        self.set_aside: list[Path] = []
 
     def open(self, hashes: Mapping[str, str], points: int, *, fresh: bool) -> list[int]:
-        """Prepare the folder; return the finished points. Raises InputError for another sweep."""
+        """Prepare the folder; return the finished points. Raises InputError for another sweep.
+
+        Files that are damaged are renamed, and named in ``set_aside``: their points are missing.
+        """
         if fresh:
             self._remove_parts()
             for path in (self.results, self.timing, self.identity):
@@ -60,15 +65,25 @@ class Store:
             identity = {"version": 1, "points": points, "hashes": dict(hashes)}
             write_text(self.identity, json.dumps(identity, indent=2) + "\n")
         self.parts.mkdir(exist_ok=True)
-        if self.results.exists():
+        if self._is_whole(self.results, self.schema.names):
             self._remove_parts()
             return list(range(points))
         self._remove_unfinished()
+        names = [*self.schema.names, _SECONDS]
+        whole = [part for part in self._part_files() if self._is_whole(part, names)]
         return sorted(
-            point
-            for part in self._part_files()
-            for point in self._read(part, ["point"]).column("point").to_pylist()
+            point for part in whole for point in self._read(part).column("point").to_pylist()
         )
+
+    def _is_whole(self, path: Path, names: Sequence[str]) -> bool:
+        """Whether *path* is there and has these columns; a damaged file is renamed."""
+        if not path.exists():
+            return False
+        with suppress(InputError):
+            if self._read(path).column_names == list(names):
+                return True
+        self.set_aside.append(path.rename(path.with_suffix(".damaged")))
+        return False
 
     def _check_same(self, hashes: Mapping[str, str]) -> None:
         try:
@@ -99,16 +114,14 @@ class Store:
     def _part_files(self) -> list[Path]:
         return sorted(self.parts.glob("part-*.parquet"))
 
-    def _read(self, path: Path, columns: list[str] | None = None) -> pa.Table:
+    def _read(self, path: Path) -> pa.Table:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            return pq.read_table(path, columns=columns)
-        except (OSError, pa.ArrowInvalid) as error:
-            message = (
-                f"is no whole part of a sweep ({error}); remove it and its points are run again"
-            )
+            return pq.read_table(path)
+        except (OSError, pa.ArrowException) as error:
+            message = f"is no whole part of a sweep ({error})"
             raise InputError(message, "", str(path)) from None
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:

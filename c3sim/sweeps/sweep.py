@@ -40,13 +40,16 @@ class Interrupted(C3simError):
 
 @dataclass(frozen=True, kw_only=True)
 class SweepResult:
-    """A complete sweep: *finished_before* points were in the folder when it started."""
+    """A complete sweep: *finished_before* points were in the folder when it started. *set_aside*:
+    damaged files of it, renamed, whose points were run again.
+    """
 
     plan: Plan
     folder: Path
     table: pa.Table
     finished_before: int
     seconds: float
+    set_aside: tuple[Path, ...] = ()
 
     @property
     def failed(self) -> int:
@@ -85,11 +88,11 @@ def sweep(
     InputError(s) for a wrong study and for a folder that holds another sweep, Interrupted after
     Ctrl-C.
     """
-    plan = make_plan(study, node)
+    workers = workers or Workers()
+    plan = make_plan(study, node, workers)
     schema = results_schema(plan.numeric, plan.setup.outputs, plan.metadata())
     store = Store(Path(out or f"sweep-{plan.study.name}"), schema)
     total = len(plan.indices)
-    workers = workers or Workers()
     workers.check()
     with locked(store.folder):
         finished = set(store.open(plan.hashes, total, fresh=fresh))
@@ -111,6 +114,7 @@ def sweep(
             table=store.load(),
             finished_before=len(finished),
             seconds=seconds,
+            set_aside=tuple(store.set_aside),
         )
 
 

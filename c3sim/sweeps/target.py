@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -31,7 +32,7 @@ def workload_study(name_or_path: str, strategy: str | None) -> LoadedStudy:
     return LoadedStudy(
         study=Study(
             schema_version=1,
-            name=workload.name,
+            name=re.sub(r"[^A-Za-z0-9]+", "-", workload.name)[:100].strip("-") or "workload",
             node=workload.node,
             strategies=(strategy or "as_written",),
             scenarios=(Scenario(name=workload.name, workload=name_or_path),),

@@ -90,6 +90,7 @@ def uncertainty(
         outputs=outputs,
     )
     sampler = Sampler(setup=setup, strategy=strategy, workers=workers or Workers(jobs=1))
+    sampler.ask(samples)
     return band_of(sampler, parameters_of(loaded, but), samples, seed, watcher)
 
 
@@ -103,7 +104,8 @@ def band_of(
     """The band of every output. Raises InputError: no parameter, or no sample runs."""
     if not parameters:
         raise InputError(
-            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw"
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw",
+            "--node",
         )
     places = latin_hypercube(len(parameters), samples, seed)
     settings = [settings_of(parameters, row) for row in places]

@@ -79,6 +79,7 @@ INTERRUPTED = """
 import os, signal
 from c3sim.cli import main
 from c3sim.studies import rows
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is inherited as ignored
 begun = rows.rows_of
 rows.rows_of = lambda *arguments: os.kill(os.getpid(), signal.SIGINT) or begun(*arguments)
 main()

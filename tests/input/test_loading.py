@@ -166,11 +166,19 @@ def test_all_mistakes_are_told_at_once_in_file_order():
     [
         ("", "w.yaml:1: the file is empty; it must hold a mapping of fields"),
         ("# nothing\n", "w.yaml:1: the file is empty; it must hold a mapping of fields"),
+        ("[1, 2]", "w.yaml:1: is no mapping of fields; a file has lines as name: value"),
         (
-            "[1, 2]",
-            "w.yaml:1: [1, 2] is not a mapping; needs the fields schema, name, description, "
-            "source, node, buffers, "
-            "tasks, streams, host",
+            "root:secret:0\nme:secret:1\n",
+            "w.yaml:1: is no mapping of fields; a file has lines as name: value",
+        ),
+        ("*secret", "w.yaml:1: is no mapping of fields; a file has lines as name: value"),
+        (
+            "a: !secret b\n  c: d: e",
+            "w.yaml:2: not valid YAML: mapping values are not allowed here",
+        ),
+        (
+            "# " + "x" * 4 * 2**20,
+            "w.yaml: is larger than 4 MiB, the most that such a file may have",
         ),
         (WORKLOAD + "---\na: 1\n", "w.yaml:12: a second document begins here; a file holds one"),
         (
@@ -270,3 +278,15 @@ def test_a_study_keeps_set_values_as_written():
 def test_a_study_with_nothing_to_run_is_refused():
     lines = errors_of(load_study, "s.yaml", "schema: 1\nname: s\n")
     assert lines == ["s.yaml:1: nothing to run: give scenarios, or a workload and axes"]
+
+
+def test_the_first_ten_of_many_mistakes_are_told_in_short_lines(tmp_path):
+    """3,000 tasks of a wrong kind, each with a name of 500 letters."""
+    path = tmp_path / "w.yaml"
+    tasks = "".join(f"  {'t' * 500}{number}: {{kind: {'x' * 500}}}\n" for number in range(3000))
+    path.write_text(f"schema: 1\nname: many\ntasks:\n{tasks}")
+    with pytest.raises(InputErrors) as caught:
+        load_workload(path)
+    lines = str(caught.value).splitlines()
+    assert len(caught.value.errors) == 3000 and len(lines) == 11
+    assert lines[-1] == "and 2990 more mistakes" and max(map(len, lines)) <= 300

@@ -10,8 +10,10 @@ import sys
 import time
 from contextlib import suppress
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from signals import hear_interrupts
 from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
@@ -105,13 +107,31 @@ def test_fresh_removes_only_what_a_sweep_writes(tmp_path):
     assert (first.folder / "notes.txt").read_text() == "mine"
 
 
-def test_a_damaged_part_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize("damage", [b"cut", "half", "other"])
+def test_a_damaged_part_is_set_aside_and_run_again(whole, tmp_path, monkeypatch, damage):
     with monkeypatch.context() as patched, pytest.raises(Interrupted):
         stopped_after(patched, 4)
         sweep(write(tmp_path), tmp_path / "out")
-    (tmp_path / "out" / "parts" / "part-00000000.parquet").write_text("cut")
-    with pytest.raises(InputError, match=r"part-00000000.parquet: is no whole part of a sweep"):
-        sweep(write(tmp_path), tmp_path / "out")
+    part = tmp_path / "out" / "parts" / "part-00000000.parquet"
+    if damage == "other":  # a file of something else
+        pq.write_table(pa.table({"point": [0, 1]}), part)
+    else:
+        part.write_bytes(part.read_bytes()[:-20] if damage == "half" else damage)
+    held = 4 - 2
+    again = sweep(write(tmp_path), tmp_path / "out")
+    assert [path.name for path in again.set_aside] == ["part-00000000.damaged"]
+    assert again.finished_before == held
+    assert (again.folder / "results.parquet").read_bytes() == (
+        whole.folder / "results.parquet"
+    ).read_bytes()
+
+
+def test_damaged_results_are_set_aside_and_run_again(whole, tmp_path):
+    first = sweep(write(tmp_path), tmp_path / "out")
+    (first.folder / "results.parquet").write_bytes(b"cut")
+    again = sweep(write(tmp_path), tmp_path / "out")
+    assert [path.name for path in again.set_aside] == ["results.damaged"]
+    assert again.finished_before == 0 and again.table.equals(whole.table)
 
 
 LONG = STUDY.replace("steps: 3", "steps: 20")  # 80 points
@@ -137,6 +157,7 @@ def killed(folder, how, jobs):
         stdout=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
+        preexec_fn=hear_interrupts,
     )
     try:
         deadline = time.monotonic() + 100

@@ -1,10 +1,13 @@
 """Who does the work changes no byte: this process, others, a Dask cluster."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from signals import hear_interrupts
 from sweep_case import write
 
 from c3sim.errors import InputError
@@ -123,8 +126,8 @@ sys.stdin.read()
 """
 WORKER = """
 import os, time
-from c3sim.sweeps import executor
-executor.end_with(os.getppid())
+from c3sim.sweeps import processes
+processes.begin(os.getppid())
 print("watching", flush=True)
 time.sleep(100)
 """
@@ -144,3 +147,55 @@ def test_a_worker_does_not_outlive_who_started_it():
         parent.kill()
         begin = time.monotonic()
         assert parent.stdout.read() == "" and time.monotonic() - begin < 60
+
+
+#: A command whose workers have started and wait for work; a worker of its own says so.
+WAITING = """
+import sys, time
+from joblib import delayed
+from c3sim.sweeps.processes import side_by_side
+done = side_by_side([delayed(time.sleep)(seconds) for seconds in (0, 0, 0, 100)], 3)
+print(next(done), flush=True)
+next(done), next(done), next(done)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGQUIT])
+def test_killing_the_parent_ends_busy_and_idle_workers(how):
+    """All of them hold the pipe that is read here: its end is the end of the last one."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", WAITING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with parent:
+        assert parent.stdout.readline() == "None\n"
+        parent.send_signal(how)
+        begin = time.monotonic()
+        assert parent.stdout.read() == "" and time.monotonic() - begin < 20
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("delay", [0.0, 0.2, 0.5])
+def test_ctrl_c_while_workers_start_is_the_parents_alone(delay):
+    """The first line comes as soon as processes are being started; no worker says a word."""
+    script = WAITING.replace("done =", "print('starting', flush=True)\ndone =")
+    script = f"try:\n    exec({script!r})\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear_interrupts,
+    )
+    with parent:
+        assert parent.stdout.readline() == "starting\n"
+        time.sleep(delay)
+        os.killpg(parent.pid, signal.SIGINT)  # as a terminal does, to all of them
+        said, errors = parent.communicate(timeout=60)
+        assert said.endswith("interrupted\n") and "Traceback" not in errors, errors

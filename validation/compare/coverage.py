@@ -126,14 +126,15 @@ def coverage(
 
     *jobs* processes, 0 for as many as there are cores; *progress*: numbers done, of how many.
     """
-    from joblib import Parallel, delayed
+    from joblib import delayed
+
+    from c3sim.sweeps.processes import side_by_side
 
     records = load(files)
     numbers = numbers_of(nodes_for(records), only)
-    run = Parallel(n_jobs=jobs or -1, return_as="generator")
     work = (delayed(sight)(tuple(files), number) for number in numbers)
     progress(0, len(numbers))
-    for done, each in enumerate(run(work), 1):
+    for done, each in enumerate(side_by_side(work, jobs or -1), 1):
         progress(done, len(numbers))
         yield each
 

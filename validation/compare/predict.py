@@ -142,10 +142,12 @@ def _batches(
         spent = time.perf_counter() - began
         left = spent / number * (len(batches) - number) if number else 0.0
         if jobs > 1 and left > WORTH_PROCESSES:
-            from joblib import Parallel, delayed
+            from joblib import delayed
 
-            run = Parallel(n_jobs=jobs, return_as="generator")
-            yield from run(delayed(_batch)(nodes, late) for late in batches[number:])
+            from c3sim.sweeps.processes import side_by_side
+
+            tasks = (delayed(_batch)(nodes, late) for late in batches[number:])
+            yield from side_by_side(tasks, jobs)
             return
         yield _batch(nodes, batch, known)
 

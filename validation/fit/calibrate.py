@@ -126,7 +126,8 @@ def calibrate(
     loaded = load_hardware(name_or_path)
     node, pending = loaded.node, groups(loaded, only)
     if not pending:
-        raise InputError(f"no parameter of {node.name} says calibrated or fitted; nothing to fit")
+        message = f"no parameter of {node.name!r} says calibrated or fitted; nothing to fit"
+        raise InputError(message, file=str(name_or_path))
     ours = [record for record in records if record.node == node.name]
     held_out = sum(record.role != "calibration" for record in ours)
     free = [record for record in records if record.role == "calibration"]

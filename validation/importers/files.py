@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from c3sim.errors import InputError, InputErrors, reason_of
+from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
+from c3sim.input.reading import MIB, read_bytes
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 
@@ -19,11 +21,14 @@ from .formats import find_format
 from .loops.records import records_of_loops
 from .result import Given, ImportResult, LoopTrace, Remark, Role
 
-LARGEST = 4 * 1024**3  # of unpacked text
 PARAMETERS = (
     "on NVIDIA GPUs TransferBench's copies by kernels take 0 to 300 us longer than the copy alone"
     " (known gap managed_parameters): rates of short ones are too low"
 )
+USUAL, LARGEST = 256 * MIB, 4096 * MIB  # of unpacked text: without asking, and at all
+MEMORY = 6  # bytes in use per byte of text, about: text, lines, and what JSON becomes
+MOST_LINES = 5_000_000  # without asking: each is an object of its own
+_BLANKS = re.compile(r"[ \t]{65,}")  # wider than any table; patterns go over them again and again
 ROLES: tuple[Role, ...] = ("calibration", "validation")
 
 
@@ -55,11 +60,14 @@ def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> 
         return target, f"--node: {first}; {doubt}"
 
 
-def import_file(path: Path, format: str, target: Target) -> ImportResult:
-    """Raises InputError for a file that cannot be opened or whose format is not known."""
-    data = _bytes(path)
+def import_file(path: Path, format: str, target: Target, *, large: bool = False) -> ImportResult:
+    """Raises InputError for a file that cannot be opened or whose format is not known, and unless
+    *large* for more text than USUAL.
+    """
+    largest = LARGEST if large else USUAL
+    data = read_bytes(path, largest)
     origin = f"{path.name} sha256:{hashlib.sha256(data).hexdigest()[:12]}"
-    text, fault = _text(data, path)
+    text, fault = _text(data, path, largest)
     given = Given(
         node=target.node,
         origin=origin,
@@ -72,7 +80,10 @@ def import_file(path: Path, format: str, target: Target) -> ImportResult:
     )
     if not text.strip():
         raise InputError("the file is empty; must be a log", file=str(path))
-    result = find_format(format, text, str(path)).read(text, given)
+    try:
+        result = find_format(format, text, str(path)).read(text, given)
+    except InputError as error:
+        raise InputError(error.message, error.path, str(path), error.line) from None
     remarks = [
         *result.remarks,
         *([Remark(fault, 0, lost=True)] if fault else []),
@@ -155,32 +166,38 @@ def _not_runnable(result: ImportResult, target: Target) -> list[Remark]:
     ]
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        message = f"cannot be read ({reason_of(error)}); must be a readable file"
-        raise InputError(message, file=str(path)) from None
-
-
-def _text(data: bytes, path: Path) -> tuple[str, str]:
+def _text(data: bytes, path: Path, largest: int) -> tuple[str, str]:
     """The text, and what is wrong with its end. A cut gzip file gives what can be unpacked."""
     fault = ""
     if data[:2] == b"\x1f\x8b":
         unpacker = zlib.decompressobj(wbits=31)
         try:
-            data = unpacker.decompress(data, LARGEST)
+            data = unpacker.decompress(data, largest + 1)
         except zlib.error as error:
             raise InputError(f"damaged gzip data ({error})", file=str(path)) from None
         if not unpacker.eof:
             fault = "the gzip data are cut off; what could be unpacked was read"
+    _check_size(data, path, largest)
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n"), fault
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if fault and error.end == len(data):
-            return data[: error.start].decode("utf-8-sig"), fault
-        line = data.count(b"\n", 0, error.start) + 1
-        message = (
-            f"byte 0x{data[error.start]:02x} is not UTF-8 text; must be a text log or a gzipped one"
-        )
-        raise InputError(message, file=str(path), line=line) from None
+        if not fault or error.end != len(data):
+            line = data.count(b"\n", 0, error.start) + 1
+            message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+            needs = "must be a text log or a gzipped one"
+            raise InputError(f"{message}; {needs}", file=str(path), line=line) from None
+        text = data[: error.start].decode("utf-8-sig")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _BLANKS.sub(" " * 64, text), fault
+
+
+def _check_size(data: bytes, path: Path, largest: int) -> None:
+    """Raises InputError: more than *largest* bytes, or as many lines as take as much memory."""
+    lines = data.count(b"\n") if largest < LARGEST else 0
+    if len(data) <= largest and lines <= MOST_LINES:
+        return
+    what = f"{largest // MIB} MiB of text" if len(data) > largest else f"{MOST_LINES} lines"
+    more = f"; about {MEMORY} times as much memory" if largest < LARGEST else ""
+    hint = " (--yes reads up to 4096 MiB all the same)" if largest < LARGEST else ""
+    raise InputError(f"more than {what}{more}{hint}; trace fewer steps", file=str(path))

@@ -58,8 +58,8 @@ def _bench(library: str) -> Callable[[str], bool]:
 
 _JSON_OF_NCCL = ("out_of_place", "in_place", "busBw", "out_of_bounds")
 _TEXT_OF_NCCL = (
-    *(r"^#\s+size\s+count\s+type", r"^#\s*(?:nccl|rccl)-tests"),
-    *("Collective test starting", r"^#\s*nThread"),
+    *(r"^#[ \t]+size[ \t]+count[ \t]+type", r"^#[ \t]*(?:nccl|rccl)-tests"),
+    *("Collective test starting", r"^#[ \t]*nThread"),
 )
 _TRANSFERBENCH = (
     *("TransferBench v", "^Bytes Per Direction", "Scaling benchmark:", "All-To-All benchmark"),

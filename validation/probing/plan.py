@@ -4,7 +4,6 @@ for.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -17,9 +16,9 @@ from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.loading import load_file
 from c3sim.specs.base import Spec
+from c3sim.specs.names import check_file_name
 
 PLANS = Path(__file__).parent.parent / "probe" / "plans"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 class Step(Spec):
@@ -50,11 +49,8 @@ class Step(Spec):
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
         for field, text in (("name", self.name), ("suite", self.suite)):
-            if (field == "name" or text) and not _NAME.fullmatch(text):
-                raise ValueError(
-                    f"{field} {text!r} is no file name; must be letters, digits, _ and -, "
-                    "and begin with no sign"
-                )
+            if field == "name" or text:
+                check_file_name(text, field)
         try:
             words = self.words
         except ValueError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -65,6 +66,7 @@ def run_process(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
             bufsize=0,
         )
     except (OSError, ValueError) as error:
@@ -100,6 +102,14 @@ def run_process(
         interrupted=interrupted,
         lost="; ".join(lost),
     )
+
+
+def _end_with_parent() -> None:
+    """In the child: Linux kills it when the thread that started it is gone, however it went."""
+    import ctypes
+
+    set_death_signal = 1  # PR_SET_PDEATHSIG of linux/prctl.h
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
 
 
 def _read(stream: IO[bytes], take: Callable[[bytes], None], lost: list[str]) -> None:

@@ -54,7 +54,9 @@ def compact_rows(
     if jobs == 1 or (jobs is None and len(rows) < WORTH_IT):
         yield from (compact_row(row, resimulate) for row in rows)
         return
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
-    parallel = Parallel(n_jobs=jobs or -1, return_as="generator")
-    yield from parallel(delayed(compact_row)(row, resimulate) for row in rows)
+    from c3sim.sweeps.processes import side_by_side
+
+    tasks = (delayed(compact_row)(row, resimulate) for row in rows)
+    yield from side_by_side(tasks, jobs or -1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,9 +11,11 @@ from typing import Any
 
 from c3sim.errors import InputError, reason_of
 from c3sim.input.hints import unknown
+from c3sim.input.reading import LARGEST_DATA, read_bytes
 from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
 from c3sim.output.results.columns import Column, Role, known_unit, label_of
 
+LARGEST = 1e300  # no figure is beyond
 KEY = b"c3sim"  # of the metadata in a Parquet file
 GROUPS = {"scenario": "scenario", "strategy": "strategy", "chosen": "chosen by auto"}
 ALLOWED = (
@@ -128,7 +129,7 @@ def make_table(columns: Mapping[str, Sequence[Any]], about: Mapping[str, Any]) -
             label=label,
             unit=str(given.get("unit", unit)),
             better=better,
-            values=[_plain(value) for value in values],
+            values=_alike([_plain(value) for value in values]),
         )
     points = list(columns.get("point") or range(length))
     return ResultTable(table, points, list(columns.get("error") or [None] * length), about)
@@ -147,7 +148,14 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
-    return value if math.isfinite(value) else None
+    return value if abs(value) < LARGEST else None
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    """*values*, all as texts where some are."""
+    if not any(isinstance(value, str) for value in values):
+        return values
+    return [value if value is None else str(value) for value in values]
 
 
 def _parquet(file: Path) -> ResultTable:
@@ -166,10 +174,15 @@ def _parquet(file: Path) -> ResultTable:
 
 def _json(file: Path) -> ResultTable:
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(read_bytes(file, LARGEST_DATA))
         rows = data["rows"]
-        names = list(dict.fromkeys(key for row in rows for key in row))
-    except (ValueError, KeyError, TypeError, OSError):
+        names = list(dict.fromkeys(key for row in rows for key, _ in row.items()))
+        named = [of for key in ("axes", "outputs") for of in (data.get(key) or {}).values()]
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise TypeError
+        if not all(isinstance(each, dict) for each in named):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"not a result file; {ALLOWED}", file=str(file)) from None
     if not rows:
         raise InputError(f"this result holds no rows; {ALLOWED}", file=str(file))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.input.aliases import canonical
 from c3sim.input.loading import LoadedNode, load_hardware, load_study
 from c3sim.specs.study import Band, Study
@@ -48,8 +49,10 @@ def answer_of(study: Study, cases: Sequence[Case], rows: Rows, options: Options)
     parameters = _parameters(study, cases, options) if study.band is not None else ()
     known = _conditions(study, band, cases)
     count = options.draws or band.draws
-    draws = draws_of(parameters, known, count, band.seed)
     single = [condition for of in known for condition in of]
+    one = Effort.mean(effort_of(case.workload, case.node) for case in cases)
+    options.ask(one, (count + len(single)) * len(kept) * len(names))
+    draws = draws_of(parameters, known, count, band.seed)
     found = replay(reruns, [*(each.draw for each in single), *draws], options, what="draws")
     of_draws = [measured for measured in found[len(single) :] if measured]
     drawn = [means for measured in of_draws for means in measured]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass, field
 
 from ..collector import Collector
+from ..numbers import cells_of
 
-HEADER = re.compile(r"^\s*(?:\[\d+\]\s*:?\s*)?(transA,transB,\S.*)$", re.MULTILINE)
+# no \s, which spans lines: in a text of blank ones every start would look at all that follow
+HEADER = re.compile(r"^[ \t]*(?:\[\d+\][ \t]*:?[ \t]*)?(transA,transB,\S.*)$", re.MULTILINE)
 _VALUES = re.compile(r"^\s*(?:\[\d+\]\s*:?\s*)?([NTC],\s*[NTC],.*\S)\s*$")
 _COMMAND = re.compile(r"\b(hipblaslt|rocblas)-bench\b(.*)")
 _VERSION = re.compile(
@@ -78,7 +79,7 @@ def _values(
             "values without a line of column names; expected 'transA,transB,...' above them", line
         )
         return None
-    fields = [value.strip() for value in next(csv.reader([text]))]
+    fields = [value.strip() for value in cells_of(text)]
     if len(fields) != len(columns):
         cut = "; the line is cut off" if last else ""
         collector.broken(

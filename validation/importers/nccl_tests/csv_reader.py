@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import re
 
 from ..collector import Collector
+from ..numbers import cells_of
 from ..result import Given, ImportResult
 from .columns import column_name, place_names, read_table
 from .header import read_header
@@ -41,7 +41,7 @@ def read(text: str, given: Given) -> ImportResult:
     for number, line in enumerate(lines[start + 1 :], start + 2):
         if not line.strip() or line.startswith("#"):
             continue
-        cells = next(csv.reader([line]))
+        cells = cells_of(line)
         if len(cells) != len(columns):
             cut = "; the line is cut off" if number == len(lines) else ""
             collector.broken(

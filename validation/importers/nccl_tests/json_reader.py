@@ -30,7 +30,11 @@ def read(text: str, given: Given) -> ImportResult:
     if document is None:  # a list, or one object per line
         read_table(results, collector, given)
         return collector.result()
-    run = _run(document)
+    try:
+        run = _run(document)
+    except (AttributeError, TypeError, ValueError, IndexError):
+        collector.broken("config, args, devices or env are not as nccl-tests writes them", 1)
+        run = Run()
     name_collective(run, collector, given, 1)
     for index, result in enumerate(results):
         line = text.count("\n", 0, _position(text, index)) + 1 if "\n" in text else 1

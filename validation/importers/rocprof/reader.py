@@ -5,11 +5,10 @@ the overlap needs none.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..collector import Collector
-from ..numbers import as_int
+from ..numbers import as_int, cells_of
 from ..result import Given, ImportResult
 from ..traces.intervals import Kernel
 from ..traces.kernel_names import classify
@@ -27,7 +26,7 @@ def read(text: str, given: Given) -> ImportResult:
     if start < 0:
         collector.broken(f"no line of column names; expected {', '.join(_NEEDED)} among them", 1)
         return collector.result()
-    columns = [name.strip() for name in next(csv.reader([lines[start]]))]
+    columns = [name.strip() for name in cells_of(lines[start])]
     missing = [name for name in _NEEDED if name not in columns]
     if missing:
         collector.broken(f"no column {', '.join(missing)}; a kernel trace has them", start + 1)
@@ -59,7 +58,7 @@ def _rows(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Number and values of each line from index *start* on."""
     for number, line in enumerate(lines[start:], start + 1):
-        fields = next(csv.reader([line])) if line.strip() else []
+        fields = cells_of(line) if line.strip() else []
         if len(fields) == len(columns):
             yield number, dict(zip(columns, fields, strict=True))
         elif fields:

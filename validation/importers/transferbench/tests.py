@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import re
 
 from ..collector import Collector
-from ..numbers import as_float, as_int
+from ..numbers import as_float, as_int, cells_of
 from .copies import Transfer, add_test
 from .log import Log
 
@@ -72,7 +71,7 @@ def _read_csv(
     tests: dict[str, list[Transfer]],
     collector: Collector,
 ) -> None:
-    values = dict(zip(header, (cell.strip() for cell in next(csv.reader([line]))), strict=False))
+    values = dict(zip(header, (cell.strip() for cell in cells_of(line)), strict=False))
     try:
         if not values["transfer#"].isdigit():
             return  # sums over transfers

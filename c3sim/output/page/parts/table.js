@@ -65,10 +65,12 @@ function tableRow(row, columns) {
 }
 
 function saveCsv() {
-  const quote = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  // a text that begins like a formula would be one in a spreadsheet
+  const plain = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value));
+  const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   const names = ["point", ...D.columns.map((column) => column.name), "error"];
   const lines = ordered.map((row) => [D.points[row], ...D.columns.map((column) => valueOf(column, row) ?? ""), D.errors[row] ?? ""]);
-  const csv = [names, ...lines].map((line) => line.map((value) => quote(String(value))).join(",")).join("\n") + "\n";
+  const csv = [names, ...lines].map((line) => line.map((value) => quote(plain(value))).join(",")).join("\n") + "\n";
   const link = make("a", { download: `${D.title}.csv`, href: URL.createObjectURL(new Blob([csv], { type: "text/csv" })) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -1,0 +1,49 @@
+"""Ten thousand generated bad inputs: no traceback, none over 20 s or 1 GiB, short messages that
+name a place.
+
+    python benchmarks/bench_fuzz.py                        10,000 cases
+    python benchmarks/bench_fuzz.py --cases 500 --seed 7
+
+Exit code 1 where a case has a fault; each is printed with the seed and number that give it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
+
+from fuzzing import cases, fault_of
+
+ASKED_AT = 10.0  # s: work that is estimated to take longer is not agreed to
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, help="the case of this number alone")
+    given = parser.parse_args()
+    began, kinds, faults = perf_counter(), Counter[str](), 0
+    for number, case in enumerate(cases(given.seed, given.cases)):
+        if given.only not in (None, number):
+            continue
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            fault = fault_of(case, Path(folder), ASKED_AT)
+        if fault:
+            faults += 1
+            kinds[fault.split(":")[0]] += 1
+            print(f"seed {given.seed} case {number}: {fault}\n  {case}", flush=True)
+    spent = perf_counter() - began
+    print(f"{given.cases} cases in {spent:.0f} s, {faults} with a fault {dict(kinds)}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""Work of more than a minute or a GiB is run only where somebody agrees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Option
+
+from c3sim.cli.guard import BAD_INPUT
+from c3sim.errors import InputError
+
+if TYPE_CHECKING:
+    from c3sim.evaluation.effort import Effort
+    from c3sim.specs.hardware import Node
+    from c3sim.specs.workload import Workload
+
+MOST_SECONDS, MOST_BYTES = 60.0, 2.0**30
+
+Yes = Annotated[
+    bool, Option("--yes", help="Run it although it takes more than a minute or a GiB of memory.")
+]
+
+
+def agreeing(yes: bool) -> Callable[[Effort], None]:
+    """Asks about an effort; raises InputError, or ends the command, where the answer is no."""
+
+    def agree(effort: Effort) -> None:
+        if yes or (effort.seconds <= MOST_SECONDS and effort.bytes <= MOST_BYTES):
+            return
+        text = f"takes about {_time(effort.seconds)} and {effort.bytes / 2**30:.2g} GiB of memory"
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise InputError(f"this {text}; add --yes to run it all the same", "--yes")
+        if not typer.confirm(f"This {text}. Go on?", err=True):
+            raise typer.Exit(BAD_INPUT)
+
+    return agree
+
+
+def agree_to_run(
+    agree: Callable[[Effort], None], workload: Workload, node: Node, runs: int = 1
+) -> None:
+    """Asks about so many *runs* of *workload* on *node*."""
+    from c3sim.evaluation.effort import effort_of
+
+    agree(effort_of(workload, node).times(runs))
+
+
+def _time(seconds: float) -> str:
+    for name, size in (("years", 365 * 86400.0), ("days", 86400.0), ("hours", 3600.0)):
+        if seconds > size:
+            return f"{seconds / size:.2g} {name}"
+    return f"{seconds / 60:.2g} min"

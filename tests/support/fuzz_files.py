@@ -1,0 +1,90 @@
+"""Files of every kind that are right, for the generator of bad input to spoil."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+LOGS = ROOT / "tests" / "validation" / "importers" / "data"
+PAIR = """\
+schema: 1
+name: pair
+node: teaching-4
+tasks:
+  gather: {kind: collective, op: all_gather, size: 16 MiB, stream: comm, chunks: 4}
+  gemm: {kind: gemm, m: 512, n: 512, k: 512, stream: compute, after: [gather.chunk0]}
+  load: {kind: stream, bytes: 1 MiB, pattern: copy, workgroups: 8}
+  hold: {kind: hold, workgroups: 2, time: 5 us}
+  copy: {kind: copy, bytes: 1 MiB, executor: dma, gpus: all}
+streams:
+  comm: {priority: 1}
+host: {launch: queued}
+"""
+PROGRAM = """\
+schema: 1
+name: program
+node: teaching-4
+tasks:
+  push:
+    kind: commands
+    program:
+      - {op: copy, peer: 1, bytes: 1 MiB, engine: 0, queue: 0}
+      - {op: atomic, on: done, value: 1}
+      - {op: poll, on: done, value: 1}
+      - {op: fence, on: done}
+"""
+STUDY = """\
+schema: 1
+name: small
+node: teaching-4
+workload: pair.yaml
+strategies: [base, conccl]
+outputs: [wall_s, fraction_of_ideal, area]
+costs: {area: gpu.dma_engines.count * 2}
+constraints: [gpu.dma_engines.count < 3]
+axes:
+  gpu.dma_engines.count: [1, 2]
+  links.bandwidth: {from: 10 GB/s, to: 30 GB/s, steps: 2}
+search:
+  knobs: {gpu.dma_engines.count: [1, 2]}
+  objectives: {wall_s: minimise}
+  trials: 2
+"""
+SERVING = """\
+schema: 1
+name: kv
+kind: kv_fetch
+node: teaching-4
+serving: {prompt_tokens: 64, output_tokens: 2, requests: 2, hit_rate: 0.5}
+"""
+
+
+@cache
+def good() -> dict[str, bytes]:
+    """Files that are right, by name."""
+    hardware = ROOT / "hwmodels"
+    node = (
+        (hardware / "nodes" / "teaching-4.yaml")
+        .read_text()
+        .replace("gpu: teaching", "gpu: gpu.yaml")
+    )
+    record = json.loads((ROOT / "validation/data/h200/power-run1.jsonl").read_text().split("\n")[0])
+    texts = {
+        "pair.yaml": PAIR,
+        "program.yaml": PROGRAM,
+        "study.yaml": STUDY,
+        "kv.yaml": SERVING,
+        "node.yaml": node,
+        "gpu.yaml": (hardware / "teaching.yaml").read_text(),
+        "model.yaml": next((ROOT / "workloads" / "models").glob("*.yaml")).read_text(),
+        "bounds.yaml": (ROOT / "validation" / "bounds.yaml").read_text(),
+        "plan.yaml": (ROOT / "validation" / "probe" / "plans" / "quick.yaml").read_text(),
+        "records.jsonl": json.dumps(record) + "\n",
+        "results.json": json.dumps({"name": "x", "rows": [{"a.b": 1, "wall_s": 2.0}] * 2}),
+        "done/sweep.json": json.dumps({"version": 1, "points": 2, "hashes": {}}),
+        "done/results.parquet": "PAR1 no more",
+    }
+    files = {name: text.encode() for name, text in texts.items()}
+    return files | {path.name: path.read_bytes() for path in LOGS.iterdir()}

@@ -1,0 +1,12 @@
+"""Signals in processes that tests start."""
+
+from __future__ import annotations
+
+import signal
+
+
+def hear_interrupts() -> None:
+    """For ``preexec_fn``: Ctrl-C is heard even where whoever runs the tests has it ignored, as
+    shells do for what runs in the background.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

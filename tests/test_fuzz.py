@@ -1,0 +1,46 @@
+"""Generated bad input, as much as CI has time for; benchmarks/bench_fuzz.py has more."""
+
+import pytest
+from fuzzing import cases, fault_of
+
+from c3sim.cli import consent
+
+ASKED_AT = 2.0  # s: so that no case that is right runs for long
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(10))
+def test_bad_input_ends_soon_in_a_short_message_with_a_place(tmp_path, monkeypatch, seed):
+    """Ten times fifty cases: of each command two or three."""
+    monkeypatch.setattr(consent, "MOST_SECONDS", ASKED_AT)
+    faults = []
+    for number, case in enumerate(cases(seed, 50)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        if fault := fault_of(case, folder, ASKED_AT):
+            faults.append(f"case {number}: {fault}: {case}")
+    assert faults == []
+
+
+def test_the_cases_of_a_seed_are_always_the_same():
+    assert [str(case) for case in cases(3, 40)] == [str(case) for case in cases(3, 40)]
+
+
+def test_the_fuzzer_sees_faults(tmp_path, monkeypatch):
+    """A command that breaks, and one that says too much, are told."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(consent, "MOST_SECONDS", ASKED_AT)
+    case = next(cases(0, 1))
+    for error, told in (
+        (ValueError("x"), "traceback"),
+        (consent.InputError("a b"), "without a place"),
+    ):
+
+        def prepare(*_, error=error):
+            raise error
+
+        monkeypatch.setattr("c3sim.api.prepare", prepare)
+        broken = type(case)(("run", "pair.yaml"), dict(case.files), "")
+        assert fault_of(broken, tmp_path, ASKED_AT).startswith(told)
