@@ -9,7 +9,7 @@ from typer import Argument, Option
 from c3sim.cli import complete
 from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import Jobs, Json, NodeName, Settings, settings
+from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Settings, settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
