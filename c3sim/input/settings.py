@@ -98,9 +98,6 @@ def read_settings(path: Path) -> Settings:
     if isinstance(root.value, Mapping) and "schema" in root.value:
         message = "has a schema, so it is no file of settings; a node is given with --node"
         raise InputErrors([InputError(message, "", display(path), root.value["schema"].line)])
-    if not isinstance(root.value, Mapping):
-        message = f"{root.text()} is no mapping; write settings, as in links.latency: 1 us"
-        raise InputErrors([InputError(message, "", display(path), root.line)])
     read(root, "")
     return settings
 

@@ -108,7 +108,7 @@ def test_the_command_line_wins_over_a_file(cli, pair, empty):
     [
         ("gpus: 8\nlinks: {bandwith: 1}", "s.yaml:2: links.bandwith: unknown path"),
         ("gpus: 8\nlinks.latency: 3", "s.yaml:2: links.latency: 3 has no unit"),
-        ("- gpus", "s.yaml:1: ['gpus'] is no mapping"),
+        ("- gpus", "s.yaml:1: is no mapping of fields"),
         ("schema: 2\nlike: mi300x-8", "s.yaml:1: has a schema, so it is no file of settings"),
     ],
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from probe_case import fake_probe, plan_file
+from signals import hear_interrupts
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
@@ -191,7 +192,9 @@ def test_a_dry_run_prints_the_commands_and_touches_nothing(here):
 def test_an_interrupt_ends_the_step_and_keeps_what_is_there(here, number):
     binary, plan = fake_probe(here), plan_file(here, f"interrupt {number}", "stream")
     command = [*COMMAND, *probe_run(plan, binary, "--json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, preexec_fn=hear_interrupts
+    )
     assert done.returncode == 130, done.stderr
     steps = json.loads(done.stdout)["steps"]
     assert [(step["result"], step["records"]) for step in steps] == [("failed", 1), ("not run", 0)]
