@@ -9,7 +9,7 @@ from __future__ import annotations
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.specs.workload import Collective, Workload
 
 REMEMBERED = 8192  # runs; about 1 kB each
 
@@ -40,8 +40,14 @@ def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
 
 
 def alone(workload: Workload, task: str) -> Workload:
-    """*task* by itself: in its stream with the stream's mask, without dependencies on others."""
-    kept = workload.tasks[task].model_copy(update={"after": ()})
+    """*task* by itself: in its stream with the stream's mask, without dependencies on others, the
+    host's own work before its launch, or peers that come late.
+    """
+    found = workload.tasks[task]
+    waits: dict[str, object] = {"after": (), "launch_after": (), "launch_time": None}
+    if isinstance(found, Collective):
+        waits["peers_late"] = 0.0
+    kept = found.model_copy(update=waits)
     streams = {name: stream for name, stream in workload.streams.items() if name == kept.stream}
     host = workload.host.model_copy(update={"order": ()})
     return workload.model_copy(update={"tasks": {task: kept}, "streams": streams, "host": host})

@@ -34,7 +34,7 @@ def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
         return CLAIM
     share = task.per_unit
     return Claim(
-        lds=units.lds / share,
+        lds=units.lds // share,  # whole bytes: parts add up without rounding
         registers=units.registers // share,
         waves=max(1, units.waves // share),
     )

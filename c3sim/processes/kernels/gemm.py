@@ -119,7 +119,7 @@ class _Tiles:
 
     def cost(self, per_unit: int, concurrent: int) -> TileCost:
         """Of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
-        spec, plan, stages = self.spec, self.plan, self.library.stages
+        task, spec, plan, stages = self.task, self.spec, self.plan, self.library.stages
         traffic = self._past_caches(concurrent)
         compute = per_unit * plan.body + plan.prologue
         from_hbm = sum(self._misses(traffic, concurrent / compute))
@@ -128,7 +128,7 @@ class _Tiles:
         demanded = unit_rate * self.library.memory_efficiency / per_unit  # B/s of a workgroup
         burst = concurrent * demanded / memory_given(spec, 0.0)
         memory_time = self.context.machine.memory_time(moved)
-        own = concurrent * memory_time / (compute + from_hbm / demanded)
+        own = task.speed * concurrent * memory_time / (compute + from_hbm / demanded)
         # the operands that come through the caches; the others are in `missing`
         feed = plan.feed * max(0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written))
         clocked = plan.issue**2 / (plan.issue**2 + feed**2)
@@ -140,7 +140,7 @@ class _Tiles:
             busy = hypot(plan.issue / state.clock, feed / state.memory)
             working = per_unit * busy + plan.prologue / state.clock
             hidden = per_unit * stages
-            return 1.0 / (max(working, missing) + min(working, missing) / hidden)
+            return task.speed / (max(working, missing) + min(working, missing) / hidden)
 
         return TileCost(rate=rate, traffic=moved, clocked=clocked)
 

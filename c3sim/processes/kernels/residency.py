@@ -7,6 +7,7 @@ the engines with most room, and leave those with most of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from c3sim.models.dispatch import mask_by_engine
@@ -110,20 +111,20 @@ class Residency:
         """Put them on the emptiest units of engine *label*; returns on how many it is new."""
         fresh = 0
         while workgroups > 0:
-            state = min(
-                (
-                    s
-                    for s in group.units
-                    if s[0][1] == label and mask in s[0][0] and self._fitting(s[1], number)
-                ),
-                key=lambda s: sum(count for _, count in s[1]),
-            )
-            count = min(workgroups, group.units[state])
+            open_states = [
+                s
+                for s in group.units
+                if s[0][1] == label and mask in s[0][0] and self._fitting(s[1], number)
+            ]
+            state = min(open_states, key=_filled)
+            count, times = min(workgroups, group.units[state]), 1
+            if len(open_states) == 1:  # units that are alike stay so: several turns at once
+                times = max(1, min(self._fitting(state[1], number), workgroups // count))
             residents = dict(state[1])
             fresh += 0 if number in residents else count
-            residents[number] = residents.get(number, 0) + 1
+            residents[number] = residents.get(number, 0) + times
             _move(group, state, (state[0], _packed(residents)), count)
-            workgroups -= count
+            workgroups -= times * count
         return fresh
 
     def vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> None:
@@ -147,15 +148,17 @@ class Residency:
     def _take_off(self, group: EngineGroup, number: int, label: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the fullest units of engine *label*."""
         while workgroups > 0:
-            state = max(
-                (s for s in group.units if s[0][1] == label and any(n == number for n, _ in s[1])),
-                key=lambda s: sum(count for _, count in s[1]),
-            )
-            count = min(workgroups, group.units[state])
+            held = [
+                s for s in group.units if s[0][1] == label and any(n == number for n, _ in s[1])
+            ]
+            state = max(held, key=_filled)
             residents = dict(state[1])
-            residents[number] -= 1
+            count, times = min(workgroups, group.units[state]), 1
+            if len(held) == 1:
+                times = max(1, min(residents[number], workgroups // count))
+            residents[number] -= times
             _move(group, state, (state[0], _packed(residents)), count)
-            workgroups -= count
+            workgroups -= times * count
 
 
 def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
@@ -180,9 +183,10 @@ def take_from_fullest(have: dict[int, int], wanted: int) -> dict[int, int]:
         return {label: wanted for label in have if wanted}
     if wanted > sum(have.values()):
         raise ValueError(f"{wanted} wanted of {sum(have.values())}")
-    level = max(have.values(), default=0)
-    while sum(max(0, count - level) for count in have.values()) < wanted:
-        level -= 1
+    most = max(have.values(), default=0)
+    level = most - bisect_left(
+        range(most), wanted, key=lambda down: sum(max(0, c - most + down) for c in have.values())
+    )
     taken = {label: max(0, count - level) for label, count in have.items()}
     over = sum(taken.values()) - wanted
     for label in reversed(have):  # the last ones of those at the level keep one more
@@ -198,10 +202,10 @@ def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
     """
     if wanted > sum(have.values()):
         raise ValueError(f"{wanted} wanted of {sum(have.values())}")
-    turns = 0
     most = max(have.values(), default=0)
-    while turns < most and sum(min(count, turns + 1) for count in have.values()) <= wanted:
-        turns += 1
+    turns = bisect_right(
+        range(1, most + 1), wanted, key=lambda turn: sum(min(c, turn) for c in have.values())
+    )
     taken = {label: min(count, turns) for label, count in have.items()}
     over = wanted - sum(taken.values())
     for label, count in have.items():
@@ -209,6 +213,11 @@ def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
             taken[label] += 1
             over -= 1
     return {label: count for label, count in taken.items() if count}
+
+
+def _filled(state: State) -> int:
+    """Workgroups on a unit in *state*."""
+    return sum(count for _, count in state[1])
 
 
 def _move(group: EngineGroup, source: State, target: State, count: int) -> None:
