@@ -77,7 +77,12 @@ def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
         return TileCost(rate=rate, traffic=part.traffic, clocked=follows)
 
     return KernelSpec(
-        tiles=workgroups, schedule="one_per_tile", claim=claim, residents=residents, cost=cost
+        tiles=workgroups,
+        schedule="one_per_tile",
+        claim=claim,
+        residents=residents,
+        cost=cost,
+        fold_any_order=True,
     )
 
 

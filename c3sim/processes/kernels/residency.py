@@ -97,6 +97,8 @@ class Residency:
     def occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
         """Put them on the engines with most room; returns on how many units the grid is new."""
         rooms, size = self.rooms(group, shape.mask, number), shape.cluster
+        if workgroups == sum(rooms.values()):
+            return self._fill(group, number, shape.mask)
         taken = self.share(
             {label: room // size for label, room in rooms.items()}, workgroups // size
         )
@@ -104,6 +106,17 @@ class Residency:
             self._place(group, number, shape.mask, label, places * size)
             for label, places in taken.items()
         )
+
+    def _fill(self, group: EngineGroup, number: int, mask: Mask) -> int:
+        """Put as many on every unit as it has room for; returns on how many units it is new."""
+        fresh = 0
+        for state, count in list(group.units.items()):
+            if mask in state[0][0] and (fitting := self._fitting(state[1], number)):
+                residents = dict(state[1])
+                fresh += 0 if number in residents else count
+                residents[number] = residents.get(number, 0) + fitting
+                _move(group, state, (state[0], _packed(residents)), count)
+        return fresh
 
     def _place(
         self, group: EngineGroup, number: int, mask: Mask, label: int, workgroups: int
@@ -129,6 +142,14 @@ class Residency:
 
     def vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the engines of *group* that have most of them."""
+        if workgroups == sum(
+            units * count for s, units in group.units.items() for n, count in s[1] if n == number
+        ):
+            for state, units in list(group.units.items()):
+                left = tuple(resident for resident in state[1] if resident[0] != number)
+                if left != state[1]:
+                    _move(group, state, (state[0], left), units)
+            return
         labels = {label for (_, label), _ in group.units}
         if len(labels) == 1:
             self._take_off(group, number, labels.pop(), workgroups)
