@@ -24,6 +24,8 @@ from .trace import Trace, Work
 
 LARGE = 1 << 20  # bytes: a copy from or to the host of no more is a kernel of its time
 LATE = 5.0  # us: less is no waiting for peers
+#: Pieces that a workgroup of a kernel takes whose grid is made to fill the GPU once. A guess.
+PIECES = 16
 WAITED = 1.5  # times the model: a collective alone that took longer waited for its peers
 
 Task = dict[str, Any]
@@ -194,10 +196,12 @@ class Tasks:
             room.append(units.registers // (int(registers) * waves))
         if lds := work.args.get("shared memory"):
             room.append(int(units.lds // float(lds)))
-        return {
-            "workgroups": extent(work.args["grid"]),
-            "per_unit": max(1, min(room)),
-        }
+        grid, share = extent(work.args["grid"]), max(1, min(room))
+        task = {"workgroups": grid, "per_unit": share}
+        if grid == share * self.node.gpu.compute_unit_count:
+            self.guesses.add(f"a grid of one round stays: {PIECES} pieces of work a workgroup")
+            task["tiles"] = PIECES * grid
+        return task
 
     def _host_copy(self, work: Work) -> Task | None:
         """A large copy from or to the host is one of the DMA engines."""
