@@ -55,9 +55,8 @@ class Run:
 
     def task(self, name: str) -> TaskRun:
         """The task on its slowest GPU."""
-        return max(
-            (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
-        )
+        on_each = (self.times.get((name, gpu)) for gpu in self.begins)
+        return max((run for run in on_each if run is not None), key=lambda run: run.end)
 
     def account_of(self, name: str) -> Account:
         """The account of one task."""

@@ -13,14 +13,17 @@ from c3sim.specs.workload import Collective, Workload
 
 REMEMBERED = 8192  # runs; about 1 kB each
 
+ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
+
 _runs: dict[tuple[str, str, frozenset[str]], Run] = {}
+_texts: dict[int, tuple[Node, str]] = {}  # by id of a node, which is kept, so that the id stays
 
 
 def run_once(node: Node, workload: Workload, private: frozenset[str] = frozenset()) -> Run:
     """The run of *workload* on *node* with its energy, from memory if it was simulated before."""
     # What of a workload decides its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={"buffers", "tasks", "streams", "host"})
-    key = (node.model_dump_json(), conditions, private)
+    key = (_text(node), conditions, private)
     run = _runs.get(key)
     if run is None:
         if len(_runs) >= REMEMBERED:
@@ -29,25 +32,37 @@ def run_once(node: Node, workload: Workload, private: frozenset[str] = frozenset
     return run
 
 
+def _text(node: Node) -> str:
+    """The whole of *node*."""
+    if id(node) not in _texts:
+        if len(_texts) >= REMEMBERED:
+            _texts.clear()
+        _texts[id(node)] = (node, node.model_dump_json())
+    return _texts[id(node)][1]
+
+
 def forget() -> None:
     """Remember no run any more."""
     _runs.clear()
+    _texts.clear()
 
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU."""
-    return run_once(node, alone(workload, task)).task(task)
+    return run_once(node, alone(workload, task, called=ALONE)).task(ALONE)
 
 
-def alone(workload: Workload, task: str) -> Workload:
+def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
     """*task* by itself: in its stream with the stream's mask, without dependencies on others, the
-    host's own work before its launch, or peers that come late.
+    host's own work before its launch, or peers that come late. *called*: it and its stream.
     """
     found = workload.tasks[task]
     waits: dict[str, object] = {"after": (), "launch_after": (), "launch_time": None}
     if isinstance(found, Collective):
         waits["peers_late"] = 0.0
-    kept = found.model_copy(update=waits)
-    streams = {name: stream for name, stream in workload.streams.items() if name == kept.stream}
+    stream = found.stream if called is None or found.stream is None else called
+    kept = found.model_copy(update={**waits, "stream": stream})
+    streams = {stream: s for name, s in workload.streams.items() if stream and name == found.stream}
     host = workload.host.model_copy(update={"order": ()})
-    return workload.model_copy(update={"tasks": {task: kept}, "streams": streams, "host": host})
+    tasks = {called or task: kept}
+    return workload.model_copy(update={"tasks": tasks, "streams": streams, "host": host})
