@@ -77,6 +77,11 @@ def import_file(path: Path, format: str, target: Target) -> ImportResult:
     return replace(result, remarks=(*remarks, *_not_runnable(result, target)))
 
 
+def read_log(path: Path) -> tuple[str, str]:
+    """Its text, unpacked, and what is wrong with its end. Raises InputError."""
+    return _text(_bytes(path), path)
+
+
 def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:
     """Records of the loops that traces of several ranks tell of."""
     given = Given(

@@ -50,9 +50,11 @@ class Replay:
         return lines
 
 
-def replay(built: Built, workload: Workload, node: Node) -> Replay:
-    """Run *workload*, which *built* was written as, under the conditions of its trace."""
-    run = simulate(node, workload)
+def replay(built: Built, workload: Workload, node: Node, *, trace: bool = False) -> Replay:
+    """Run *workload*, which *built* was written as, under the conditions of its trace; *trace*:
+    keep its timeline.
+    """
+    run = simulate(node, workload, trace=trace)
     wall = 1e6 * (run.end - min(times.start for times in run.times.values()))
     return Replay(run=run, wall=wall, error=wall / built.wall - 1.0, apart=_apart(built, run))
 
