@@ -48,8 +48,8 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     by_work = {id(work): alone[keys[id(work)]] for work in trace.works}
     found = {} if meetings is None or len(traces) < trace.ranks else meetings.of
     tasks = Tasks(trace, node, by_work, found, guesses)
-    host = host_side(trace, works, node.gpu.kernels.dispatch_latency * 1e6)
     waits = find_waits(trace, works)
+    host = host_side(trace, works, node.gpu.kernels.dispatch_latency * 1e6, waits.after)
     named = _named(works, [tasks.task(work) for work in works])
     streams = stream_names(works)
     content = _placed(named, works, streams, host, waits)
@@ -135,10 +135,10 @@ def _workload(
         launch["kernel_gap"] = host.gap * 1e-6
     return {
         "schema": 1,
-        "name": f"{trace.file.split('.')[0]}, {iteration.name}",
-        "description": (
-            f"guessed: {'; '.join(guesses)}" if guesses else "nothing in it was guessed"
-        ),
+        "name": f"{iteration.name} of {trace.file.removesuffix('.gz').removesuffix('.json')}",
+        "description": "\n".join(["Guessed, or not as in the trace:", *(f"- {g}" for g in guesses)])
+        if guesses
+        else "Nothing in it was guessed.",
         "source": (
             f"{trace.file}, rank {trace.rank} of {trace.ranks}, {trace.software};"
             f" {iteration.name} took {iteration.wall / 1e3:.3f} ms, of which"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -37,25 +37,32 @@ class HostSide:
     gap: float | None  # us, between two kernels of a stream
 
 
-def host_side(trace: Trace, works: Sequence[Work], dispatch: float) -> HostSide:
-    """Of *works* in launch order; *dispatch* [us]: from a launch to an idle GPU's first workgroup.
+def host_side(
+    trace: Trace, works: Sequence[Work], dispatch: float, after: Mapping[int, Iterable[int]]
+) -> HostSide:
+    """Of *works* in launch order, with what they wait for on other streams; *dispatch* [us]: from a
+    launch to an idle GPU's first workgroup.
 
-    What had been launched before the iteration's first kernel began takes the host no time.
+    What had been launched before the iteration's first kernel began takes the host no time. Of a
+    kernel without a launch in the trace, it is taken that it was launched in time, or, where
+    nothing else explains that it began late, just then.
     """
     first = min(works, key=lambda work: work.start)
     release = first.start - dispatch
     launches, host, waits = list[Launch](), 0.0, 0
     calls = sorted(trace.syncs, key=lambda call: call.start)
     starts = [call.start for call in calls]
-    seen = 0.0
+    seen, ended = 0.0, dict[str, float]()
     for index, work in enumerate(works):
         awaited = _awaited(calls, starts, works, index, seen)
         seen = max(seen, work.called or 0.0)
         awaited = tuple(i for i in awaited if works[i].end > release)
-        if work.launched is None:
+        free = max((works[i].end for i in after.get(index, ())), default=release)
+        free = max(free, ended.get(work.stream, release))
+        ended[work.stream] = work.end
+        moment = min(work.launched or work.start, work.start - dispatch) - release
+        if work.launched is None and work.start < free + SLACK:
             moment = host
-        else:
-            moment = min(work.launched, work.start - dispatch) - release
         begin = max([host, *(works[i].end - release for i in awaited)])
         waits += bool(awaited)
         launches.append(Launch(time=max(0.0, moment - begin), after=awaited))

@@ -1,8 +1,7 @@
-"""A workload as YAML text: a line a task, with what the trace says of it behind."""
+"""A workload as YAML text: what was guessed, then a line a task, with its instances behind it."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,20 +17,16 @@ BYTES = ("size", "bytes", "read", "written")
 def workload_text(built: Built) -> str:
     """The file; its head says what was guessed."""
     content = built.workload
-    lines = [
-        f"# An iteration of a profiler trace, written by `c3sim import --as workload`.\n"
-        f"# Replay it: c3sim run THIS-FILE; in the trace it took {built.wall / 1e3:.3f} ms.\n"
-    ]
-    head = {key: value for key, value in content.items() if key != "tasks"}
+    head = {key: value for key, value in content.items() if key not in ("tasks", "description")}
     head["host"] = with_units(head["host"])
-    lines.append(_plain(head))
-    if built.guesses:
-        lines.append("# Guessed:\n")
-        for guess in built.guesses:
-            lines.append(
-                textwrap.fill(guess, WIDTH, initial_indent="# - ", subsequent_indent="#   ") + "\n"
-            )
-    lines.append("tasks:\n")
+    lines = [
+        "# An iteration of a profiler trace, written by `c3sim import --as workload`.\n",
+        _plain({key: head.pop(key) for key in ("schema", "name")}),
+        "description: |\n",
+        *(f"  {line}\n" for line in content["description"].splitlines()),
+        _plain(head),
+        "tasks:\n",
+    ]
     for name, task in content["tasks"].items():
         note = f"  # {built.notes[name]}" if name in built.notes else ""
         lines.append(f"  {name}: {_flow(task)}{note}\n")
