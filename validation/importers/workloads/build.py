@@ -28,6 +28,7 @@ class Built:
     notes: dict[str, str]  # task -> what the trace says of it
     guesses: Sequence[str]
     iteration: str
+    before: int  # iterations that have gone before
     start: float
     wall: float
     exposed: float
@@ -64,6 +65,7 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
         },
         guesses=lines,
         iteration=iteration.name,
+        before=iteration.before,
         start=iteration.start,
         wall=iteration.wall,
         exposed=exposed(works),

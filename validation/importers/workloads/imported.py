@@ -14,7 +14,7 @@ from c3sim.specs.workload import Workload
 
 from ..files import read_log
 from .build import Built, build
-from .replay import Replay, replay
+from .replay import Replay, at_power_limit, replay
 from .text import workload_text
 from .trace import read_trace
 
@@ -44,15 +44,21 @@ def import_iteration(
         numbers = ", ".join(str(rank) for rank in ranks)
         raise InputError(f"got traces of ranks {numbers}; must be one of each rank of one job")
     built = build(sorted(traces, key=lambda each: each.rank), node, wanted)
+    workload = _checked(built, node)
+    found = replay(built, workload, node, trace=trace)
+    if built.before and at_power_limit(found.run, node):
+        # the middle of a loop is where as many turns have gone before
+        built.workload["host"]["loop"] = {"iterations": 2 * built.before}
+        workload = _checked(built, node)
+        found = replay(built, workload, node, trace=trace)
+    return Imported(built=built, workload=workload, text=workload_text(built), replay=found)
+
+
+def _checked(built: Built, node: Node) -> Workload:
     workload = Workload.model_validate(built.workload)
     check_workload(workload)
     check_on_node(workload, node)
-    return Imported(
-        built=built,
-        workload=workload,
-        text=workload_text(built),
-        replay=replay(built, workload, node, trace=trace),
-    )
+    return workload
 
 
 def trace_files(paths: Sequence[Path]) -> list[Path]:

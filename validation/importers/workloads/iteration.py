@@ -14,10 +14,11 @@ ALIKE = 0.95  # of the kernels of a repetition have the name of those one period
 
 @dataclass(frozen=True, kw_only=True)
 class Iteration:
-    """*works* in order of launch."""
+    """*works* in order of launch; *before*: iterations that are known to have gone before it."""
 
     name: str
     works: Sequence[Work]
+    before: int = 0
 
     @property
     def start(self) -> float:
@@ -34,7 +35,9 @@ def iterations(trace: Trace) -> dict[int, Iteration]:
     """By number: as marked, else from 1 on; without either the whole trace is iteration 1."""
     if trace.marks:
         found = {
-            number: Iteration(name=f"ProfilerStep#{number}", works=in_order(_within(trace, span)))
+            number: Iteration(
+                name=f"ProfilerStep#{number}", works=in_order(_within(trace, span)), before=number
+            )
             for number, span in trace.marks.items()
         }
         return {number: each for number, each in found.items() if each.works}
@@ -43,7 +46,9 @@ def iterations(trace: Trace) -> dict[int, Iteration]:
     if not size:
         return {1: Iteration(name="the whole trace", works=works)}
     return {
-        turn + 1: Iteration(name=f"repetition {turn + 1}", works=works[begin : begin + size])
+        turn + 1: Iteration(
+            name=f"repetition {turn + 1}", works=works[begin : begin + size], before=turn
+        )
         for turn, begin in enumerate(range(0, len(works) - size + 1, size))
     }
 
