@@ -20,7 +20,8 @@ COMPLETE, PARTIAL, NOTHING = 0, 1, 2
 
 def import_logs(
     files: Annotated[
-        list[Path], Argument(metavar="FILE...", help="Logs; .gz is unpacked. Of traces also folders.")
+        list[Path],
+        Argument(metavar="FILE...", help="Logs; .gz is unpacked. Of traces also folders."),
     ],
     node: Annotated[
         str, Option(metavar="NODE", help="The node they were measured on; never guessed.")

@@ -62,7 +62,9 @@ def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
         waits["peers_late"] = 0.0
     stream = found.stream if called is None or found.stream is None else called
     kept = found.model_copy(update={**waits, "stream": stream})
-    streams = {stream: s for name, s in workload.streams.items() if stream and name == found.stream}
+    streams = {}
+    if stream is not None and found.stream in workload.streams:
+        streams[stream] = workload.streams[found.stream]
     host = workload.host.model_copy(update={"order": ()})
     tasks = {called or task: kept}
     return workload.model_copy(update={"tasks": tasks, "streams": streams, "host": host})

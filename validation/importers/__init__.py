@@ -1,7 +1,7 @@
 """Importers: logs of benchmarks and profilers become measurement records.
 
 One folder a tool. Every importer is one function ``read(text, given) -> ImportResult``; ``formats``
-lists them, ``import_file`` opens a file and picks one. README.md says what each carries over. 
+lists them, ``import_file`` opens a file and picks one. README.md says what each carries over.
 ``workloads`` makes an iteration of a trace a workload instead. It must not know predictions or
 bounds.
 """

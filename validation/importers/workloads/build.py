@@ -21,7 +21,7 @@ from .waits import Waits, find_waits
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
-    """*workload*: what the file says, in SI units; *works*: task -> what it was in the trace [us]."""
+    """*workload*: what the file says, in SI units; *works*: task -> what it was; times in us."""
 
     workload: dict[str, Any]
     works: dict[str, Work]
@@ -54,7 +54,7 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     named = _named(works, [tasks.task(work) for work in works])
     streams = stream_names(works)
     content = _placed(named, works, streams, host, waits)
-    lines = [*guesses.lines(), *_about(trace, host, waits, meetings, len(traces))]
+    lines = [*guesses.lines(), *_about(trace, host, waits, meetings, len(traces), len(streams))]
     return Built(
         workload=_workload(content, trace, node, iteration, host, streams, lines),
         works=dict(zip(content, works, strict=True)),
@@ -155,10 +155,17 @@ def _workload(
 
 
 def _about(
-    trace: Trace, host: HostSide, waits: Waits, meetings: Meetings | None, traces: int
+    trace: Trace,
+    host: HostSide,
+    waits: Waits,
+    meetings: Meetings | None,
+    traces: int,
+    streams: int,
 ) -> list[str]:
     """What the trace lacked of order and host."""
     lines = list(trace.remarks)
+    if streams > 1:
+        lines.append("a trace has no priorities of streams: all are equal")
     if waits.by_order or waits.by_time:
         lines.append(
             f"the trace does not say which event a stream waits for: {waits.by_order} waits are"

@@ -65,7 +65,7 @@ def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> C
     if isinstance(copied, int) and work.category != "kernel":
         read = float(copied) if work.category == "gpu_memcpy" else 0.0
         return Cost(read=read, written=float(copied))
-    shapes = list(_shapes(work.operator))
+    shapes = list(_shapes(work.operator, element_bytes(work.name)))
     if not any(math.prod(shape) for shape, _ in shapes):
         return _unknown(work, time, bandwidth)
     sizes = [math.prod(shape) * size for shape, size in shapes]
@@ -76,7 +76,7 @@ def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> C
     moved = cost.read + cost.written
     if time is None or moved <= time * bandwidth:
         return cost
-    guess = "its operands are more than memory moves in its time; taken to be what memory moves"
+    guess = "kernels whose operands are more than memory moves in their time move what it can"
     part = time * bandwidth / moved
     return Cost(read=cost.read * part, written=cost.written * part, flops=cost.flops, guess=guess)
 
@@ -87,14 +87,14 @@ def _unknown(work: Work, time: float | None, bandwidth: float) -> Cost:
         return Cost(
             read=half,
             written=half,
-            guess=f"bytes of unknown operands: {SHARE_OF_BANDWIDTH:.0%} of what memory moves in"
-            " its time",
+            guess=f"kernels of unknown operands move {SHARE_OF_BANDWIDTH:.0%} of what memory can in"
+            " their time",
         )
     half = THREAD_BYTES / 2 * threads_of(work)
     return Cost(
         read=half,
         written=half,
-        guess=f"neither operands nor a time alone: {THREAD_BYTES} bytes of each thread",
+        guess=f"kernels without operands and a time alone move {THREAD_BYTES} bytes a thread",
     )
 
 
@@ -110,8 +110,10 @@ def extent(shape: Any) -> int:
     return 1
 
 
-def _shapes(operator: Mapping[str, Any]) -> Iterator[tuple[list[int], int]]:
-    """(shape, bytes of an element) of every tensor that goes into *operator*, lists included."""
+def _shapes(operator: Mapping[str, Any], in_lists: int) -> Iterator[tuple[list[int], int]]:
+    """(shape, bytes of an element) of every tensor that goes into *operator*; *in_lists*: bytes of
+    an element of lists, whose type is not in a trace.
+    """
     args = operator.get("args") or {}
     dims, types = args.get("Input Dims") or [], args.get("Input type") or []
     for index, shape in enumerate(dims):
@@ -119,7 +121,7 @@ def _shapes(operator: Mapping[str, Any]) -> Iterator[tuple[list[int], int]]:
         if not isinstance(shape, list) or not shape:
             continue
         if isinstance(shape[0], list):  # a list of tensors
-            yield from ((each, 2) for each in shape if isinstance(each, list) and each)
+            yield from ((each, in_lists) for each in shape if isinstance(each, list) and each)
         elif named in _ELEMENTS and all(isinstance(each, int) for each in shape):
             yield shape, _ELEMENTS[named]
 
@@ -144,6 +146,6 @@ def _attention_flops(work: Work) -> float:
     if len(shapes) < 2 + backward or any(isinstance(each[0], list) for each in shapes):
         return 0.0
     query, key = shapes[backward], shapes[backward + 1]
-    flops = 4.0 * math.prod(query) * key[-2]
+    flops = 4.0 * math.prod(query) * float(key[-2])
     causal = "True" in [str(each) for each in args.get("Concrete Inputs") or []]
     return flops * (0.5 if causal else 1.0) * (BACKWARD if backward else 1.0)

@@ -23,7 +23,8 @@ from .ranks import Meeting
 from .trace import Trace, Work
 
 LARGE = 1 << 20  # bytes: a copy from or to the host of no more is a kernel of its time
-TRIES, EXACT = 4, 0.002  # of the search of a speed; relative error of its time
+TRIES, EXACT = 6, 0.002  # of the search of a speed; relative error of its time
+MOST_OFF = 20.0  # a speed no further from the model's: latencies do not follow it
 LATE = 5.0  # us: less is no waiting for peers
 #: Pieces that a workgroup of a kernel takes whose grid is made to fill the GPU once. A guess.
 PIECES = 16
@@ -97,7 +98,7 @@ class Tasks:
             tried = self._model({**task, "speed": speed})
             if tried is None or abs(tried[1] / time - 1.0) < EXACT:
                 break
-            speed *= tried[1] / time
+            speed = min(max(speed * tried[1] / time, 1 / MOST_OFF), MOST_OFF)
         return {**task, "speed": round(speed, 4)}
 
     def _collective(self, work: Work) -> Task | None:
@@ -106,17 +107,15 @@ class Tasks:
             self.guesses.add(f"collectives that the schema lacks are kernels: {missing}")
             return None
         if gpus is not None and gpus != self.node.ranks:
-            self.guesses.add(
-                f"a collective of {gpus} GPUs is taken to be of all {self.node.ranks}"
-            )
+            self.guesses.add(f"a collective of {gpus} GPUs is taken to be of all {self.node.ranks}")
         modelled = self._model({**found, "backend": self.trace.backend})
         if modelled is None:
             self.guesses.add("collectives that the node's library cannot do are kernels")
             return None
         task, model = modelled
-        return {**task, **self._met(work, 1e6 * model)}
+        return self._met(work, task, 1e6 * model)
 
-    def _met(self, work: Work, model: float) -> Task:
+    def _met(self, work: Work, task: Task, model: float) -> Task:
         """How long its peers came later, and how fast it was from then on; *model* [us]."""
         meeting = self.meetings.get(id(work))
         if meeting is not None:
@@ -124,15 +123,17 @@ class Tasks:
             if time is None:
                 self.guesses.add("collectives beside other kernels always take the model's time")
             late = {"peers_late": meeting.late * 1e-6} if meeting.late > LATE else {}
-            return late | ({"speed": round(model / time, 4)} if time else {})
+            if time:
+                task = self._as_fast(task, model * 1e-6, time * 1e-6)
+            return task | late
         if self.trace.ranks == 1:
-            return {}
+            return task
         alone = self.alone[id(work)]
         self.guesses.add("collectives take the model's time: not all ranks' traces are there")
         if alone.alone == alone.count and work.duration > WAITED * model:
             self.guesses.add("what collectives took alone beyond the model is waiting for peers")
-            return {"peers_late": (work.duration - model) * 1e-6}
-        return {}
+            return {**task, "peers_late": (work.duration - model) * 1e-6}
+        return task
 
     def _from_last_arrival(self) -> dict[str, float]:
         """Shortest time [us] from the last arrival on, with nothing beside it, by message."""
@@ -211,7 +212,7 @@ class Tasks:
         grid, share = extent(work.args["grid"]), max(1, min(room))
         task = {"workgroups": grid, "per_unit": share}
         if grid == share * self.node.gpu.compute_unit_count:
-            self.guesses.add(f"a grid of one round stays: {PIECES} pieces of work a workgroup")
+            self.guesses.add(f"a grid that fills the GPU once stays, with {PIECES} pieces of work a workgroup")
             task["tiles"] = PIECES * grid
         return task
 

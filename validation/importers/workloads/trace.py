@@ -23,7 +23,9 @@ from ..traces.kernel_names import KernelClass, classify
 
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 _RUNTIME = ("cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime")
-_SYNCHRONISES = re.compile(r"(?:Device|Stream|Event|Ctx)Synchronize(?:_v\d+)?$|Memcpy(?:HtoD|DtoH)?$")
+_SYNCHRONISES = re.compile(
+    r"(?:Device|Stream|Event|Ctx)Synchronize(?:_v\d+)?$|Memcpy(?:HtoD|DtoH)?$"
+)
 _MARK = re.compile(r"ProfilerStep#(\d+)")
 
 
@@ -166,9 +168,7 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
     return sorted(found, key=lambda each: each[1].start)
 
 
-def _class_of(
-    name: str, category: str, operators: Sequence[Mapping[str, Any]]
-) -> KernelClass:
+def _class_of(name: str, category: str, operators: Sequence[Mapping[str, Any]]) -> KernelClass:
     """Of a kernel by its name; one of a collective library may have a name of its own."""
     kind = classify(name) if category == "kernel" else classify("")
     if kind.kind == "other" and category == "kernel" and "ccl" in name.lower():
