@@ -49,7 +49,9 @@ class MadeTrace:
         launch = {"correlation": number, **({"External id": number} if operator else {})}
         self._add("cuda_runtime", "cudaLaunchKernel", called, 4, launch)
 
-    def gather(self, start: float, duration: float, *, mib: int, ranks: int, **more: object) -> None:
+    def gather(
+        self, start: float, duration: float, *, mib: int, ranks: int, **more: object
+    ) -> None:
         """An all-gather of *mib* in all, on stream 9 unless *more* says another."""
         elements = mib * 2**19
         self.kernel(

@@ -9,7 +9,7 @@ from typing import Any
 
 from c3sim.specs.hardware import Node
 
-from .alone import keys_of, times_alone
+from .alone import Key, keys_of, times_alone
 from .exposure import exposed
 from .iteration import Iteration, choose
 from .launches import HostSide, host_side
@@ -26,12 +26,20 @@ class Built:
     workload: dict[str, Any]
     works: dict[str, Work]
     notes: dict[str, str]  # task -> what the trace says of it
-    guesses: Sequence[str]
+    guesses: list[str]
+    keys: dict[str, Key]  # task -> what it has in common with equal ones
+    alone: dict[Key, float]  # shortest time alone, as seen by who waits for it
     iteration: str
     before: int  # iterations that have gone before
+    earliest: int  # the same of the first one in the trace
     start: float
     wall: float
     exposed: float
+
+    def add(self, guess: str) -> None:
+        """Say one more thing that is not as in the trace."""
+        self.guesses.append(guess)
+        self.workload["description"] = _description(self.guesses)
 
 
 def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
@@ -64,8 +72,15 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
             if (each := by_work[id(work)]).count > 1 or not each.alone
         },
         guesses=lines,
+        keys={name: keys[id(work)] for name, work in zip(content, works, strict=True)},
+        alone={
+            key: each.time + 1e6 * node.gpu.kernels.completion_latency
+            for key, each in alone.items()
+            if each.time is not None
+        },
         iteration=iteration.name,
         before=iteration.before,
+        earliest=min(each.before for each in chosen[rank][1]),
         start=iteration.start,
         wall=iteration.wall,
         exposed=exposed(works),
@@ -138,9 +153,7 @@ def _workload(
     return {
         "schema": 1,
         "name": f"{iteration.name} of {trace.file.removesuffix('.gz').removesuffix('.json')}",
-        "description": "\n".join(["Guessed, or not as in the trace:", *(f"- {g}" for g in guesses)])
-        if guesses
-        else "Nothing in it was guessed.",
+        "description": _description(guesses),
         "source": (
             f"{trace.file}, rank {trace.rank} of {trace.ranks}, {trace.software};"
             f" {iteration.name} took {iteration.wall / 1e3:.3f} ms, of which"
@@ -154,13 +167,14 @@ def _workload(
     }
 
 
+def _description(guesses: Sequence[str]) -> str:
+    if not guesses:
+        return "Nothing in it was guessed."
+    return "\n".join(["Guessed, or not as in the trace:", *(f"- {each}" for each in guesses)])
+
+
 def _about(
-    trace: Trace,
-    host: HostSide,
-    waits: Waits,
-    meetings: Meetings | None,
-    traces: int,
-    streams: int,
+    trace: Trace, host: HostSide, waits: Waits, meetings: Meetings | None, traces: int, streams: int
 ) -> list[str]:
     """What the trace lacked of order and host."""
     lines = list(trace.remarks)

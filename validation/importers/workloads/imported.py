@@ -14,7 +14,8 @@ from c3sim.specs.workload import Workload
 
 from ..files import read_log
 from .build import Built, build
-from .replay import Replay, at_power_limit, replay
+from .power import at_power_limit, loop_after, shorten
+from .replay import Replay, replay
 from .text import workload_text
 from .trace import read_trace
 
@@ -47,8 +48,11 @@ def import_iteration(
     workload = _checked(built, node)
     found = replay(built, workload, node, trace=trace)
     if built.before and at_power_limit(found.run, node):
-        # the middle of a loop is where as many turns have gone before
-        built.workload["host"]["loop"] = {"iterations": 2 * built.before}
+        if built.earliest:
+            built.workload["host"]["loop"] = loop_after(built.earliest)
+            found = replay(built, _checked(built, node), node)
+        shorten(built, found.run)
+        built.workload["host"]["loop"] = loop_after(built.before)
         workload = _checked(built, node)
         found = replay(built, workload, node, trace=trace)
     return Imported(built=built, workload=workload, text=workload_text(built), replay=found)

@@ -13,7 +13,6 @@ from c3sim.specs.workload import Workload
 from .build import Built
 
 CLOSE = 0.05  # of the wall time: a replay is as long as its trace
-NEAR_LIMIT = 0.9  # of the power limit
 SHOWN = 6  # groups of kernels
 
 
@@ -58,11 +57,6 @@ def replay(built: Built, workload: Workload, node: Node, *, trace: bool = False)
     run = simulate(node, workload, trace=trace, energy=True)
     wall = 1e6 * (run.end - min(times.start for times in run.times.values()))
     return Replay(run=run, wall=wall, error=wall / built.wall - 1.0, apart=_apart(built, run))
-
-
-def at_power_limit(run: Run, node: Node) -> bool:
-    """Whether a GPU takes so much that what it took before the iteration decides its clock."""
-    return run.energy / run.end / node.ranks > NEAR_LIMIT * node.gpu.clock.power_limit
 
 
 def _apart(built: Built, run: Run) -> tuple[Apart, ...]:

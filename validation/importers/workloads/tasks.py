@@ -212,7 +212,9 @@ class Tasks:
         grid, share = extent(work.args["grid"]), max(1, min(room))
         task = {"workgroups": grid, "per_unit": share}
         if grid == share * self.node.gpu.compute_unit_count:
-            self.guesses.add(f"a grid that fills the GPU once stays, with {PIECES} pieces of work a workgroup")
+            self.guesses.add(
+                f"a grid that fills the GPU once stays, with {PIECES} pieces of work a workgroup"
+            )
             task["tiles"] = PIECES * grid
         return task
 

@@ -45,7 +45,7 @@ def test_a_real_step_is_replayed_within_5_percent(command, tmp_path, step):
     assert 0 < shown["exposed_s"] < 0.003
     workload = load_workload(str(out))
     kinds = [task.kind for task in workload.tasks.values()]
-    assert (len(kinds), kinds.count("collective"), kinds.count("gemm")) == (310, 12, 47)
+    assert (len(kinds), kinds.count("collective"), kinds.count("gemm")) == (310, 12, 48)
     assert all(guess in workload.description for guess in shown["guessed"])
 
 
@@ -87,3 +87,15 @@ def test_wrong_options_are_refused(command, tmp_path):
     assert both.exit_code == 2 and "traces of ranks 0, 0" in both.stderr
     missing = command(JOB / "rank0.json.gz", "--iteration", 7)
     assert missing.exit_code == 2 and "iterations marked: 2, 3" in missing.stderr
+
+
+def test_a_step_at_the_power_limit_is_a_turn_of_a_loop(command, tmp_path):
+    """Two steps went before the second. What a GEMM took alone it took at the limit's clock, so an
+    idle GPU is faster: the model says so, and the file.
+    """
+    out = tmp_path / "step.yaml"
+    done = command(JOB, "--iteration", 2, "--out", out)
+    workload = load_workload(str(out))
+    assert workload.host.loop is not None and workload.host.loop.iterations == 4
+    assert "were taken at the power limit" in workload.description
+    assert "wrote" not in done.stderr and "replay: " in done.stderr
