@@ -8,12 +8,15 @@ of the trace; equal kernels must then take at least what the shortest of them to
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from c3sim.simulation.run import Run
 from c3sim.specs.hardware import Node
 
+from ..traces.intervals import Kernel, overlaps
+from .alone import Key
 from .build import Built
 
 NEAR_LIMIT = 0.9  # of the power limit
@@ -49,16 +52,32 @@ def shorten(built: Built, earliest: Run) -> None:
             task["speed"] = round(task["speed"] / share, 4)
     most = 1.0 - min(shares.values())
     built.add(
-        f"{len(shares)} times alone were taken at the power limit: up to {most:.1%} less at the full"
-        " clock, as the model says"
+        f"{len(shares)} times alone were taken at the power limit: at the full clock up to"
+        f" {most:.1%} less, as the model says"
     )
 
 
-def _shortest(built: Built, run: Run) -> Mapping[Any, float]:
-    """Of each group of equal kernels with an isolated time: the shortest in *run* [us]."""
-    shortest: dict[Any, float] = {}
-    for name, key in built.keys.items():
-        if key in built.alone:
-            times = run.task(name)
-            shortest[key] = min(1e6 * (times.end - times.start), shortest.get(key, float("inf")))
+def _shortest(built: Built, run: Run) -> Mapping[Key, float]:
+    """Of each group of equal kernels with an isolated time: the shortest that is alone in *run*
+    [us].
+    """
+    found = []
+    for name in built.keys:
+        times = run.task(name)
+        found.append(
+            Kernel(
+                name=name,
+                kind="other",
+                start=1e6 * times.start,
+                duration=1e6 * (times.end - times.start),
+                device="",
+                stream=built.workload["tasks"][name]["stream"],
+            )
+        )
+    found.sort(key=lambda kernel: kernel.start)
+    shortest: dict[Key, float] = {}
+    for kernel, beside in zip(found, overlaps(found), strict=True):
+        key = built.keys[kernel.name]
+        if key in built.alone and not beside:
+            shortest[key] = min(kernel.duration, shortest.get(key, math.inf))
     return shortest
