@@ -206,7 +206,7 @@ class Dispatcher:
         size = grid.shape.cluster
         left = {id(g): t.count(t.total) - g.assigned[grid.number] for g, t, _ in rooms}
         more = min(left[id(group)] // (count // size) for group, count in batch.parts)
-        if more + 1 < FOLDED_ROUNDS:
+        if not more:
             return
         for group, count in batch.parts:
             group.assigned[grid.number] += more * count // size

@@ -109,13 +109,22 @@ class Residency:
 
     def _fill(self, group: EngineGroup, number: int, mask: Mask) -> int:
         """Put as many on every unit as it has room for; returns on how many units it is new."""
-        fresh = 0
-        for state, count in list(group.units.items()):
-            if mask in state[0][0] and (fitting := self._fitting(state[1], number)):
-                residents = dict(state[1])
-                fresh += 0 if number in residents else count
-                residents[number] = residents.get(number, 0) + fitting
-                _move(group, state, (state[0], _packed(residents)), count)
+        fresh, kept, filled = 0, dict[State, int](), dict[State, int]()
+        for state, count in group.units.items():
+            kind, residents = state
+            fitting = self._fitting(residents, number) if mask in kind[0] else 0
+            if not fitting:
+                kept[state] = count
+                continue
+            if not residents or residents[-1][0] < number:
+                fresh += count
+                state = (kind, (*residents, (number, fitting)))
+            else:
+                here = dict(residents)
+                fresh += 0 if number in here else count
+                state = (kind, _packed({**here, number: here.get(number, 0) + fitting}))
+            filled[state] = filled.get(state, 0) + count
+        group.units = _merged(kept, filled)
         return fresh
 
     def _place(
@@ -142,13 +151,17 @@ class Residency:
 
     def vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the engines of *group* that have most of them."""
-        if workgroups == sum(
-            units * count for s, units in group.units.items() for n, count in s[1] if n == number
-        ):
-            for state, units in list(group.units.items()):
-                left = tuple(resident for resident in state[1] if resident[0] != number)
-                if left != state[1]:
-                    _move(group, state, (state[0], left), units)
+        kept, left, here = dict[State, int](), dict[State, int](), 0
+        for state, units in group.units.items():
+            count = next((count for n, count in state[1] if n == number), 0)
+            if not count:
+                kept[state] = units
+                continue
+            here += count * units
+            without = (state[0], tuple(each for each in state[1] if each[0] != number))
+            left[without] = left.get(without, 0) + units
+        if workgroups == here:  # all of the grid
+            group.units = _merged(kept, left)
             return
         labels = {label for (_, label), _ in group.units}
         if len(labels) == 1:
@@ -246,6 +259,13 @@ def _move(group: EngineGroup, source: State, target: State, count: int) -> None:
     if not group.units[source]:
         del group.units[source]
     group.units[target] = group.units.get(target, 0) + count
+
+
+def _merged(kept: dict[State, int], changed: dict[State, int]) -> dict[State, int]:
+    """Units by state: those that *changed* behind the others."""
+    for state, count in changed.items():
+        kept[state] = kept.get(state, 0) + count
+    return kept
 
 
 def _packed(residents: dict[int, int]) -> Residents:

@@ -161,7 +161,9 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
             stream=str(args.get("stream", event.get("tid", 0))),
             args=args,
             called=called,
-            launched=called + float(launch.get("dur", 0)) if launch and called else None,
+            launched=None
+            if launch is None or called is None
+            else called + float(launch.get("dur", 0)),
             operators=operators,
         )
         found.append((str(args.get("device", event.get("pid", 0))), work))
