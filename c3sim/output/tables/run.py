@@ -8,6 +8,7 @@ fractions of the isolated time: slowdown = 1 + sum of the causes + left over.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit.layout import add_row, make_table, stack
@@ -20,10 +21,16 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 VISIBLE = 0.0005  # the least share that is not written as 0.0 %
+MOST_ROWS = 60  # tasks of a run that are shown: of more, those that take longest
+MOST_COLUMNS = 20  # tasks that strategies are compared by
 
 
-def run_table(result: Result) -> Group:
-    """One run: its times in a header line, then a row per task, energies, notes."""
+def run_table(whole: Result) -> Group:
+    """One run: its times in a header line, then a row per task, energies, notes. Of many tasks
+    only the longest are shown.
+    """
+    result = _longest(whole)
+    left = len(whole.tasks) - len(result.tasks)
     unit, length = time_unit(result.wall_s)
     times_of_run = (
         f"wall {result.wall_s / length:.3f} {unit}, serial {result.serial_s / length:.3f} {unit}, "
@@ -45,6 +52,7 @@ def run_table(result: Result) -> Group:
         title,
         times_of_run,
         table,
+        *([f"the {MOST_ROWS} longest tasks; {left} more are in --json"] if left else []),
         *phase_tables(result),
         "slowdown: time, queueing included, over isolated time",
         *(("", energy_table(result), standing(result.energy_measured)) if result.energy else ()),
@@ -56,6 +64,7 @@ def compare_table(results: Sequence[Result]) -> Group:
     """The same workload under several strategies, a row each; the fastest is named below."""
     unit, length = time_unit(max((result.wall_s for result in results), default=0.0))
     tasks = list(dict.fromkeys(name for result in results for name in result.tasks))
+    tasks = tasks if len(tasks) <= MOST_COLUMNS else []
     columns = [f"wall\n({unit})", "speedup\n(x)", "fraction\nof ideal\n(%)"]
     columns += ["own\nfraction\n(%)", "energy\n(J)"]
     columns += [f"{name}\n({unit},\nslowdown)" for name in tasks]
@@ -100,6 +109,20 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
         f"{name}: {text}" for name, task in tasks.items() for text in task.get("reasons", ())
     ]
     return stack(title, table, f"causes below {percent(VISIBLE, 2)} % are not listed", *reasons)
+
+
+def _longest(result: Result) -> Result:
+    """*result* with no more than MOST_ROWS tasks: those that run longest, in their order."""
+    if len(result.tasks) <= MOST_ROWS:
+        return result
+    by_time = sorted(result.tasks, key=lambda name: -_duration(result, name))
+    kept = frozenset(by_time[:MOST_ROWS])
+    tasks = {name: task for name, task in result.tasks.items() if name in kept}
+    return replace(result, tasks=tasks)
+
+
+def _duration(result: Result, name: str) -> float:
+    return result.tasks[name].end_s - result.tasks[name].start_s
 
 
 def _share(fraction: float | None) -> str:

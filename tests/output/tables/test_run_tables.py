@@ -33,6 +33,18 @@ def test_run_has_the_whole_then_a_row_per_task(result):
     )  # brackets are no markup
 
 
+def test_of_thousands_of_tasks_the_longest_are_shown_in_their_order(result):
+    """Task n runs n us: of 1000 those from 940 to 999."""
+    one = result.tasks["gemm"]
+    many = {f"t{n}": replace(one, start_s=0.0, end_s=n * 1e-6) for n in range(1000)}
+    text = lines(tables.run_table(replace(result, tasks=many)))
+    rows = [line.split()[0] for line in text if line.startswith("t")]
+    assert [row for row in rows if row[1:].isdigit()] == [f"t{n}" for n in range(940, 1000)]
+    assert "the 60 longest tasks; 940 more are in --json" in text
+    compared = "\n".join(lines(tables.compare_table([replace(result, tasks=many)])))
+    assert "t999" not in compared and "fastest: base" in compared
+
+
 def test_a_short_run_is_in_microseconds_and_a_lone_task_has_no_fraction(result):
     short = replace(result, wall_s=25e-6, serial_s=25e-6, fraction_of_ideal=None, own_fraction=None)
     text = "\n".join(lines(tables.run_table(short)))
