@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from c3sim.simulation.run import Run
 from c3sim.specs.hardware import Node

@@ -47,6 +47,11 @@ class Replay:
                 f"  {each.trace / 1e3:8.3f} {each.replay / 1e3:8.3f}  {each.count} x {each.name}"
                 for each in self.apart
             ]
+            if any("ccl" in each.name and each.trace > each.replay for each in self.apart):
+                lines.append(
+                    "a collective's time in a trace has its wait for other ranks: give the traces of"
+                    " all of them"
+                )
         return lines
 
 

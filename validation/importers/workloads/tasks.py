@@ -162,7 +162,10 @@ class Tasks:
         libraries: Sequence[str] = list(self.node.gpu.gemm_libraries)
         if task["kind"] == "gemm" and task.get("library") not in libraries:
             task = {name: value for name, value in task.items() if name != "library"}
-        variants = [task, {k: v for k, v in task.items() if k not in ("macro_tile", "channels")}]
+        variants = [
+            {name: value for name, value in task.items() if name not in left_out}
+            for left_out in ((), ("macro_tile", "channels"), ("macro_tile", "channels", "backend"))
+        ]
         for variant in variants:
             tasks = {"task": variant}
             try:

@@ -197,6 +197,7 @@ def test_a_replay_that_is_off_says_which_kernels() -> None:
     lines = replay(found, Workload.model_validate(found.workload), NODE).lines(found)
     assert "-9" in lines[0]
     assert "ncclDevKernel_AllGather" in lines[2]
+    assert "give the traces of all" in lines[-1]
 
 
 def test_what_a_collective_took_alone_beyond_the_model_is_waiting_for_peers() -> None:
@@ -209,6 +210,15 @@ def test_what_a_collective_took_alone_beyond_the_model_is_waiting_for_peers() ->
     model = alone.end - alone.start - NODE.gpu.kernels.completion_latency
     assert task["peers_late"] == pytest.approx(1000e-6 - model, rel=1e-6)
     assert any("waiting for peers" in guess for guess in found.guesses)
+
+
+def test_another_node_runs_it_with_its_own_libraries() -> None:
+    """MI300X has neither cuBLAS nor NCCL."""
+    other = load_hardware("mi300x-8").node
+    found = build([read_trace(two_layers().text(), "made.json")], other, None)
+    gemm, gather = (found.workload["tasks"][name] for name in ("gemm_1", "all_gather_3"))
+    assert "library" not in gemm and "backend" not in gather
+    assert any("2 GPUs is taken to be of all 8" in guess for guess in found.guesses)
 
 
 def test_the_text_loads_as_what_was_built(tmp_path) -> None:
