@@ -49,8 +49,8 @@ class Replay:
             ]
             if any("ccl" in each.name and each.trace > each.replay for each in self.apart):
                 lines.append(
-                    "a collective's time in a trace has its wait for other ranks: give the traces of"
-                    " all of them"
+                    "a collective's time in a trace has its wait for other ranks:"
+                    " give the traces of all of them"
                 )
         return lines
 
