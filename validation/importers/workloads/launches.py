@@ -11,6 +11,7 @@ from .trace import Call, Trace, Work
 
 SLACK = 20.0  # us: a kernel launched this long before its stream is free was there in time
 LONGEST_GAP = 20.0  # us: longer ones are no gap between kernels in a row
+MOST_BACK = 1000  # launches before a synchronisation among which it finds what it waited for
 FEWEST = 5  # gaps that a median is taken of
 
 
@@ -86,7 +87,8 @@ def _awaited(
     between = calls[bisect_left(starts, seen) : bisect_left(starts, called)]
     awaited: dict[int, None] = {}
     for call in between:
-        ended = [i for i in range(index) if works[i].end <= call.end and works[i].called]
+        recent = range(max(0, index - MOST_BACK), index)
+        ended = [i for i in recent if works[i].end <= call.end and works[i].called is not None]
         if "Device" in call.name or "Ctx" in call.name:
             last = {works[i].stream: i for i in ended}
             awaited |= dict.fromkeys(last.values())

@@ -121,6 +121,21 @@ def test_a_launch_behind_a_synchronisation_waits_for_what_the_host_waited_for() 
     assert second["launch_time"] == pytest.approx(24e-6)
 
 
+def test_kernels_of_a_graph_are_launched_together() -> None:
+    """One call, which returns at 1014, launches three kernels."""
+    made = MadeTrace()
+    made.kernel(ADD, 900, 100, called=10)
+    for start in (1060, 1170, 1280):
+        made.kernel(ADD, start, 100)
+        made.events[-1]["args"]["correlation"] = 77
+    launch = made.call("cudaGraphLaunch", 1010, 4)
+    made.events[-1]["args"]["correlation"] = 77
+    assert launch != 77
+    times = [task["launch_time"] for task in tasks(made).values()]
+    begin = 900 - 1e6 * NODE.gpu.kernels.dispatch_latency
+    assert times == pytest.approx([0, (1014 - begin) * 1e-6, 0, 0])
+
+
 def test_a_kernel_that_never_ran_alone_takes_what_its_bytes_take() -> None:
     made = MadeTrace()
     made.kernel(ADD, 1000, 100, called=10, operator="aten::add", dims=DIMS, **SHAPE)
