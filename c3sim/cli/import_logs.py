@@ -1,4 +1,4 @@
-"""``c3sim import``: logs of benchmarks and profilers become measurement records."""
+"""``c3sim import``: logs of benchmarks and profilers become measurement records, or a workload."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ SHOWN = 20  # remarks on a file that are printed
 
 
 def import_logs(
-    files: Annotated[list[Path], Argument(metavar="FILE...", help="Logs; .gz is unpacked.")],
+    files: Annotated[
+        list[Path],
+        Argument(metavar="FILE...", help="Logs; .gz is unpacked. Of traces also folders."),
+    ],
     node: Annotated[
         str | None,
         Option(metavar="NODE", help="The node they were measured on; needed, and never guessed."),
@@ -34,18 +37,28 @@ def import_logs(
         list[str] | None,
         Option(metavar="KEY=VALUE", help="What a log lacks: op, size, dtype, m, n, k, gpus."),
     ] = None,
+    as_: Annotated[
+        str, Option("--as", metavar="KIND", help="records, or workload: of profiler traces.")
+    ] = "records",
+    iteration: Annotated[
+        int | None,
+        Option(metavar="K", help="Of a workload: the marked step K, else the K-th repetition."),
+    ] = None,
+    trace: Annotated[
+        str | None,
+        Option(metavar="FILE", help="Of a workload: trace and replay, for ui.perfetto.dev."),
+    ] = None,
     out: Annotated[
         Path | None,
-        Option(
-            "--out", "-o", metavar="FILE", help="Write the records (replaces it). Else: printed."
-        ),
+        Option("--out", "-o", metavar="FILE", help="Write it there (replaces it). Else: printed."),
     ] = None,
     yes: Annotated[
         bool, Option("--yes", help="Read logs of more than 256 MiB of text as well.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Turn logs of benchmarks and profilers into measurement records, one JSON line each.
+    """Turn logs of benchmarks and profilers into measurement records, one JSON line each, or one
+    iteration of a PyTorch profiler trace, of one rank or several, into a workload that replays it.
 
     \b
     Formats (found by content):
@@ -71,14 +84,19 @@ def import_logs(
       c3sim import trace_rank0.json.gz --node mi300x-8 --json
       c3sim import rocblas.log --node mi300x-8 --assume dtype=bf16
       c3sim import turns/*.json.gz --node h200-2 --out loops.jsonl
+      c3sim import rank0.json.gz rank1.json.gz --as workload --node h200-2 --out step.yaml
     """
-    from c3sim.validation.importers import combine_loops, find_target, fitting_nodes, import_file
+    _check_kind(as_, iteration, trace)
+    if node is None:
+        raise _without_node(files[0], format)
+    if as_ == "workload":
+        from c3sim.cli.import_workload import import_workload
+
+        import_workload(files, node, iteration, out, trace, as_json, large=yes)
+        return
+    from c3sim.validation.importers import combine_loops, find_target, import_file
     from c3sim.validation.importers.assumed import parse_assumptions
 
-    if node is None:
-        fitting = " or ".join(fitting_nodes(files[0], format))
-        hint = f"by its header it may be {fitting}" if fitting else "'c3sim list' has the packaged"
-        raise InputError(f"missing; must be the node the logs were measured on; {hint}", "--node")
     target, doubt = find_target(node, role, suite, parse_assumptions(assume or ()))
     results: Results = []
     errors: list[InputError] = []
@@ -97,6 +115,24 @@ def import_logs(
     code = _code(results)
     _write(results, out if code != NOTHING else None, as_json, code)
     raise typer.Exit(code)
+
+
+def _without_node(file: Path, format: str) -> InputError:
+    """What is said where no node is given, with the one that the header of *file* fits."""
+    from c3sim.validation.importers import fitting_nodes
+
+    fitting = " or ".join(fitting_nodes(file, format)) if file.is_file() else ""
+    hint = f"by its header it may be {fitting}" if fitting else "'c3sim list' has the packaged"
+    return InputError(f"missing; must be the node the logs were measured on; {hint}", "--node")
+
+
+def _check_kind(as_: str, iteration: int | None, trace: str | None) -> None:
+    """Raises InputError."""
+    if as_ not in ("records", "workload"):
+        raise InputError(f"got {as_!r}; must be records or workload", "--as")
+    for option, value in (("--iteration", iteration), ("--trace", trace)):
+        if as_ == "records" and value is not None:
+            raise InputError("is of workloads; give --as workload too", option)
 
 
 def _code(results: Results) -> int:

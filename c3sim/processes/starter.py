@@ -71,9 +71,19 @@ class Starter:
         self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
 
     def start(
-        self, name: str, gpu: int, repeat: int, detail: Detail, started: Callback, done: Callback
+        self,
+        name: str,
+        gpu: int,
+        repeat: int,
+        detail: Detail,
+        started: Callback,
+        done: Callback,
+        *,
+        follows: bool = False,
     ) -> None:
-        """Do task *name* on *gpu* for the *repeat*-th time."""
+        """Do task *name* on *gpu* for the *repeat*-th time; *follows*: it has only waited for the
+        task before it in its stream.
+        """
         context, task = self.context, self.context.workload.tasks[name]
         looped = context.workload.host.launch in ("looped", "graph")
         latencies = _latencies(
@@ -81,6 +91,7 @@ class Starter:
             first=repeat == 1 and not looped,
             over_memory=isinstance(task, StreamKernel | Copy),
             last=repeat == task.repeat and not looped,
+            gap=context.workload.host.kernel_gap if follows else None,
         )
         if isinstance(task, Gemm | StreamKernel | AnyKernel | Hold) or (
             isinstance(task, Copy) and name in context.shapes
@@ -257,8 +268,14 @@ def _nothing(*_: object) -> None:
     """Nobody waits for this."""
 
 
-def _latencies(kernels: Kernels, *, first: bool, last: bool, over_memory: bool) -> _Latencies:
-    """Of a kernel that is the *first* or the *last* of a row of kernels back to back."""
+def _latencies(
+    kernels: Kernels, *, first: bool, last: bool, over_memory: bool, gap: float | None = None
+) -> _Latencies:
+    """Of a kernel that is the *first* or the *last* of a row of kernels back to back; *gap*: from
+    the end of the kernel before it.
+    """
+    if gap is not None:
+        return _Latencies(max(0.0, gap - kernels.completion_latency), kernels.completion_latency)
     if kernels.back_to_back_latency is None:
         return _Latencies(kernels.dispatch_latency, kernels.completion_latency)
     gap = kernels.back_to_back_latency + (kernels.memory_ramp if over_memory else 0.0)

@@ -35,6 +35,7 @@ class TaskRuns:
         host = context.workload.host
         self._by_host = host.launch == "eager" or host.release == "host"
         self._needs: dict[Key, tuple[Key, ...]] = {}
+        self._before: dict[str, str] = {}  # task -> the one before it in its stream
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
@@ -47,7 +48,9 @@ class TaskRuns:
                     continue
                 needs = [(entry, gpu) for entry in task.after]
                 if task.stream is not None:
-                    needs += [(last[task.stream], gpu)] if task.stream in last else []
+                    if task.stream in last:
+                        needs.append((last[task.stream], gpu))
+                        self._before[name] = last[task.stream]
                     last[task.stream] = name
                 if not needs:
                     needs += self._begin(name, gpu)
@@ -107,7 +110,14 @@ class TaskRuns:
         done = countdown(2 if looped else 1, next_one)
         if looped:
             self._launch_now(name, gpu, done)
-        self.starter.start(name, gpu, repeat, times.detail, started, done)
+        self.starter.start(
+            name, gpu, repeat, times.detail, started, done, follows=self._follows(name, gpu)
+        )
+
+    def _follows(self, name: str, gpu: int) -> bool:
+        """Whether the task was waiting in its stream as the one before it ended, just now."""
+        before = self.times.get((self._before.get(name, ""), gpu))
+        return before is not None and before.end == self.context.env.now
 
     def _end(self, name: str, gpu: int, times: Times) -> None:
         times.end = self.context.env.now

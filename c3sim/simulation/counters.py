@@ -26,9 +26,17 @@ Key = tuple[str, str]  # task, component
 Part = tuple[float, float, Key, float]  # start, end, key, value
 
 
+#: Tasks of a run whose counters are split by task; of more the parts would be the square of it.
+MOST_SPLIT = 100
+
+
 def counters(recorder: Recorder, machine: Machine) -> tuple[Counter, ...]:
-    """Every counter of the run that *recorder* saw on *machine*, by name."""
-    parts = _parts(machine, recorder.segments())
+    """Every counter of the run that *recorder* saw on *machine*, by name. With more than MOST_SPLIT
+    tasks they are not split by task.
+    """
+    segments = recorder.segments()
+    split = len({segment.flow.tags.task for segment in segments}) <= MOST_SPLIT
+    parts = _parts(machine, segments, split)
     rows = [_counter(machine.node, place, pieces) for place, pieces in parts.items()]
     clock = machine.node.gpu.clock
     for place, steps in recorder.clocks.items():
@@ -68,18 +76,21 @@ def _counter(node: Node, place: Capacity, parts: Sequence[Part]) -> Counter:
         times=times,
         values=[base + sum(row.values()) for row in rows],
         maximum=maximum,
-        by_task=_sums(rows, 0),
+        by_task={task: values for task, values in _sums(rows, 0).items() if task},
         by_component=by_component,
     )
 
 
-def _parts(machine: Machine, segments: Iterable[Segment]) -> dict[Capacity, list[Part]]:
-    """What each flow adds to each counter, and when."""
+def _parts(
+    machine: Machine, segments: Iterable[Segment], split: bool
+) -> dict[Capacity, list[Part]]:
+    """What each flow adds to each counter, and when; the task is empty if not *split*."""
     parts: dict[Capacity, list[Part]] = {Capacity("gpu", gpu, "power"): [] for gpu in machine.gpus}
 
     def add(place: Capacity, segment: Segment, value: float, component: str = "") -> None:
         if value > 0:
-            part = (segment.start, segment.end, (segment.flow.tags.task, component), value)
+            task = segment.flow.tags.task if split else ""
+            part = (segment.start, segment.end, (task, component), value)
             parts.setdefault(place, []).append(part)
 
     for segment in segments:

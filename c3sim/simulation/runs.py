@@ -10,12 +10,14 @@ from c3sim.machine.machine import SHARING
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.specs.workload import Collective, Workload
 
 REMEMBERED = 8192  # runs; about 1 kB each
-UNNAMED = "alone"  # the task of a run of its own
+
+ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
 
 _runs: dict[tuple[str, str, frozenset[str], bool], Run] = {}
+_texts: dict[int, tuple[Node, str]] = {}  # by id of a node, which is kept, so that the id stays
 
 
 def run_once(
@@ -31,7 +33,7 @@ def run_once(
     """
     # What of a workload decides its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={"buffers", "tasks", "streams", "host"})
-    key = (node.model_dump_json(), conditions, private, by_class)
+    key = (_text(node), conditions, private, by_class)
     run = _runs.get(key)
     if run is None:
         if len(_runs) >= REMEMBERED:
@@ -48,21 +50,39 @@ def undisturbed(node: Node, workload: Workload) -> Run:
     return run_once(node, workload, frozenset(SHARING), by_class=True, energy=False)
 
 
+def _text(node: Node) -> str:
+    """The whole of *node*."""
+    if id(node) not in _texts:
+        if len(_texts) >= REMEMBERED:
+            _texts.clear()
+        _texts[id(node)] = (node, node.model_dump_json())
+    return _texts[id(node)][1]
+
+
 def forget() -> None:
     """Remember no run any more."""
     _runs.clear()
+    _texts.clear()
 
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
-    only = alone(workload, task)
-    unnamed = only.model_copy(update={"tasks": {UNNAMED: only.tasks[task]}})
-    return run_once(node, unnamed).task(UNNAMED)
+    return run_once(node, alone(workload, task, called=ALONE)).task(ALONE)
 
 
-def alone(workload: Workload, task: str) -> Workload:
-    """*task* by itself: in its stream with the stream's mask, without dependencies on others."""
-    kept = workload.tasks[task].model_copy(update={"after": ()})
-    streams = {name: stream for name, stream in workload.streams.items() if name == kept.stream}
+def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
+    """*task* by itself: in its stream with the stream's mask, without dependencies on others, the
+    host's own work before its launch, or peers that come late. *called*: it and its stream.
+    """
+    found = workload.tasks[task]
+    waits: dict[str, object] = {"after": (), "launch_after": (), "launch_time": None}
+    if isinstance(found, Collective):
+        waits["peers_late"] = 0.0
+    stream = found.stream if called is None or found.stream is None else called
+    kept = found.model_copy(update={**waits, "stream": stream})
+    streams = {}
+    if stream is not None and found.stream in workload.streams:
+        streams[stream] = workload.streams[found.stream]
     host = workload.host.model_copy(update={"order": ()})
-    return workload.model_copy(update={"tasks": {task: kept}, "streams": streams, "host": host})
+    tasks = {called or task: kept}
+    return workload.model_copy(update={"tasks": tasks, "streams": streams, "host": host})

@@ -31,6 +31,8 @@ class Kernel(TaskBase):
     bytes and FLOP take"""
     workgroups: Workgroups | None = None
     """left out: one for each place on the GPU"""
+    tiles: Count | None = None
+    """pieces of work that its workgroups, which stay, take from a pool; left out: one each"""
     per_unit: Count | None = None
     """workgroups that share a compute unit; left out: as many as have room if each has 256 threads
     with 64 registers"""

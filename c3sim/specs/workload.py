@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from c3sim.specs.base import Spec
 from c3sim.specs.commands import Command
 from c3sim.specs.kernel import Kernel
-from c3sim.specs.quantities import Bytes, Count, Extent, Parts, Pieces, Time, Workgroups
+from c3sim.specs.quantities import Bytes, Count, Extent, Parts, Pieces, Positive, Time, Workgroups
 from c3sim.specs.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.specs.task import Dtype as Dtype
 from c3sim.specs.task import TaskBase
@@ -76,6 +76,8 @@ class Gemm(TaskBase):
     data: Literal["random", "pattern", "zero"] = "random"
     """what the operands hold: random numbers, numbers of few bits as tests use, or zeros; bits that
     do not change cost less energy"""
+    speed: Positive = 1.0
+    """how fast it was measured to run alone, of what the model of its library gives"""
 
 
 class StreamKernel(TaskBase):
@@ -147,6 +149,11 @@ class Collective(TaskBase):
     """backend dma, all_gather and all_to_all: each GPU copies its own shard as well"""
     chunks: Pieces = 1
     """released one by one: names for others' after"""
+    speed: Positive = 1.0
+    """compute units only: how fast it was measured to run alone, of what the model gives"""
+    peers_late: Time = 0.0
+    """compute units only: how long after this GPU's the last peer's kernel begins, which all wait
+    for; where a trace says so"""
 
 
 class Copy(TaskBase):
@@ -244,6 +251,9 @@ class HostThreads(Spec):
     profile: str | None = None
     """one of the node's host_profiles, for kernels that are launched eagerly; left out: calls of
     the libraries themselves"""
+    kernel_gap: Time | None = None
+    """between two kernels of a stream of which the second has been launched in time; left out: the
+    GPU's latencies of dispatch and completion"""
     order: tuple[str, ...] = ()
     """launch order of tasks; left out: as declared"""
     release: Literal["event", "per_rank", "host"] = "event"

@@ -111,7 +111,7 @@ def on_dma(workload: Workload, node: Node) -> Workload:
 
 def baseline(workload: Workload, node: Node) -> Workload:
     """The workload that gives all isolated times: no masks, collectives on compute units."""
-    first = compute_tasks(workload)
+    first = frozenset(compute_tasks(workload))
     return launch_order(
         on_compute_units(plain(workload), node), lambda name: float(name not in first)
     )

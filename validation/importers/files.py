@@ -111,6 +111,14 @@ def fitting_nodes(path: Path, format: str) -> list[str]:
     ]
 
 
+def read_log(path: Path, *, large: bool = False) -> tuple[str, str]:
+    """Its text, unpacked, and what is wrong with its end. Raises InputError, as
+    :func:`import_file`.
+    """
+    largest = LARGEST if large else USUAL
+    return _text(read_bytes(path, largest), path, largest)
+
+
 def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:
     """Records of the loops that traces of several ranks tell of."""
     given = Given(

@@ -78,6 +78,8 @@ class ChannelCollective:
         self.channels = Channels(context, name, claim, placed=started, ready=self._begin)
         self.launch = self.channels.launch
         self.ended = 0  # channels
+        self.speed, self.late = task.speed, task.peers_late
+        self.peers_at: float | None = None  # when the last peer, which is not simulated, begins
         self.chunk_progress = [0] * task.chunks  # channels whose part has arrived
 
     def describe(self) -> dict[str, Any]:
@@ -91,7 +93,10 @@ class ChannelCollective:
         """*channels* are resident on every rank: after the latency, they move their parts."""
         passage = _Passage(self, channels, held)
         fill = partial(self.on_all_ranks, channels, self.plan.work + self.cold, passage.start)
-        self.context.once_past(self.plan.flight, fill)
+        now = self.context.env.now
+        if self.peers_at is None:
+            self.peers_at = now + self.late
+        self.context.once_past(max(0.0, self.peers_at - now) + self.plan.flight, fill)
 
     def arrived(self, channels: int, chunk: int) -> None:
         """The part of *channels* of a chunk has arrived everywhere."""
@@ -172,7 +177,7 @@ class _Passage:
             self.channels,
             phase.sent * self.channels / self.plan.channels,
             lambda: self._was_sent(index, since),
-            cap=lambda state: phase.rate(working, _speed(state)),
+            cap=lambda state: run.speed * phase.rate(working, _speed(state)),
             traffic=lambda rank: _phase_traffic(run.context.node, phase, rank),
             units=self.units[index],
             share=self.share[index],

@@ -1,11 +1,12 @@
 """A kernel of which only the outside is known: its bytes, FLOP, workgroups, perhaps its time.
 
-With W workgroups, b bytes and f FLOP of each, k of them on a compute unit, r the rate at which a
-unit reads memory (or L2), p the rate of its matrix or vector units and e the efficiency, a
-workgroup takes, alone on an idle GPU,
+A tile is what a workgroup does, or takes from a pool where the kernel has more tiles than
+workgroups. With b bytes and f FLOP of a tile, k workgroups on a compute unit, r the rate at which a
+unit reads memory (or L2), p the rate of its matrix or vector units and e the efficiency, a tile
+takes, alone on an idle GPU,
 
     max(k b / r, k f / (e p))                     where no time is given, else
-    t / ceil(W / (k units))                       t the time given
+    t k / sum of k over the rounds                t the time given: all rounds together take it
 
 The share c of that follows the clock, the rest what memory gives: (c / clock + (1 - c) / memory).
 A given time has been measured with the kernel's own load on memory, so only that of others counts.
@@ -33,7 +34,7 @@ def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
         return CLAIM
     share = task.per_unit
     return Claim(
-        lds=units.lds / share,
+        lds=units.lds // share,  # whole bytes: parts add up without rounding
         registers=units.registers // share,
         waves=max(1, units.waves // share),
     )
@@ -51,8 +52,9 @@ def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
     claim = claim_of(task, gpu.compute_units)
     workgroups = context.shapes[name].workgroups
     residents = claim.fitting(gpu.compute_units)
-    part = _Part.of(task, gpu, workgroups)
-    rounds = ceil(workgroups / (residents * gpu.compute_unit_count))
+    tiles = max(workgroups, task.tiles or 0)
+    part = _Part.of(task, gpu, tiles)
+    turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
     def cost(per_unit: int, concurrent: int) -> TileCost:
         moving, computing = per_unit * part.moving, per_unit * part.computing
@@ -63,8 +65,7 @@ def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
             def rate(state: GpuState) -> float:
                 return 1.0 / max(moving / (state.clock * state.memory), computing / state.clock)
         else:
-            usual = min(residents, ceil(workgroups / gpu.compute_unit_count))
-            busy = task.time / rounds * per_unit / usual
+            busy = task.time * per_unit / turns
             load = concurrent * context.machine.memory_time(part.traffic) / busy
             softness = gpu.hbm.saturation_exponent
 
@@ -77,8 +78,23 @@ def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
         return TileCost(rate=rate, traffic=part.traffic)
 
     return KernelSpec(
-        tiles=workgroups, schedule="one_per_tile", claim=claim, residents=residents, cost=cost
+        tiles=tiles,
+        schedule="one_per_tile" if tiles == workgroups else "work_stealing",
+        claim=claim,
+        residents=residents,
+        cost=cost,
+        fold_any_order=True,
     )
+
+
+def _turns(tiles: int, workgroups: int, residents: int, units: int) -> int:
+    """Workgroups on a compute unit, added up over the rounds of a kernel that is alone: in the last
+    round of fewer tiles there are fewer.
+    """
+    concurrent = min(workgroups, residents * units)
+    full, rest = divmod(tiles, concurrent)
+    usual = ceil(concurrent / units)
+    return usual * full + (ceil(usual * rest / concurrent) if rest else 0)
 
 
 def _clocked(task: Kernel, moving: float, computing: float) -> float:
@@ -91,17 +107,17 @@ def _clocked(task: Kernel, moving: float, computing: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One workgroup: seconds alone on a compute unit at full speed, and what it moves."""
+    """One tile: seconds alone on a compute unit at full speed, and what it moves."""
 
     moving: float
     computing: float
     traffic: Traffic
 
     @classmethod
-    def of(cls, task: Kernel, gpu: Gpu, workgroups: int) -> _Part:
+    def of(cls, task: Kernel, gpu: Gpu, tiles: int) -> _Part:
         units = gpu.compute_units
-        read, written = task.read / workgroups, task.written / workgroups
-        moved, flops = read + written, task.flops / workgroups
+        read, written = task.read / tiles, task.written / tiles
+        moved, flops = read + written, task.flops / tiles
         dtype = task.dtype if task.on == "matrix" else "fp32"
         per_cycle = units.l2_bandwidth if task.hits == "l2" else units.read_bandwidth
         peak = task.efficiency * units.flops_per_cycle[dtype] if flops else 1.0

@@ -110,9 +110,14 @@ class Dispatcher:
 
     def cut_back(self, grid: Grid, batch: Batch, rounds: int) -> None:
         """*batch* keeps its first *rounds* rounds; the others will be dispatched again, later."""
+        dropped = batch.rounds - rounds
         del batch.ends[rounds + 1 :]
         grid.pointer = batch.ends[-1]
-        self._assign(grid)
+        if self.in_order:
+            self._assign(grid)
+            return
+        for group, count in batch.parts:
+            group.assigned[grid.number] -= dropped * count // grid.shape.cluster
 
     def release(self, grid: Grid, parts: Sequence[tuple[EngineGroup, int]]) -> None:
         """Workgroups of *grid* have ended: (group, workgroups per engine)."""
@@ -163,8 +168,8 @@ class Dispatcher:
             parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
         )
         others_wait = any(other is not grid and self.waits(other) for other in self._queue)
-        if alone and grid.foldable and self.in_order and not others_wait:
-            self._take_rounds_along(grid, batch, rooms)
+        if alone and grid.foldable and not others_wait:
+            (self._take_rounds_along if self.in_order else self._repeat_round)(grid, batch, rooms)
         grid.placed(batch)
 
     def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:
@@ -193,6 +198,21 @@ class Dispatcher:
             self.cut_back(grid, batch, 1)
         else:
             self._assign(grid)
+
+    def _repeat_round(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
+        """Join as many rounds to the first as every engine has left of its size: without an order
+        between engines, each of them goes on by itself.
+        """
+        size = grid.shape.cluster
+        left = {id(g): t.count(t.total) - g.assigned[grid.number] for g, t, _ in rooms}
+        more = min(left[id(group)] // (count // size) for group, count in batch.parts)
+        if not more:
+            return
+        for group, count in batch.parts:
+            group.assigned[grid.number] += more * count // size
+            left[id(group)] -= more * count // size
+        batch.ends += [batch.ends[0]] * more  # it waits as long as any engine has some left
+        grid.pointer = batch.ends[-1] = batch.ends[0] if any(left.values()) else grid.last
 
     def _assign(self, grid: Grid) -> None:
         """Set what each engine was given to what the order says up to the pointer."""

@@ -118,7 +118,7 @@ class _Tiles:
 
     def cost(self, per_unit: int, concurrent: int) -> TileCost:
         """Of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
-        spec, plan, stages = self.spec, self.plan, self.library.stages
+        task, spec, plan, stages = self.task, self.spec, self.plan, self.library.stages
         traffic = self._past_caches(concurrent)
         compute = per_unit * plan.body + plan.prologue
         from_hbm = sum(self._misses(traffic, concurrent / compute))
@@ -132,14 +132,14 @@ class _Tiles:
 
         def rate(state: GpuState) -> float:
             alone = per_unit * hypot(plan.issue / state.clock, feed) + plan.prologue / state.clock
-            own = concurrent * memory_time / (alone + from_hbm / demanded)
+            own = task.speed * concurrent * memory_time / (alone + from_hbm / demanded)
             others = max(0.0, state.load - own)
             served = served_share(burst + others, spec.hbm.saturation_exponent)
             missing = from_hbm / demanded / served
             busy = hypot(plan.issue / state.clock, feed / state.memory)
             working = per_unit * busy + plan.prologue / state.clock
             hidden = per_unit * stages
-            return 1.0 / (max(working, missing) + min(working, missing) / hidden)
+            return task.speed / (max(working, missing) + min(working, missing) / hidden)
 
         return TileCost(rate=rate, traffic=moved)
 

@@ -59,6 +59,8 @@ class KernelSpec:
     own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
     # several rounds may be one segment (not when a task waits for tiles)
     fold_rounds: bool = True
+    # the same where engines are not filled in one order, each by itself
+    fold_any_order: bool = False
 
 
 class _Cohort:
@@ -106,7 +108,9 @@ class Kernel:
             self.shape,
             spec.claim,
             context.stream_of(task).priority,
-            spec.fold_rounds and spec.schedule == "one_per_tile",
+            spec.fold_rounds
+            and spec.schedule == "one_per_tile"
+            and (self.dispatcher.in_order or spec.fold_any_order),
             self._placed,
             self._cut,
         )

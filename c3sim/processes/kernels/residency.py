@@ -7,6 +7,7 @@ the engines with most room, and leave those with most of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from c3sim.models.dispatch import mask_by_engine
@@ -98,6 +99,8 @@ class Residency:
     def occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
         """Put them on the engines with most room; returns on how many units the grid is new."""
         rooms, size = self.rooms(group, shape.mask, number), shape.cluster
+        if workgroups == sum(rooms.values()):
+            return self._fill(group, number, shape.mask)
         taken = self.share(
             {label: room // size for label, room in rooms.items()}, workgroups // size
         )
@@ -106,30 +109,62 @@ class Residency:
             for label, places in taken.items()
         )
 
+    def _fill(self, group: EngineGroup, number: int, mask: Mask) -> int:
+        """Put as many on every unit as it has room for; returns on how many units it is new."""
+        fresh, kept, filled = 0, dict[State, int](), dict[State, int]()
+        for state, count in group.units.items():
+            kind, residents = state
+            fitting = self._fitting(residents, number) if mask in kind[0] else 0
+            if not fitting:
+                kept[state] = count
+                continue
+            if not residents or residents[-1][0] < number:
+                fresh += count
+                state = (kind, (*residents, (number, fitting)))
+            else:
+                here = dict(residents)
+                fresh += 0 if number in here else count
+                state = (kind, _packed({**here, number: here.get(number, 0) + fitting}))
+            filled[state] = filled.get(state, 0) + count
+        group.units = _merged(kept, filled)
+        return fresh
+
     def _place(
         self, group: EngineGroup, number: int, mask: Mask, label: int, workgroups: int
     ) -> int:
         """Put them on the emptiest units of engine *label*; returns on how many it is new."""
         fresh = 0
         while workgroups > 0:
-            state = min(
-                (
-                    s
-                    for s in group.units
-                    if s[0][1] == label and mask in s[0][0] and self._fitting(s[1], number)
-                ),
-                key=lambda s: sum(count for _, count in s[1]),
-            )
-            count = min(workgroups, group.units[state])
+            open_states = [
+                s
+                for s in group.units
+                if s[0][1] == label and mask in s[0][0] and self._fitting(s[1], number)
+            ]
+            state = min(open_states, key=_filled)
+            count, times = min(workgroups, group.units[state]), 1
+            if len(open_states) == 1:  # units that are alike stay so: several turns at once
+                times = max(1, min(self._fitting(state[1], number), workgroups // count))
             residents = dict(state[1])
             fresh += 0 if number in residents else count
-            residents[number] = residents.get(number, 0) + 1
+            residents[number] = residents.get(number, 0) + times
             _move(group, state, (state[0], _packed(residents)), count)
-            workgroups -= count
+            workgroups -= times * count
         return fresh
 
     def vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the engines of *group* that have most of them."""
+        kept, left, here = dict[State, int](), dict[State, int](), 0
+        for state, units in group.units.items():
+            count = next((count for n, count in state[1] if n == number), 0)
+            if not count:
+                kept[state] = units
+                continue
+            here += count * units
+            without = (state[0], tuple(each for each in state[1] if each[0] != number))
+            left[without] = left.get(without, 0) + units
+        if workgroups == here:  # all of the grid
+            group.units = _merged(kept, left)
+            return
         labels = {label for (_, label), _ in group.units}
         if len(labels) == 1:
             self._take_off(group, number, labels.pop(), workgroups)
@@ -149,15 +184,17 @@ class Residency:
     def _take_off(self, group: EngineGroup, number: int, label: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the fullest units of engine *label*."""
         while workgroups > 0:
-            state = max(
-                (s for s in group.units if s[0][1] == label and any(n == number for n, _ in s[1])),
-                key=lambda s: sum(count for _, count in s[1]),
-            )
-            count = min(workgroups, group.units[state])
+            held = [
+                s for s in group.units if s[0][1] == label and any(n == number for n, _ in s[1])
+            ]
+            state = max(held, key=_filled)
             residents = dict(state[1])
-            residents[number] -= 1
+            count, times = min(workgroups, group.units[state]), 1
+            if len(held) == 1:
+                times = max(1, min(residents[number], workgroups // count))
+            residents[number] -= times
             _move(group, state, (state[0], _packed(residents)), count)
-            workgroups -= count
+            workgroups -= times * count
 
 
 def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
@@ -182,9 +219,10 @@ def take_from_fullest(have: dict[int, int], wanted: int) -> dict[int, int]:
         return {label: wanted for label in have if wanted}
     if wanted > sum(have.values()):
         raise ValueError(f"{wanted} wanted of {sum(have.values())}")
-    level = max(have.values(), default=0)
-    while sum(max(0, count - level) for count in have.values()) < wanted:
-        level -= 1
+    most = max(have.values(), default=0)
+    level = most - bisect_left(
+        range(most), wanted, key=lambda down: sum(max(0, c - most + down) for c in have.values())
+    )
     taken = {label: max(0, count - level) for label, count in have.items()}
     over = sum(taken.values()) - wanted
     for label in reversed(have):  # the last ones of those at the level keep one more
@@ -200,10 +238,10 @@ def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
     """
     if wanted > sum(have.values()):
         raise ValueError(f"{wanted} wanted of {sum(have.values())}")
-    turns = 0
     most = max(have.values(), default=0)
-    while turns < most and sum(min(count, turns + 1) for count in have.values()) <= wanted:
-        turns += 1
+    turns = bisect_right(
+        range(1, most + 1), wanted, key=lambda turn: sum(min(c, turn) for c in have.values())
+    )
     taken = {label: min(count, turns) for label, count in have.items()}
     over = wanted - sum(taken.values())
     for label, count in have.items():
@@ -213,11 +251,23 @@ def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
     return {label: count for label, count in taken.items() if count}
 
 
+def _filled(state: State) -> int:
+    """Workgroups on a unit in *state*."""
+    return sum(count for _, count in state[1])
+
+
 def _move(group: EngineGroup, source: State, target: State, count: int) -> None:
     group.units[source] -= count
     if not group.units[source]:
         del group.units[source]
     group.units[target] = group.units.get(target, 0) + count
+
+
+def _merged(kept: dict[State, int], changed: dict[State, int]) -> dict[State, int]:
+    """Units by state: those that *changed* behind the others."""
+    for state, count in changed.items():
+        kept[state] = kept.get(state, 0) + count
+    return kept
 
 
 def _packed(residents: dict[int, int]) -> Residents:

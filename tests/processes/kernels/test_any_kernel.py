@@ -106,3 +106,26 @@ def test_a_kernel_does_something() -> None:
         check_on_node(
             parse_workload({"schema": 1, "name": "w", "tasks": {"t": kernel()}}), TEACHING
         )
+
+
+@pytest.mark.parametrize("per_unit", [1, 2, 3, 7])
+@pytest.mark.parametrize("workgroups", [UNITS + 1, 3 * UNITS + 5, 320])
+def test_a_last_round_of_few_workgroups_is_in_its_time(workgroups: int, per_unit: int) -> None:
+    """Fewer workgroups share a unit in the last round, which makes each of them faster."""
+    task = kernel(time="200 us", workgroups=workgroups, per_unit=per_unit, clocked=1.0)
+    assert busy(task) == pytest.approx(200 * US)
+
+
+def test_tiles_of_a_pool_go_on_beside_workgroups_that_have_no_room() -> None:
+    """Two of 14 units are held all the time. With a tile each, two workgroups need a second round,
+    at least; a pool of tiles takes the 12 other units 14 / 12 of the time.
+    """
+    hold = {"kind": "hold", "workgroups": 2, "time": "1 ms", "stream": "held"}
+    task = kernel(time="200 us", workgroups=UNITS, per_unit=1, clocked=1.0, stream="own")
+    found = {
+        tiles: run({"hold": hold, "t": {**task, "tiles": tiles}}).task("t")
+        for tiles in (None, 84 * UNITS)
+    }
+    times = {tiles: (each.end - each.start) / US for tiles, each in found.items()}
+    assert times[None] >= 400
+    assert times[84 * UNITS] == pytest.approx(200 * 14 / 12 + 1, rel=0.01)

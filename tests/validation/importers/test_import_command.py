@@ -149,7 +149,7 @@ def test_every_fixture_is_recognised_by_its_content(data):
         "rocblas_bench_from_documentation.log": "rocblas-bench",
         "rocprofv3_kernel_trace_from_documentation.csv": "rocprofv3",
     }
-    for path in sorted(data.iterdir()):
+    for path in sorted(path for path in data.iterdir() if path.is_file()):
         raw = path.read_bytes()
         text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
         usual = "transferbench" if path.name.startswith("transferbench") else "nccl-tests"
@@ -164,3 +164,9 @@ def test_assumed_sizes_may_have_a_unit():
         "op": "all_gather",
         "dtype": "bf16",
     }
+
+
+def test_options_of_workloads_are_refused_for_records(command, data):
+    log = data / "transferbench_a2a_h200x4.txt"
+    assert "give --as workload" in command(log, "--node", "h200-4", "--iteration", 1).stderr
+    assert "must be records or workload" in command(log, "--node", "h200-4", "--as", "x").stderr

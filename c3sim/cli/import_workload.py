@@ -1,0 +1,90 @@
+"""``c3sim import --as workload``: an iteration of a profiler trace becomes a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from c3sim.cli.emit import emit_json, say
+
+if TYPE_CHECKING:
+    from c3sim.validation.importers.workloads.imported import Imported
+
+
+def import_workload(
+    files: list[Path],
+    node: str,
+    iteration: int | None,
+    out: Path | None,
+    trace: str | None,
+    as_json: bool,
+    *,
+    large: bool = False,
+) -> None:
+    """Write the workload and, into *trace*, the original beside its replay; say what was guessed
+    and how far the replay is off.
+    """
+    from c3sim.input.loading import load_hardware
+    from c3sim.output.kit.files import check_writable, write_text
+    from c3sim.validation.importers import import_iteration
+
+    for path in (out, trace):
+        if path is not None:
+            check_writable(path)
+    found = import_iteration(
+        files, load_hardware(node).node, iteration, trace=trace is not None, large=large
+    )
+    if out is not None:
+        write_text(out, found.text)
+    elif not as_json:
+        typer.echo(found.text, nl=False)
+    if trace is not None:
+        _write_trace(found, trace)
+    for line in _remarks(found, out):
+        say(line)
+    if as_json:
+        emit_json(_summary(found, out))
+
+
+def _write_trace(found: Imported, path: str) -> None:
+    from c3sim.output.trace import write_perfetto
+    from c3sim.validation.importers.workloads.beside import beside
+
+    write_perfetto(beside(found.built, found.replay), path)
+    say(f"wrote {path}; open it at https://ui.perfetto.dev")
+
+
+def _remarks(found: Imported, out: Path | None) -> list[str]:
+    built = found.built
+    place = f"{out}: " if out is not None else ""
+    lines = [
+        f"{place}{len(built.works)} tasks of {built.iteration}: {built.wall / 1e3:.3f} ms, of which"
+        f" {built.exposed / 1e3:.3f} ms communication alone"
+    ]
+    lines += [f"guessed: {guess}" for guess in built.guesses]
+    return [*lines, *found.replay.lines(built)]
+
+
+def _summary(found: Imported, out: Path | None) -> dict[str, Any]:
+    built, replay = found.built, found.replay
+    return {
+        "iteration": built.iteration,
+        "tasks": len(built.works),
+        "wall_s": 1e-6 * built.wall,
+        "exposed_s": 1e-6 * built.exposed,
+        "replay_s": 1e-6 * replay.wall,
+        "error": replay.error,
+        "guessed": list(built.guesses),
+        "apart": [
+            {
+                "kernel": each.name,
+                "count": each.count,
+                "trace_s": 1e-6 * each.trace,
+                "replay_s": 1e-6 * each.replay,
+            }
+            for each in replay.apart
+        ],
+        "out": None if out is None else str(out),
+    }

@@ -1,0 +1,101 @@
+"""``c3sim import --as workload`` on a real job: two steps of four Llama-3-8B layers, FSDP, AdamW.
+
+data/fsdp_h200x2: both ranks' traces from PyTorch's profiler on two H200, an own measurement, cut to
+its second and third marked step and to what the importer reads.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from kineto_case import MadeTrace
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+from typer.testing import CliRunner
+
+from c3sim.cli.guard import Guarded
+from c3sim.cli.import_logs import import_logs
+from c3sim.input.loading import load_workload
+
+JOB = Path(__file__).parents[1] / "data" / "fsdp_h200x2"
+
+
+@pytest.fixture
+def command():
+    app = typer.Typer(cls=Guarded, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(lambda: None)
+    app.command("import")(import_logs)
+    return lambda *args: CliRunner().invoke(
+        app, ["import", *map(str, args), "--as", "workload", "--node", "h200-2"]
+    )
+
+
+@pytest.mark.parametrize("step", [2, 3])
+def test_a_real_step_is_replayed_within_5_percent(command, tmp_path, step):
+    """Both ranks, from their folder. The file holds what the replay ran."""
+    out = tmp_path / "step.yaml"
+    done = command(JOB, "--iteration", step, "--out", out, "--json")
+    shown = json.loads(done.stdout)
+    assert done.exit_code == 0, done.stderr
+    assert shown["iteration"] == f"ProfilerStep#{step}"
+    assert shown["wall_s"] == pytest.approx(0.049, rel=0.01)
+    assert abs(shown["error"]) < 0.05
+    assert 0 < shown["exposed_s"] < 0.003
+    workload = load_workload(str(out))
+    kinds = [task.kind for task in workload.tasks.values()]
+    assert (len(kinds), kinds.count("collective"), kinds.count("gemm")) == (310, 12, 48)
+    assert all(guess in workload.description for guess in shown["guessed"])
+
+
+def test_one_rank_alone_is_replayed_and_said_to_be_one(command):
+    done = command(JOB / "rank0.json.gz", "--json")
+    shown = json.loads(done.stdout)
+    assert shown["iteration"] == "ProfilerStep#3" and abs(shown["error"]) < 0.05
+    assert "traces of 1 of 2 ranks: all do as this one does" in shown["guessed"]
+
+
+def test_perfetto_shows_the_original_beside_its_replay(command, tmp_path):
+    """The same kernels in both, on tracks of the same name, from the same begin."""
+    made = MadeTrace()
+    for number in range(8):
+        made.kernel("a", 5000 + 50 * number, 46, called=10 * number)
+    source, trace = tmp_path / "made.json", tmp_path / "both.pftrace"
+    source.write_text(made.text())
+    done = command(source, "--trace", trace)
+    assert done.exit_code == 0, done.stderr
+    shown = Trace.FromString(trace.read_bytes())
+    tracks = {packet.track_descriptor.uuid: packet.track_descriptor for packet in shown.packet}
+    begins = {}
+    for packet in shown.packet:
+        if packet.track_event.type == TrackEvent.TYPE_SLICE_BEGIN:
+            track = tracks[packet.track_event.track_uuid]
+            owner = tracks[track.parent_uuid].process.process_name
+            if packet.track_event.name == "kernel_1":
+                begins[owner] = (track.name, packet.timestamp)
+    assert set(begins) == {"gpu0", "trace"}
+    assert begins["gpu0"][0] == begins["trace"][0] == "stream.compute"
+    assert begins["gpu0"][1] == pytest.approx(begins["trace"][1], abs=2)  # ns
+
+
+def test_wrong_options_are_refused(command, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "no trace in it" in command(empty).stderr
+    both = command(JOB / "rank0.json.gz", JOB / "rank0.json.gz")
+    assert both.exit_code == 2 and "traces of ranks 0, 0" in both.stderr
+    missing = command(JOB / "rank0.json.gz", "--iteration", 7)
+    assert missing.exit_code == 2 and "iterations marked: 2, 3" in missing.stderr
+
+
+def test_a_step_at_the_power_limit_is_a_turn_of_a_loop(command, tmp_path):
+    """Two steps went before the second. What a GEMM took alone it took at the limit's clock, so an
+    idle GPU is faster: the model says so, and the file.
+    """
+    out = tmp_path / "step.yaml"
+    done = command(JOB, "--iteration", 2, "--out", out)
+    workload = load_workload(str(out))
+    assert workload.host.loop is not None and workload.host.loop.iterations == 4
+    assert "were taken at the power limit" in workload.description
+    assert "wrote" not in done.stderr and "replay: " in done.stderr

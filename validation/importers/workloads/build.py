@@ -1,0 +1,197 @@
+"""From traces of one rank or several to a workload of one iteration, and what was guessed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from c3sim.specs.hardware import Node
+
+from .alone import Key, keys_of, times_alone
+from .exposure import exposed
+from .iteration import Iteration, choose
+from .launches import HostSide, host_side
+from .ranks import Meetings, meet
+from .tasks import Guesses, Task, Tasks, label_of
+from .trace import Trace, Work
+from .waits import Waits, find_waits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """*workload*: what the file says, in SI units; *works*: task -> what it was; times in us."""
+
+    workload: dict[str, Any]
+    works: dict[str, Work]
+    notes: dict[str, str]  # task -> what the trace says of it
+    guesses: list[str]
+    keys: dict[str, Key]  # task -> what it has in common with equal ones
+    alone: dict[Key, float]  # shortest time alone, as seen by who waits for it
+    iteration: str
+    before: int  # iterations that have gone before
+    earliest: int  # the same of the first one in the trace
+    start: float
+    wall: float
+    exposed: float
+
+    def add(self, guess: str) -> None:
+        """Say one more thing that is not as in the trace."""
+        self.guesses.append(guess)
+        self.workload["description"] = _description(self.guesses)
+
+
+def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
+    """*traces* of one job, one a rank. Raises InputError: no such iteration."""
+    chosen = [choose(trace, wanted) for trace in traces]
+    meetings = None
+    if len(traces) > 1:
+        meetings = meet([own for own, _ in chosen], [trace.works for trace in traces])
+    rank = meetings.rank if meetings else 0
+    trace, (iteration, _) = traces[rank], chosen[rank]
+    works = list(iteration.works)
+    guesses = Guesses(Counter())
+    keys = keys_of(trace.works)
+    alone = times_alone(trace.works, keys)
+    by_work = {id(work): alone[keys[id(work)]] for work in trace.works}
+    found = {} if meetings is None or len(traces) < trace.ranks else meetings.of
+    tasks = Tasks(trace, node, by_work, found, guesses)
+    waits = find_waits(trace, works)
+    host = host_side(trace, works, node.gpu.kernels.dispatch_latency * 1e6, waits.after)
+    named = _named(works, [tasks.task(work) for work in works])
+    streams = stream_names(works)
+    content = _placed(named, works, streams, host, waits)
+    lines = [*guesses.lines(), *_about(trace, host, waits, meetings, len(traces), len(streams))]
+    return Built(
+        workload=_workload(content, trace, node, iteration, host, streams, lines),
+        works=dict(zip(content, works, strict=True)),
+        notes={
+            name: f"{each.alone} of {each.count} alone"
+            for name, work in zip(content, works, strict=True)
+            if (each := by_work[id(work)]).count > 1 or not each.alone
+        },
+        guesses=lines,
+        keys={name: keys[id(work)] for name, work in zip(content, works, strict=True)},
+        alone={
+            key: each.time + 1e6 * node.gpu.kernels.completion_latency
+            for key, each in alone.items()
+            if each.time is not None
+        },
+        iteration=iteration.name,
+        before=iteration.before,
+        earliest=min(each.before for each in chosen[rank][1]),
+        start=iteration.start,
+        wall=iteration.wall,
+        exposed=exposed(works),
+    )
+
+
+def _named(works: Sequence[Work], tasks: Sequence[Task]) -> dict[str, Task]:
+    """Names of tasks: what they are, and their place in the order of launch."""
+    digits = len(str(len(works)))
+    return {
+        f"{label_of(work, task)}_{place:0{digits}}": task
+        for place, (work, task) in enumerate(zip(works, tasks, strict=True), 1)
+    }
+
+
+def _placed(
+    named: dict[str, Task],
+    works: Sequence[Work],
+    streams: dict[str, str],
+    host: HostSide,
+    waits: Waits,
+) -> dict[str, Task]:
+    """The tasks with stream, dependencies and launches."""
+    names, placed = list(named), {}
+    for index, (name, task) in enumerate(named.items()):
+        place: Task = {"stream": streams[works[index].stream]}
+        after = sorted(waits.after.get(index, ()))
+        if after:
+            place["after"] = [names[i] for i in after]
+        if host.launches is not None:
+            launch = host.launches[index]
+            place["launch_time"] = launch.time * 1e-6
+            if launch.after:
+                place["launch_after"] = [names[i] for i in launch.after]
+        placed[name] = {**task, **place}
+    return placed
+
+
+def stream_names(works: Sequence[Work]) -> dict[str, str]:
+    """Streams of the trace -> ``compute`` (the busiest without collectives only), ``comm``, and
+    ``stream_N`` for the others.
+    """
+    busy: dict[str, float] = {}
+    moving: dict[str, bool] = {}
+    for work in works:
+        busy[work.stream] = busy.get(work.stream, 0.0) + work.duration * (not work.is_collective)
+        moving[work.stream] = moving.get(work.stream, False) or work.is_collective
+    compute = max(busy, key=lambda stream: busy[stream])
+    names = {compute: "compute"}
+    for stream in busy:
+        if stream != compute:
+            number = sum(name.startswith("comm_") or name == "comm" for name in names.values())
+            plain = "comm" if not number else f"comm_{number + 1}"
+            names[stream] = plain if moving[stream] else f"stream_{stream}"
+    return names
+
+
+def _workload(
+    tasks: dict[str, Task],
+    trace: Trace,
+    node: Node,
+    iteration: Iteration,
+    host: HostSide,
+    streams: dict[str, str],
+    guesses: Sequence[str],
+) -> dict[str, Any]:
+    launch: dict[str, Any] = {"launch": "queued" if host.launches is None else "eager"}
+    if host.gap is not None:
+        launch["kernel_gap"] = host.gap * 1e-6
+    return {
+        "schema": 1,
+        "name": f"{iteration.name} of {trace.file.removesuffix('.gz').removesuffix('.json')}",
+        "description": _description(guesses),
+        "source": (
+            f"{trace.file}, rank {trace.rank} of {trace.ranks}, {trace.software};"
+            f" {iteration.name} took {iteration.wall / 1e3:.3f} ms, of which"
+            f" {exposed(iteration.works) / 1e3:.3f} ms communication alone; begins at"
+            f" ts {iteration.start:.3f}"
+        ),
+        "node": node.name,
+        "streams": {name: {} for name in streams.values()},
+        "host": launch,
+        "tasks": tasks,
+    }
+
+
+def _description(guesses: Sequence[str]) -> str:
+    if not guesses:
+        return "Nothing in it was guessed."
+    return "\n".join(["Guessed, or not as in the trace:", *(f"- {each}" for each in guesses)])
+
+
+def _about(
+    trace: Trace, host: HostSide, waits: Waits, meetings: Meetings | None, traces: int, streams: int
+) -> list[str]:
+    """What the trace lacked of order and host."""
+    lines = list(trace.remarks)
+    if streams > 1:
+        lines.append("a trace has no priorities of streams: all are equal")
+    if waits.by_order or waits.by_time:
+        lines.append(
+            f"the trace does not say which event a stream waits for: {waits.by_order} waits are"
+            f" read from the order of calls, {waits.by_time} from kernels that began as another"
+            " ended"
+        )
+    if host.lacking:
+        lines.append(f"{host.lacking} kernels without a launch in the trace are launched at once")
+    if host.lead > 0:
+        lines.append(f"the host is {host.lead / 1e3:.2f} ms ahead as the iteration begins")
+    if traces < trace.ranks:
+        lines.append(f"traces of {traces} of {trace.ranks} ranks: all do as this one does")
+    if meetings is not None and meetings.shift:
+        lines.append(f"clocks of the ranks put right by {meetings.shift:.0f} us")
+    return lines

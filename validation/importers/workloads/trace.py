@@ -1,0 +1,240 @@
+"""One rank's profiler trace: what its GPU did, and the calls of the host that matter for it.
+
+Times are in us, as in the trace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from c3sim.errors import InputError
+
+from ..kineto.links import Links
+from ..kineto.reader import is_amd, origin_of
+from ..kineto.tasks import matrix_operator
+from ..names import collective_of
+from ..numbers import as_float
+from ..partial_json import read_members
+from ..traces.intervals import Kernel
+from ..traces.kernel_names import KernelClass, classify
+
+_ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
+_RUNTIME = ("cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime")
+_SYNCHRONISES = re.compile(
+    r"(?:Device|Stream|Event|Ctx)Synchronize(?:_v\d+)?$|Memcpy(?:HtoD|DtoH)?$"
+)
+_MARK = re.compile(r"ProfilerStep#(\d+)")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Work:
+    """A kernel, copy or fill on a stream; *called*, *launched*: when the host's call began and
+    returned, None where the trace lacks it. *operators*: it belongs to, the innermost first.
+    """
+
+    name: str
+    category: str
+    kind: KernelClass
+    start: float
+    duration: float
+    stream: str
+    args: Mapping[str, Any]
+    called: float | None
+    launched: float | None
+    operators: Sequence[Mapping[str, Any]]
+
+    @property
+    def end(self) -> float:
+        return self.start + self.duration
+
+    @property
+    def is_collective(self) -> bool:
+        return self.kind.kind == "collective"
+
+    @property
+    def operator(self) -> Mapping[str, Any]:
+        """The innermost operator with shapes, else the innermost; empty where there is none."""
+        shaped = (op for op in self.operators if (op.get("args") or {}).get("Input Dims"))
+        return next(shaped, next(iter(self.operators), {}))
+
+    def interval(self) -> Kernel:
+        """For the functions that work on time lines."""
+        return Kernel(
+            name=self.name,
+            kind=self.kind.kind,
+            start=self.start,
+            duration=self.duration,
+            device="",
+            stream=self.stream,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A call of the runtime, by its plain name; *about*: what ``cuda_sync`` says of it."""
+
+    name: str
+    start: float
+    end: float
+    correlation: int
+    about: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """*works* in order of their start; *marks*: step number -> its span on the host."""
+
+    file: str
+    rank: int
+    ranks: int
+    software: str
+    facts: str
+    backend: str
+    works: Sequence[Work]
+    marks: Mapping[int, tuple[float, float]]
+    optimizer: Sequence[tuple[float, float]]
+    syncs: Sequence[Call]
+    records: Sequence[Call]
+    waits: Sequence[Call]
+    links: Links
+    remarks: Sequence[str]
+
+
+def read_trace(text: str, file: str) -> Trace:
+    """Raises InputError: no kernel in it."""
+    document, events, fault = read_members(text, "traceEvents")
+    whole = [event for event in events if isinstance(event, dict) and event.get("ph", "X") == "X"]
+    links = Links(whole)
+    works, remarks = _of_one_device(_works(whole, links))
+    if not works:
+        message = "no kernel in the trace; profile with activities=[CPU, CUDA]"
+        raise InputError(fault.message if fault else message, file=file)
+    for work in works:
+        if work.kind.kind == "gemm" and (operator := matrix_operator(work.args, links)):
+            links.claim(operator)
+    group = (document or {}).get("distributedInfo") or {}
+    backend = "rccl" if is_amd(document or {}, events) else "nccl"
+    origin = origin_of(document or {}, backend)
+    calls = _calls(whole)
+    return Trace(
+        file=file,
+        rank=int(group.get("rank", 0)),
+        ranks=int(group.get("world_size", 1)),
+        software=origin.software,
+        facts=origin.facts,
+        backend=backend,
+        works=works,
+        marks=_marks(whole),
+        optimizer=_spans(whole, "Optimizer.step"),
+        syncs=[call for call in calls if _SYNCHRONISES.search(call.name)],
+        records=[call for call in calls if "EventRecord" in call.name],
+        waits=[call for call in calls if "StreamWaitEvent" in call.name],
+        links=links,
+        remarks=[*remarks, *([fault.message] if fault else [])],
+    )
+
+
+def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str, Work]]:
+    """(device, work), in order of start; what lacks a time is left out."""
+    found = []
+    for event in events:
+        category = str(event.get("cat", "")).lower()
+        if category not in _ON_GPU:
+            continue
+        args, name = event.get("args") or {}, str(event.get("name", ""))
+        try:
+            start, duration = as_float(event["ts"]), as_float(event["dur"])
+        except (KeyError, ValueError):
+            continue
+        launch = links.launch(args)
+        called = float(launch["ts"]) if launch else None
+        operators = links.operators(args)
+        work = Work(
+            name=name,
+            category=category,
+            kind=_class_of(name, category, operators),
+            start=start,
+            duration=duration,
+            stream=str(args.get("stream", event.get("tid", 0))),
+            args=args,
+            called=called,
+            launched=None
+            if launch is None or called is None
+            else called + float(launch.get("dur", 0)),
+            operators=operators,
+        )
+        found.append((str(args.get("device", event.get("pid", 0))), work))
+    return sorted(found, key=lambda each: each[1].start)
+
+
+def _class_of(name: str, category: str, operators: Sequence[Mapping[str, Any]]) -> KernelClass:
+    """Of a kernel by its name; one of a collective library may have a name of its own."""
+    kind = classify(name) if category == "kernel" else classify("")
+    if kind.kind == "other" and category == "kernel" and "ccl" in name.lower():
+        args = (each.get("args") or {} for each in operators)
+        named = next((str(a["Collective name"]) for a in args if "Collective name" in a), "")
+        return KernelClass("collective", "nccl", collective_of(named)) if named else kind
+    return kind
+
+
+def _of_one_device(works: Sequence[tuple[str, Work]]) -> tuple[list[Work], list[str]]:
+    """Those of the busiest device, and what is left out."""
+    busy: dict[str, float] = {}
+    for device, work in works:
+        busy[device] = busy.get(device, 0.0) + work.duration
+    if not busy:
+        return [], []
+    chosen = max(busy, key=lambda device: busy[device])
+    others = len(busy) - 1
+    remarks = [f"of {others + 1} devices only {chosen} is read"] if others else []
+    return [work for device, work in works if device == chosen], remarks
+
+
+def _calls(events: Iterable[Mapping[str, Any]]) -> list[Call]:
+    """Calls of the runtime in order of time, with what the GPU's side says of the same call."""
+    about: dict[int, Mapping[str, Any]] = {}
+    found = []
+    for event in events:
+        category, args = str(event.get("cat", "")).lower(), event.get("args") or {}
+        if category == "cuda_sync":
+            about[int(args.get("correlation", -1))] = args
+        elif category in _RUNTIME:
+            found.append((event, int(args.get("correlation", -1))))
+    calls = [
+        Call(
+            name=str(event.get("name", "")),
+            start=float(event.get("ts", 0)),
+            end=float(event.get("ts", 0)) + float(event.get("dur", 0)),
+            correlation=correlation,
+            about=about.get(correlation, {}),
+        )
+        for event, correlation in found
+    ]
+    return sorted(calls, key=lambda call: call.start)
+
+
+def _marks(events: Iterable[Mapping[str, Any]]) -> dict[int, tuple[float, float]]:
+    """Steps that the host marked, by number."""
+    marks = {}
+    for event in events:
+        match = _MARK.match(str(event.get("name", "")))
+        if match and str(event.get("cat", "")).lower() in ("user_annotation", "cpu_op"):
+            marks[int(match[1])] = _span(event)
+    return dict(sorted(marks.items()))
+
+
+def _spans(events: Iterable[Mapping[str, Any]], prefix: str) -> list[tuple[float, float]]:
+    return [
+        _span(event)
+        for event in events
+        if str(event.get("cat", "")) == "user_annotation"
+        and str(event.get("name", "")).startswith(prefix)
+    ]
+
+
+def _span(event: Mapping[str, Any]) -> tuple[float, float]:
+    start = float(event.get("ts", 0))
+    return start, start + float(event.get("dur", 0))
