@@ -87,4 +87,4 @@ def good() -> dict[str, bytes]:
         "done/results.parquet": "PAR1 no more",
     }
     files = {name: text.encode() for name, text in texts.items()}
-    return files | {path.name: path.read_bytes() for path in LOGS.iterdir()}
+    return files | {path.name: path.read_bytes() for path in LOGS.iterdir() if path.is_file()}

@@ -8,6 +8,7 @@ fractions of the isolated time: slowdown = 1 + sum of the causes + left over.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.notes import LOSES
@@ -133,7 +134,8 @@ def compare_table(results: Sequence[Result]) -> Group:
         if note.startswith(LOSES) and note not in said
     )
     blocks = _times_of_tasks(results, unit, length)
-    words = (FRACTION_EXPLAINED, OWN_EXPLAINED, *shared, fastest, *warnings)
+    explained = (fill(text, WIDTH) for text in (FRACTION_EXPLAINED, OWN_EXPLAINED))
+    words = (*explained, *shared, fastest, *warnings)
     return stack(title, table, *blocks, *words, *([best.trust] if best.trust else []))
 
 
