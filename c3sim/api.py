@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
+from c3sim.input.loading import (
+    LoadedIteration,
+    LoadedNode,
+    LoadedWorkload,
+    is_iteration,
+    load_hardware,
+    open_iteration,
+    open_workload,
+)
 from c3sim.input.paths import set_value
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
@@ -29,18 +37,28 @@ __all__ = ["compare", "explain", "prepare", "run", "study"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
+AnyRun = AnyWorkload | LoadedIteration
 Settings = Mapping[str, object]
 
 
 def run(
-    workload: AnyWorkload,
+    workload: AnyRun,
     *,
     node: AnyNode | None = None,
     strategy: str = "as_written",
     set: Settings | None = None,
     trace: bool = False,
 ) -> Result:
-    """One workload under one strategy, on *node* or its own; *set*: values by path."""
+    """One workload under one strategy, on *node* or its own; *set*: values by path. An iteration
+    gives an :class:`c3sim.iterations.result.IterationResult`.
+    """
+    if isinstance(workload, str | PathLike) and is_iteration(_name_or_path(workload)):
+        workload = open_iteration(_name_or_path(workload))
+    if isinstance(workload, LoadedIteration):
+        from c3sim.iterations.described import run_described
+
+        on = _plain(_opened(workload.iteration.node if node is None else node))
+        return run_described(workload, on, strategy=strategy, settings=set or {}, trace=trace)
     model, target = prepare(workload, node, set)
     return evaluate_run(model, target, strategy, trace=trace)
 

@@ -1,12 +1,12 @@
-"""Whether a name or a file is a node, workload, study, model or strategy."""
+"""Whether a name or a file is a node, workload, iteration, study, model or strategy."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
 
-Named = Literal["node", "workload", "study", "model"]
-_KINDS: tuple[Named, ...] = ("node", "workload", "study", "model")
+Named = Literal["node", "workload", "iteration", "study", "model"]
+_KINDS: tuple[Named, ...] = ("node", "workload", "iteration", "study", "model")
 # a key of a file -> its kind
 _KEYS = {
     "tasks": "workload",
@@ -18,6 +18,7 @@ _KEYS = {
     "links": "node",
     "like": "node",
     "kv_heads": "model",
+    "lookups": "model",
 }
 
 
@@ -46,11 +47,12 @@ def check_study(name: str) -> None:
 
     use = {
         "workload": "'c3sim run' runs it",
+        "iteration": "'c3sim run' runs it",
         "node": "give it with --node",
         "model": "'c3sim show' shows it",
     }
     if name not in library.names("study"):
-        for kind in ("workload", "node", "model"):
+        for kind in ("workload", "iteration", "node", "model"):
             if name in library.names(kind):
                 raise InputError(f"{name!r} is a {kind} ({use[kind]}), no study")
 
@@ -62,13 +64,16 @@ def _kind_of_file(path: Path) -> str:
 
     root = read_tree(path)
     keys = root.value if isinstance(root.value, dict) else {}
+    named = keys["kind"].value if "kind" in keys else ""
+    if named == "iteration":
+        return "iteration"
     kind = next((kind for key, kind in _KEYS.items() if key in keys), "")
     if not kind:
         part = {"dies", "hbm"} <= keys.keys()
         message = (
             "a GPU file; show a node file that names it as its gpu"
             if part
-            else "neither node, workload, study nor model; 'c3sim schema' shows the fields of each"
+            else "no node, workload, iteration, study or model; 'c3sim schema' shows their fields"
         )
         raise InputError(message, "", display(path))
     return kind

@@ -9,19 +9,20 @@ from typer import Argument
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json
 
-Lists = Literal["nodes", "workloads", "studies", "models", "strategies"]
+Lists = Literal["nodes", "workloads", "iterations", "studies", "models", "strategies"]
 
 
 def list_names(
     what: Annotated[
         Lists | None,
         Argument(
-            metavar="[nodes|workloads|studies|models|strategies]", help="Left out: all of them."
+            metavar="[nodes|workloads|iterations|studies|models|strategies]",
+            help="Left out: all of them.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Names of the nodes, workloads, studies, language models and strategies that come with c3sim.
+    """Names of the nodes, workloads, iterations, studies, models and strategies of c3sim.
 
     \b
     Examples:
@@ -59,13 +60,20 @@ def _entries(name: str) -> list[dict[str, str]]:
 def _description(kind: Any, name: str) -> str:
     """The description in the file; for a file that does not load, its first error."""
     from c3sim.errors import C3simError
-    from c3sim.input.loading import load_hardware, load_model, load_study, load_workload
+    from c3sim.input.loading import (
+        load_any_model,
+        load_hardware,
+        load_study,
+        load_workload,
+        open_iteration,
+    )
 
     load: dict[str, Any] = {
         "node": lambda name: load_hardware(name).node,
         "workload": load_workload,
         "study": load_study,
-        "model": load_model,
+        "iteration": lambda name: open_iteration(name).iteration,
+        "model": load_any_model,
     }
     try:
         return str(load[kind](name).description)
@@ -73,9 +81,10 @@ def _description(kind: Any, name: str) -> str:
         return f"does not load: {str(error).splitlines()[0]}"
 
 
-_LISTS: dict[str, Literal["node", "workload", "study", "model"] | None] = {
+_LISTS: dict[str, Literal["node", "workload", "iteration", "study", "model"] | None] = {
     "nodes": "node",
     "workloads": "workload",
+    "iterations": "iteration",
     "studies": "study",
     "models": "model",
     "strategies": None,

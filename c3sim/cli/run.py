@@ -33,7 +33,7 @@ def run(
     seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Run WORKLOAD once: times of every task, alone and together.
+    """Run WORKLOAD once: times of every task, alone and together; of an iteration, by class.
 
     \b
     Examples:
@@ -42,11 +42,14 @@ def run(
       c3sim run gemm-beside-all-gather --set task.gather.size='1 GiB' --set links.latency='2 us'
       c3sim run my-workload.yaml --node teaching-4 --trace run.pftrace --json
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
+      c3sim run llama3-8b-training --node h200-8 --set batch=2
     """
     changes = settings(set_)
     _check_files(trace, plot)
     from c3sim.api import run as simulate
 
+    if uncertainty:
+        _check_uncertainty(workload)
     result = simulate(
         workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
     )
@@ -64,7 +67,14 @@ def run(
     if as_json:
         emit_json(result.to_dict() | ({"uncertainty": band.to_dict()} if band else {}))
         return
+    from c3sim.iterations.result import IterationResult
     from c3sim.output.kit.layout import show
+
+    if isinstance(result, IterationResult):
+        from c3sim.output.tables.iteration import iteration_table
+
+        show(iteration_table(result))
+        return
     from c3sim.output.tables.run import run_table
 
     show(run_table(result))
@@ -95,6 +105,15 @@ def _band(
         return uncertainty(
             plain, held, strategy, samples=samples, seed=seed, but=kept, watcher=watcher
         )
+
+
+def _check_uncertainty(workload: str) -> None:
+    """Raises InputError for an iteration."""
+    from c3sim.errors import InputError
+    from c3sim.input.loading import is_iteration
+
+    if is_iteration(workload):
+        raise InputError("an iteration has no band yet; run it without", "--uncertainty")
 
 
 def _check_files(trace: str | None, plot: str | None) -> None:

@@ -16,18 +16,25 @@ from typing import Literal, get_args
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 
-Kind = Literal["node", "gpu", "workload", "study", "model"]
+Kind = Literal["node", "gpu", "workload", "iteration", "study", "model"]
 
 #: Package and folders (below it) of each kind.
 _FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "gpu": ("c3sim.hwmodels", (".",)),
     "node": ("c3sim.hwmodels", ("nodes",)),
     "workload": ("c3sim.workloads", ("micro", "layers", "studies")),
+    "iteration": ("c3sim.workloads", ("iterations",)),
     "study": ("c3sim.workloads", ("studies",)),
     "model": ("c3sim.workloads", ("models",)),
 }
 _STUDY_KEY = re.compile(r"^(scenarios|axes|linked|search)\s*:", re.MULTILINE)
-_LISTS = {"node": "nodes", "workload": "workloads", "study": "studies", "model": "models"}
+_LISTS = {
+    "node": "nodes",
+    "workload": "workloads",
+    "iteration": "iterations",
+    "study": "studies",
+    "model": "models",
+}
 
 
 def names(kind: Kind) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.host import Host, HostProfile
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
+from c3sim.specs.operators import Operators
 from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Fraction, Positive, Time
 from c3sim.specs.scale_out import ScaleOut
 
@@ -132,6 +133,8 @@ class Gpu(Spec):
     energy: Energies
     kernels: Kernels
     gemm_libraries: dict[str, GemmLibrary] = Field(min_length=1)
+    operators: Operators | None = None
+    """what the operators of a model reach; left out: no iterations run on it"""
 
     @property
     def compute_unit_count(self) -> int:

@@ -95,7 +95,7 @@ def test_a_workload_is_read_with_units():
         (
             "kind: gemm, ",
             "",
-            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, hold, "
+            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, kernel, hold, "
             "collective, copy, commands, host",
         ),
         (
