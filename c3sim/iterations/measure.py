@@ -15,16 +15,17 @@ from c3sim.input.checks.on_node import check_on_node
 from c3sim.iterations.build import Model, Plan, build, plan
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import ClassTime, IterationResult
-from c3sim.iterations.runs import Change, Numbers, Runs
+from c3sim.iterations.runs import Change, Numbers, Runs, launched
 from c3sim.iterations.times import CLASSES
 from c3sim.machine.energy import IDLE, by_component, components_of
 from c3sim.result import TaskResult
+from c3sim.simulation.simulate import average_before
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
 from c3sim.specs.workload import Collective
 
 #: Layers of the two runs; the increment is steady once the first layers have filled the queues.
-FEW, MORE = 3, 5
+FEW, MORE = 2, 4
 
 
 def run_iteration(
@@ -45,13 +46,14 @@ def run_iteration(
     few, more = (layers, layers) if all_layers or layers <= MORE + 1 else (FEW, MORE)
 
     def runs(eager: bool) -> tuple[Runs, Runs]:
-        def one(count: int, traced: bool) -> Runs:
-            built = build(planned, count)
-            check_on_node(built.workload, node)
-            return Runs.of(node, built, change, eager=eager, trace=traced)
-
-        last = one(more, trace)
-        return (last if few == more else one(few, False)), last
+        built = build(planned, more)
+        check_on_node(built.workload, node)
+        average = average_before(node, change(launched(built.workload, eager=eager)))
+        options = {"eager": eager, "average": average}
+        last = Runs.of(node, built, change, trace=trace, **options)
+        if few == more:
+            return last, last
+        return Runs.of(node, build(planned, few), change, trace=False, **options), last
 
     low, high = runs(eager=False)
     numbers = _at(low, high, few, more, layers)

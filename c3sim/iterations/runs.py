@@ -66,17 +66,21 @@ class Runs:
     communication: Run | None
 
     @classmethod
-    def of(cls, node: Node, built: Built, change: Change, *, eager: bool, trace: bool) -> Runs:
-        workload = change(_launched(built.workload, eager=eager))
+    def of(
+        cls, node: Node, built: Built, change: Change, *, eager: bool, average: float | None,
+        trace: bool,
+    ) -> Runs:  # fmt: skip
+        """*average*: power [W] of a GPU before the iteration."""
+        workload = change(launched(built.workload, eager=eager))
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
-        whole = simulate(node, workload, energy=True, trace=trace)
+        whole = simulate(node, workload, energy=True, trace=trace, average=average)
         if not exchanged:
             return cls(built, whole, whole, None)
         return cls(
             built,
             whole,
-            simulate(node, without(workload, exchanged)),
-            simulate(node, without(workload, workload.tasks.keys() - exchanged)),
+            simulate(node, without(workload, exchanged), average=average),
+            simulate(node, without(workload, workload.tasks.keys() - exchanged), average=average),
         )
 
     @property
@@ -98,7 +102,7 @@ class Runs:
         )
 
 
-def _launched(workload: Workload, *, eager: bool) -> Workload:
+def launched(workload: Workload, *, eager: bool) -> Workload:
     launch = "eager" if eager else "graph"
     return workload.model_copy(update={"host": workload.host.model_copy(update={"launch": launch})})
 

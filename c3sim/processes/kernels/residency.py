@@ -7,11 +7,17 @@ the engines with most room, and leave those with most of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass, field
+from functools import cache
 
 from c3sim.models.dispatch import mask_by_engine
 from c3sim.processes.kernels.shader_engine_groups import EngineTurns, Kind, Mask
 from c3sim.specs.hardware import ComputeUnits, Gpu
+
+
+#: Moves between states that are remembered at most.
+REMEMBERED = 20000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +58,71 @@ class EngineGroup:
     turns: dict[GridShape, EngineTurns]
     # grid number -> places of its order dispatched so far
     assigned: dict[int, int] = field(default_factory=dict)
+    # number of what its units hold, once that is known
+    holds: int = -1
 
     def units_for(self, mask: Mask) -> int:
         return sum(count for ((masks, _), _), count in self.units.items() if mask in masks)
 
 
 class Residency:
-    """Occupies and vacates units; grids are known by number, in the order of *claims*."""
+    """Occupies and vacates units.
 
-    def __init__(self, unit: ComputeUnits, in_turns: bool = False):
-        """*in_turns*: engines with a label get equal numbers, not those with most room more."""
+    Grids are known by number: that of a claim and of how many grids with that claim are there
+    already. So what the units hold comes back again and again, and each move from one such state to
+    the next is worked out once.
+    """
+
+    def __init__(self, unit: Claim, in_turns: bool = False):
+        """*unit*: the room of an empty one. *in_turns*: engines with a label get equal numbers, not those with most room more."""
         self.unit, self.share = unit, take_equally if in_turns else take_from_fullest
         self.claims: list[Claim] = []
+        self._numbers: dict[tuple[Claim, int], int] = {}
         self._fits: dict[tuple[int, Residents], int] = {}
+        self._states: dict[tuple[tuple[State, int], ...], int] = {}
+        self._moves: dict[tuple[int, Hashable], tuple[dict[State, int], int, int]] = {}
+        self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
+
+    def number(self, claim: Claim, beside: Container[int]) -> int:
+        """The number of a new grid with *claim*, *beside* those of others that are there."""
+        copies = 0
+        while True:
+            number = self._numbers.setdefault((claim, copies), len(self.claims))
+            if number == len(self.claims):
+                self.claims.append(claim)
+            if number not in beside:
+                return number
+            copies += 1
+
+    def _move(self, group: EngineGroup, how: Hashable, move: Callable[[], int]) -> int:
+        """Bring *group* to the state that *move()* leads to *how*; returns what it returned."""
+        key = (self._state(group), how)
+        known = self._moves.get(key)
+        if known is None:
+            if len(self._moves) >= REMEMBERED:
+                self._moves.clear()
+            group.units = dict(group.units)
+            result = move()
+            group.holds = -1
+            known = self._moves[key] = (group.units, self._state(group), result)
+        group.units, group.holds, result = known
+        return result
+
+    def _state(self, group: EngineGroup) -> int:
+        if group.holds < 0:
+            group.holds = self._states.setdefault(tuple(group.units.items()), len(self._states))
+        return group.holds
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         """Engine label -> workgroups of grid *number* with that *mask* that it has room for now."""
+        key = (self._state(group), mask, number)
+        if key not in self._rooms:
+            if len(self._rooms) >= REMEMBERED:
+                self._rooms.clear()
+            self._rooms[key] = self._rooms_now(group, mask, number)
+        return self._rooms[key]
+
+    def _rooms_now(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         rooms = dict[int, int]()
         for ((masks, label), residents), count in group.units.items():
             if mask in masks:
@@ -95,6 +150,13 @@ class Residency:
 
     def occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
         """Put them on the engines with most room; returns on how many units the grid is new."""
+        return self._move(
+            group,
+            (number, shape.mask, shape.cluster, workgroups),
+            lambda: self._occupy(group, number, shape, workgroups),
+        )
+
+    def _occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
         rooms, size = self.rooms(group, shape.mask, number), shape.cluster
         taken = self.share(
             {label: room // size for label, room in rooms.items()}, workgroups // size
@@ -122,16 +184,23 @@ class Residency:
             residents = dict(state[1])
             fresh += 0 if number in residents else count
             residents[number] = residents.get(number, 0) + 1
-            _move(group, state, (state[0], _packed(residents)), count)
+            _shift(group, state, (state[0], _packed(residents)), count)
             workgroups -= count
         return fresh
 
     def vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the engines of *group* that have most of them."""
+        self._move(
+            group,
+            (number, cluster, workgroups),
+            lambda: self._vacate(group, number, cluster, workgroups),
+        )
+
+    def _vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> int:
         labels = {label for (_, label), _ in group.units}
         if len(labels) == 1:
             self._take_off(group, number, labels.pop(), workgroups)
-            return
+            return 0
         held = dict[int, int]()
         for ((_, label), residents), count in group.units.items():
             held[label] = held.get(label, 0) + count * dict(residents).get(number, 0)
@@ -143,6 +212,7 @@ class Residency:
             taken[label] = taken.get(label, 0) + count  # a cluster need not end together
         for label, count in taken.items():
             self._take_off(group, number, label, count)
+        return 0
 
     def _take_off(self, group: EngineGroup, number: int, label: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the fullest units of engine *label*."""
@@ -154,8 +224,14 @@ class Residency:
             count = min(workgroups, group.units[state])
             residents = dict(state[1])
             residents[number] -= 1
-            _move(group, state, (state[0], _packed(residents)), count)
+            _shift(group, state, (state[0], _packed(residents)), count)
             workgroups -= count
+
+
+@cache
+def residency_of(unit: Claim, in_turns: bool) -> Residency:
+    """One for all GPUs and runs with such units: it remembers moves, the groups have the state."""
+    return Residency(unit, in_turns)
 
 
 def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
@@ -211,7 +287,7 @@ def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
     return {label: count for label, count in taken.items() if count}
 
 
-def _move(group: EngineGroup, source: State, target: State, count: int) -> None:
+def _shift(group: EngineGroup, source: State, target: State, count: int) -> None:
     group.units[source] -= count
     if not group.units[source]:
         del group.units[source]
