@@ -70,14 +70,17 @@ class Starter:
         self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
 
     def start(
-        self, name: str, gpu: int, repeat: int, detail: Detail, started: Callback, done: Callback
-    ) -> None:
-        """Do task *name* on *gpu* for the *repeat*-th time."""
+        self, name: str, gpu: int, repeat: int, detail: Detail, started: Callback, done: Callback,
+        *, queued: bool = False,
+    ) -> None:  # fmt: skip
+        """Do task *name* on *gpu* for the *repeat*-th time; *queued*: it was waiting behind the one
+        before it in its stream.
+        """
         context, task = self.context, self.context.workload.tasks[name]
         looped = context.workload.host.launch in ("looped", "graph")
         latencies = _latencies(
             context.node.gpu.kernels,
-            first=repeat == 1 and not looped,
+            first=repeat == 1 and not looped and not queued,
             last=repeat == task.repeat and not looped,
         )
         if isinstance(task, Gemm | StreamKernel | AnyKernel | Hold) or (

@@ -35,6 +35,7 @@ class TaskRuns:
         host = context.workload.host
         self._by_host = host.launch == "eager" or host.release == "host"
         self._needs: dict[Key, tuple[Key, ...]] = {}
+        self._before: dict[Key, Key] = {}  # the task before in its stream
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
@@ -47,7 +48,9 @@ class TaskRuns:
                     continue
                 needs = [(entry, gpu) for entry in task.after]
                 if task.stream is not None:
-                    needs += [(last[task.stream], gpu)] if task.stream in last else []
+                    if task.stream in last:
+                        self._before[name, gpu] = (last[task.stream], gpu)
+                        needs.append((last[task.stream], gpu))
                     last[task.stream] = name
                 if not needs:
                     needs += self._begin(name, gpu)
@@ -107,7 +110,16 @@ class TaskRuns:
         done = countdown(2 if looped else 1, next_one)
         if looped:
             self._launch_now(name, gpu, done)
-        self.starter.start(name, gpu, repeat, times.detail, started, done)
+        queued = self._waited_for_stream(name, gpu)
+        self.starter.start(name, gpu, repeat, times.detail, started, done, queued=queued)
+
+    def _waited_for_stream(self, name: str, gpu: int) -> bool:
+        """Whether it was launched eagerly, and the task before it in its stream was the last thing
+        that it waited for: it is in the queue already.
+        """
+        before = self.times.get(self._before.get((name, gpu), ("", gpu)))
+        eager = self.context.workload.host.launch == "eager"
+        return eager and before is not None and before.end == self.context.env.now
 
     def _end(self, name: str, gpu: int, times: Times) -> None:
         times.end = self.context.env.now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from c3sim.machine.energy import IDLE, Account
@@ -52,12 +52,18 @@ class Run:
     accounts: Mapping[str, Account] | None = None
     timeline: Timeline | None = None
     outcomes: tuple[Outcome, ...] = ()
+    _slowest: dict[str, TaskRun] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        slowest: dict[str, TaskRun] = {}
+        for (name, _), run in self.times.items():
+            if name not in slowest or run.end > slowest[name].end:
+                slowest[name] = run
+        object.__setattr__(self, "_slowest", slowest)
 
     def task(self, name: str) -> TaskRun:
         """The task on its slowest GPU."""
-        return max(
-            (run for (task, _), run in self.times.items() if task == name), key=lambda run: run.end
-        )
+        return self._slowest[name]
 
     def account_of(self, name: str) -> Account:
         """The account of one task."""

@@ -105,8 +105,8 @@ class Kernels(Spec):
     """between the first and the last of them"""
     back_to_back_latency: Time | None = None
     """between two kernels of one repeated task, or of one call, both queued: last workgroup's end
-    to the first workgroup's first instruction; left out: completion and dispatch, one after the
-    other"""
+    to the first workgroup's first instruction; of two tasks, from the signal of the first; left
+    out: completion and dispatch, one after the other"""
 
     @property
     def gap(self) -> float:
