@@ -6,11 +6,12 @@ Names, paths and loaded models are all accepted. Bad input raises InputError or 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import (
@@ -52,7 +53,7 @@ def run(
     """One workload under one strategy, on *node* or its own; *set*: values by path. An iteration
     gives an :class:`c3sim.iterations.result.IterationResult`.
     """
-    if isinstance(workload, str | PathLike) and is_iteration(_name_or_path(workload)):
+    if isinstance(workload, str | PathLike) and _names_iteration(workload):
         workload = open_iteration(_name_or_path(workload))
     if isinstance(workload, LoadedIteration):
         from c3sim.iterations.described import run_described
@@ -64,13 +65,15 @@ def run(
 
 
 def compare(
-    workload: AnyWorkload,
+    workload: AnyRun,
     *,
     node: AnyNode | None = None,
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
 ) -> list[Result]:
     """The workload under several strategies; ``all``: those that can apply to it."""
+    if isinstance(workload, LoadedIteration) or _names_iteration(workload):
+        return _compare_iteration(workload, node, strategies, set)
     model, target = prepare(workload, node, set)
     if strategies != "all":
         names = strategies.split(",") if isinstance(strategies, str) else strategies
@@ -82,6 +85,30 @@ def compare(
         except InputError:
             continue
     return results
+
+
+def _compare_iteration(
+    workload: AnyRun,
+    node: AnyNode | None,
+    strategies: Sequence[str] | str,
+    settings: Settings | None,
+) -> list[Result]:
+    """As :func:`compare`; what it says of single tasks is left out, as there are many."""
+    names = strategies.split(",") if isinstance(strategies, str) else strategies
+    results = []
+    for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
+        try:
+            result = run(workload, node=node, strategy=name, set=settings)
+        except (InputError, InputErrors):
+            if strategies != "all":
+                raise
+            continue
+        results.append(replace(result, tasks={}))
+    return results
+
+
+def _names_iteration(workload: object) -> bool:
+    return isinstance(workload, str | PathLike) and is_iteration(_name_or_path(workload))
 
 
 def explain(
@@ -136,6 +163,8 @@ def prepare(
     workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None
 ) -> tuple[Workload, Node]:
     """Models of both, with the settings applied, checked against each other."""
+    if _names_iteration(workload):
+        raise InputError(f"{str(workload)!r} is an iteration; run and compare take it")
     if isinstance(workload, str | PathLike):
         workload = open_workload(_name_or_path(workload))
     model = workload.workload if isinstance(workload, LoadedWorkload) else workload

@@ -173,7 +173,7 @@ def _plain(value: Any) -> str:
     """*value* as YAML has it on one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items()) + "}"
-    return str(value)
+    return "-" if value is None else str(value)
 
 
 def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:

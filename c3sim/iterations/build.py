@@ -209,6 +209,7 @@ def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> N
     if iteration.phase != "training":
         return
     again = iteration.checkpointing == "layer"
+    builder.backward = True
     for index, unit in reversed(list(enumerate(order))):
         replicas.before(builder, index, backward=True)
         if again and unit is units.layer:
@@ -219,6 +220,7 @@ def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> N
     if planned.stages > 1:
         hand_on(builder, planned.operators, planned, "backward")
     replicas.end(builder)
+    builder.backward = False
     fused = iteration.optimizer_kernels == "fused"
     tensors = [size for unit in order for size in _tensors(unit)]
     for op in optimizer_ops(

@@ -26,6 +26,8 @@ class Builder:
     classes: dict[str, Operator] = field(default_factory=dict)
     host: float = 0.0
     """s that the host is busy with all launches"""
+    backward: bool = False
+    """whether the backward pass is being launched"""
     last: str = ""
     """the last task of the compute stream"""
     _awaited: list[tuple[str, int]] = field(default_factory=list)
@@ -89,6 +91,7 @@ class Builder:
             time = self.node.host.launch_time
         else:
             time = self.profile.operator_times.get(op.operator, self.profile.launch_time)
+            time += self.profile.backward_time * self.backward
         return op.launches * time
 
     def _add(

@@ -49,11 +49,11 @@ def run_iteration(
         built = build(planned, more)
         check_on_node(built.workload, node)
         average = average_before(node, change(launched(built.workload, eager=eager)))
-        options = {"eager": eager, "average": average}
-        last = Runs.of(node, built, change, trace=trace, **options)
+        last = Runs.of(node, built, change, eager=eager, average=average, trace=trace)
         if few == more:
             return last, last
-        return Runs.of(node, build(planned, few), change, trace=False, **options), last
+        less = build(planned, few)
+        return Runs.of(node, less, change, eager=eager, average=average, trace=False), last
 
     low, high = runs(eager=False)
     numbers = _at(low, high, few, more, layers)
@@ -75,11 +75,11 @@ def _result(
     host_bound: bool,
 ) -> IterationResult:  # fmt: skip
     node, iteration = planned.node, planned.iteration
-    once = _optimizer_time(runs) if planned.stages > 1 else 0.0
+    once = _optimizer_time(runs) * planned.own_layers / simulated if planned.stages > 1 else 0.0
     turns = planned.micro_batches + planned.stages - 1 if planned.stages > 1 else 1
     wall = (numbers.wall - once) * turns + once
     scale = wall / numbers.wall
-    serial = [turns * numbers.compute, turns * numbers.communication]
+    serial = [turns * (numbers.compute - once) + once, turns * numbers.communication]
     longest = max(serial) or wall
     ideal, speedup = sum(serial) / longest, sum(serial) / wall
     work = planned.micro_batches

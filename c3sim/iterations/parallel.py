@@ -20,6 +20,7 @@ from c3sim.specs.iteration import Ddp, Fsdp
 
 #: torch.distributed: the first bucket, so that communication begins early.
 FIRST_BUCKET = 2.0**20
+ROOT = -1  # stands for embedding and head, one unit
 
 
 class Replicas:
@@ -92,8 +93,8 @@ class Shards(Replicas):
 
     def begin(self, builder: Builder, order: list[Unit]) -> None:
         self.order = order
-        self._gather(builder, -1, backward=False)
-        self._copy_out(builder, -1, backward=False)
+        self._gather(builder, ROOT, backward=False)
+        self._copy_out(builder, ROOT, backward=False)
 
     def before(self, builder: Builder, index: int, *, backward: bool) -> None:
         if not self._is_layer(index) or (backward and not self.fsdp.reshard):
@@ -103,7 +104,8 @@ class Shards(Replicas):
         self._gather(builder, index, backward=backward)
         self._copy_out(builder, index, backward=backward)
         for further in range(1, ahead + 1):
-            self._gather(builder, index + step * further, backward=backward)
+            if self._is_layer(index + step * further):
+                self._gather(builder, index + step * further, backward=backward)
 
     def after(self, builder: Builder, index: int, *, backward: bool) -> None:
         if not backward:
@@ -124,8 +126,8 @@ class Shards(Replicas):
         return self.order[0].shared + self.order[-1].shared
 
     def _gather(self, builder: Builder, index: int, *, backward: bool) -> None:
-        """Copy the shard in and gather, once; index -1: embedding and head."""
-        numbers = self._root() if index == -1 else 0
+        """Copy the shard in and gather, once; index ROOT: embedding and head."""
+        numbers = self._root() if index == ROOT else 0
         if self._is_layer(index):
             numbers = self.order[index].shared
         if not numbers or (index, backward) in self.gathers:
@@ -147,10 +149,10 @@ class Shards(Replicas):
         gather = self.gathers.get((index, backward))
         if gather is None:
             return
-        numbers = self._root() if index == -1 else self.order[index].shared
+        numbers = self._root() if index == ROOT else self.order[index].shared
         copy = self.o.elementwise("copy-out", numbers, 1, 1)
         name = builder.compute(self._name(index, backward), copy, [gather])
-        if index != -1:
+        if index != ROOT:
             self.copied_out.append(name)
 
     def _reduce(self, builder: Builder, prefix: str, numbers: int) -> None:
@@ -163,5 +165,5 @@ class Shards(Replicas):
         )
 
     def _name(self, index: int, backward: bool) -> str:
-        unit = "root" if index == -1 else str(index)
+        unit = "root" if index == ROOT else str(index)
         return f"{'again' if backward else 'gather'}-{unit}"

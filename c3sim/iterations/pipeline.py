@@ -1,7 +1,8 @@
 """A pipeline of equal stages, one on each GPU.
 
 One micro batch through one stage is simulated, with the copy that hands its output to the next GPU;
-all stages do so at once, as in the middle of the pipeline. With m micro batches and p stages, the
+all stages do so at once, as in the middle of the pipeline; embedding, head and loss are in it, as
+the first and the last stage have them. With m micro batches and p stages, the
 iteration takes (m + p - 1) times as long: fill and drain of GPipe (arXiv 1811.06965, section 2.3)
 and of one forward, one backward (arXiv 2104.04473) alike. The optimizer runs once.
 """

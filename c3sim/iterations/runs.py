@@ -119,4 +119,6 @@ def without(workload: Workload, names: frozenset[str] | set[str]) -> Workload:
             waits[name] = after
         else:
             tasks[name] = task.model_copy(update={"after": after})
-    return workload.model_copy(update={"tasks": tasks})
+    order = tuple(name for name in workload.host.order if name not in names)
+    host = workload.host.model_copy(update={"order": order})
+    return workload.model_copy(update={"tasks": tasks, "host": host})

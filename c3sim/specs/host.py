@@ -61,6 +61,8 @@ class HostProfile(Spec):
     """from the end of a call until an idle GPU takes up what it launched; the thread goes on"""
     operator_times: dict[Operator, Time] = Field({})
     """busy per launch for an operator of that class in a model; left out: launch_time"""
+    backward_time: Time = 0.0
+    """busy longer per launch in a backward pass: the engine that runs it, hooks of gradients"""
     gather_time: Time = 0.0
     """busy longer around the all-gather of a layer's sharded weights: hooks, views, bookkeeping"""
     reduce_time: Time = 0.0
