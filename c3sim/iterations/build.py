@@ -153,13 +153,13 @@ def _check_division(iteration: Iteration, model: Model, degrees: Mapping[str, in
                 f"{count} {what} of {model.name} do not divide by {degrees['tensor']} GPUs",
                 "parallel",
             )
+    if degrees["expert"] > 1 and model.experts == 1:
+        raise InputError(f"{model.name} has no experts to deal to GPUs", "parallel")
     if model.experts % degrees["expert"]:
         raise InputError(
             f"{model.experts} experts of {model.name} do not divide by {degrees['expert']} GPUs",
             "parallel",
         )
-    if degrees["expert"] > 1 and model.experts == 1:
-        raise InputError(f"{model.name} has no experts to deal to GPUs", "parallel")
     if iteration.batch % degrees["micro_batches"]:
         raise InputError(
             f"{iteration.batch} sequences do not divide by {degrees['micro_batches']}"

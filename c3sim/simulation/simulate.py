@@ -85,9 +85,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def average_before(
-    node: Node, workload: Workload, how: _Options | None = None
-) -> float | None:
+def average_before(node: Node, workload: Workload, how: _Options | None = None) -> float | None:
     """Power [W] of a GPU, averaged as its governor does, in the middle of a loop; None: no loop."""
     loop, clock = workload.host.loop, node.gpu.clock
     if loop is None or clock.power_window == 0:

@@ -15,7 +15,6 @@ from c3sim.models.dispatch import mask_by_engine
 from c3sim.processes.kernels.shader_engine_groups import EngineTurns, Kind, Mask
 from c3sim.specs.hardware import ComputeUnits, Gpu
 
-
 #: Moves between states that are remembered at most.
 REMEMBERED = 20000
 
