@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.input.hints import unknown
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.layers import Share
@@ -106,6 +107,8 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     kinds: dict[str, Any] = {entry.kind: entry for entry in iteration.nested}
     ranks = node.ranks
     _check_nesting(kinds, iteration, ranks)
+    if iteration.profile is not None and iteration.profile not in node.host_profiles:
+        raise InputError(unknown("host profile", iteration.profile, node.host_profiles), "profile")
     known = Plan(
         iteration=iteration, model=model, node=node,
         operators=OperatorSet.on(node.gpu, iteration.precision, fused=iteration.fused),

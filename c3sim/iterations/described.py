@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from c3sim.errors import InputError, InputErrors
 from c3sim.input.constraints import with_places
 from c3sim.input.loading import LoadedIteration, with_model
 from c3sim.input.paths import is_of_workload, set_field, set_value
@@ -52,12 +53,15 @@ def run_described(
     with with_places(loaded.file, loaded.places):
         if iteration is not loaded.iteration:
             loaded = with_model(iteration, loaded.file, loaded.places)
-        return run_iteration(
-            iteration,
-            loaded.model,
-            node,
-            strategy=strategy,
-            change=change,
-            trace=trace,
-            all_layers=all_layers,
-        )
+        try:
+            return run_iteration(
+                iteration,
+                loaded.model,
+                node,
+                strategy=strategy,
+                change=change,
+                trace=trace,
+                all_layers=all_layers,
+            )
+        except InputError as error:
+            raise InputErrors([error]) from None

@@ -50,8 +50,8 @@ def simulate(
 
     *private*: kinds of sharing to take away. *fold*: overrides the derived decision (None).
     *energy*: record the accounts; *trace*: the timeline as well. *compiled* (needs numba): pays off
-    in unfolded runs with hundreds of flows at once, and changes rounding alone. *average*: power [W]
-    of a GPU before the run; None: derived (of a loop, from a turn of it).
+    in unfolded runs with hundreds of flows at once, and changes rounding alone. *average*: power
+    [W] of a GPU before the run; None: derived (of a loop, from a turn of it).
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """

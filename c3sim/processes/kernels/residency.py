@@ -73,7 +73,9 @@ class Residency:
     """
 
     def __init__(self, unit: Claim, in_turns: bool = False):
-        """*unit*: the room of an empty one. *in_turns*: engines with a label get equal numbers, not those with most room more."""
+        """*unit*: the room of an empty one. *in_turns*: engines with a label get equal numbers, not
+        those with most room more.
+        """
         self.unit, self.share = unit, take_equally if in_turns else take_from_fullest
         self.claims: list[Claim] = []
         self._numbers: dict[tuple[Claim, int], int] = {}
