@@ -73,9 +73,12 @@ class Plan:
         """The model's parts on one GPU."""
         if isinstance(self.model, Dlrm):
             return dlrm_units(
-                self.operators, self.model, self.batch, self.replicas,
+                self.operators,
+                self.model,
+                self.batch,
+                self.replicas,
                 training=self.iteration.phase == "training",
-            )  # fmt: skip
+            )
         split = self.kinds.get("tensor")
         share = Share(
             sequences=self.batch,
@@ -87,10 +90,13 @@ class Plan:
             training=self.iteration.phase == "training",
         )
         return transformer_units(
-            self.operators, self.model, share, self.own_layers,
+            self.operators,
+            self.model,
+            share,
+            self.own_layers,
             head=self.iteration.has_head,
             generates=self.iteration.phase in ("prefill", "decode"),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,9 +116,11 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     if iteration.profile is not None and iteration.profile not in node.host_profiles:
         raise InputError(unknown("host profile", iteration.profile, node.host_profiles), "profile")
     known = Plan(
-        iteration=iteration, model=model, node=node,
+        iteration=iteration,
+        model=model,
+        node=node,
         operators=OperatorSet.on(node.gpu, iteration.precision, fused=iteration.fused),
-    )  # fmt: skip
+    )
     degrees = {"tensor": 1, "expert": 1, "stages": 1, "micro_batches": 1, "replicas": ranks}
     if "tensor" in kinds:
         degrees |= {"tensor": ranks, "replicas": 1}

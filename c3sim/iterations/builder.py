@@ -95,9 +95,14 @@ class Builder:
         return op.launches * time
 
     def _add(
-        self, name: str, task: Task, operator: Operator, stream: str, after: Iterable[str],
+        self,
+        name: str,
+        task: Task,
+        operator: Operator,
+        stream: str,
+        after: Iterable[str],
         call: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         fields = {"stream": stream, "after": tuple(dict.fromkeys(after)), "launch_time": call}
         self.tasks[name] = task.model_copy(update=fields)
         self.classes[name] = operator

@@ -71,9 +71,8 @@ def _at(low: Runs, high: Runs, few: int, more: int, layers: int) -> Numbers:
 
 
 def _result(
-    planned: Plan, runs: Runs, numbers: Numbers, strategy: str, simulated: int, *,
-    host_bound: bool,
-) -> IterationResult:  # fmt: skip
+    planned: Plan, runs: Runs, numbers: Numbers, strategy: str, simulated: int, *, host_bound: bool
+) -> IterationResult:
     node, iteration = planned.node, planned.iteration
     once = _optimizer_time(runs) * planned.own_layers / simulated if planned.stages > 1 else 0.0
     turns = planned.micro_batches + planned.stages - 1 if planned.stages > 1 else 1

@@ -97,9 +97,18 @@ class OperatorSet:
         return Op(name, task, "gemm", 2.0 * m * n * k * batch)
 
     def attention(
-        self, name: str, sequences: int, tokens: int, heads: int, kv_heads: int, width: int,
-        *, causal: bool, context: int = 0, backward: bool = False,
-    ) -> Op:  # fmt: skip
+        self,
+        name: str,
+        sequences: int,
+        tokens: int,
+        heads: int,
+        kv_heads: int,
+        width: int,
+        *,
+        causal: bool,
+        context: int = 0,
+        backward: bool = False,
+    ) -> Op:
         """Attention of *tokens* new tokens of each sequence over themselves and *context* before.
 
         Forward 4 d FLOP for each pair of tokens and query head (2 of q k, 2 of p v), backward 10
@@ -158,9 +167,16 @@ class OperatorSet:
         return Op(name, task, "attention", flops)
 
     def elementwise(
-        self, name: str, numbers: float, read: float, written: float, *,
-        strided: bool = False, flops: float = 0.0, element: float | None = None,
-    ) -> Op:  # fmt: skip
+        self,
+        name: str,
+        numbers: float,
+        read: float,
+        written: float,
+        *,
+        strided: bool = False,
+        flops: float = 0.0,
+        element: float | None = None,
+    ) -> Op:
         """A chain over *numbers* elements that reads *read* tensors of as many and writes
         *written*, with *flops* for each element; *strided*: parts of wider tensors, or a transpose.
         """
@@ -216,15 +232,21 @@ class OperatorSet:
         columns = ceil(width / 128)
         sums = min(ceil(rows / 64), ceil(16 * self.gpu.compute_unit_count / columns))
         task = Kernel(
-            kind="kernel", read=size, dependent_loads=ceil(sums / 4),
+            kind="kernel",
+            read=size,
+            dependent_loads=ceil(sums / 4),
             stream_efficiency=self.parts.contiguous,
-        )  # fmt: skip
+        )
         return Op(name, task, "elementwise", gradients=(width,))
 
     def over_lists(
-        self, name: str, numbers: float, read: float, written: float,
+        self,
+        name: str,
+        numbers: float,
+        read: float,
+        written: float,
         operator: Operator = "optimizer",
-    ) -> Op:  # fmt: skip
+    ) -> Op:
         """One kernel after the other over lists of tensors with *numbers* elements in all: reads
         *read* bytes of each, writes *written*.
         """
@@ -255,9 +277,14 @@ class OperatorSet:
         return Op(name, task, "normalisation")
 
     def _moving(
-        self, name: str, read: float, written: float, part: float, operator: Operator,
+        self,
+        name: str,
+        read: float,
+        written: float,
+        part: float,
+        operator: Operator,
         flops: float = 0.0,
-    ) -> Op:  # fmt: skip
+    ) -> Op:
         task = Kernel(
             kind="kernel",
             operator=operator,

@@ -67,9 +67,15 @@ class Runs:
 
     @classmethod
     def of(
-        cls, node: Node, built: Built, change: Change, *, eager: bool, average: float | None,
+        cls,
+        node: Node,
+        built: Built,
+        change: Change,
+        *,
+        eager: bool,
+        average: float | None,
         trace: bool,
-    ) -> Runs:  # fmt: skip
+    ) -> Runs:
         """*average*: power [W] of a GPU before the iteration."""
         workload = change(launched(built.workload, eager=eager))
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")

@@ -52,9 +52,14 @@ class Units:
 
 
 def transformer_units(
-    operators: OperatorSet, model: Transformer, share: Share, layers: int, *, head: bool,
+    operators: OperatorSet,
+    model: Transformer,
+    share: Share,
+    layers: int,
+    *,
+    head: bool,
     generates: bool,
-) -> Units:  # fmt: skip
+) -> Units:
     """*layers* of *model*; *head*: embedding, output head and loss too; *generates*: the head is
     run for the last token of each sequence, without a loss.
     """
@@ -62,10 +67,12 @@ def transformer_units(
     backward = tuple(layer.backward()) if share.training else ()
     own = _own_parameters(model, share)
     one = Unit(
-        name="layer", forward=tuple(layer.forward()), backward=backward,
+        name="layer",
+        forward=tuple(layer.forward()),
+        backward=backward,
         parameters=own + model.experts // share.expert * model.network_weights // share.tensor,
         shared=own + (model.network_weights // share.tensor if model.experts == 1 else 0),
-    )  # fmt: skip
+    )
     if not head:
         nothing = Unit(name="nothing", forward=())
         return Units(start=nothing, layer=one, layers=layers, end=nothing)
@@ -113,9 +120,12 @@ class _Ends:
         parameters = table + (model.learned_rows or 0) * model.hidden
         parameters += vectors * model.hidden if model.learned_rows else 0
         return Unit(
-            name="start", forward=tuple(forward), parameters=parameters, shared=parameters,
+            name="start",
+            forward=tuple(forward),
+            parameters=parameters,
+            shared=parameters,
             backward=tuple(backward) if share.training else (),
-        )  # fmt: skip
+        )
 
     def end(self) -> Unit:
         o, model, share = self.o, self.model, self.share
@@ -140,9 +150,12 @@ class _Ends:
         start += (2 if model.bias else 1) * model.hidden if model.learned_rows else 0
         parameters = table + whole - start
         return Unit(
-            name="end", forward=tuple(forward), backward=tuple(backward),
-            parameters=parameters, shared=parameters,
-        )  # fmt: skip
+            name="end",
+            forward=tuple(forward),
+            backward=tuple(backward),
+            parameters=parameters,
+            shared=parameters,
+        )
 
     def _loss(self) -> list[Step]:
         """Cross entropy in 4 byte numbers: a copy, log-softmax; fused: one kernel over logits."""
@@ -189,10 +202,13 @@ class _Ends:
                 o.elementwise("gelu-gradient", rows * square, 2, 1, flops=o.parts.activation_flops),
                 o.gemm("dense-input", rows, square, square),
                 Op(
-                    "dense-weight", o.gemm("", square, square, rows).task, "gemm",
-                    2.0 * rows * square * square, gradients=(square * square,),
+                    "dense-weight",
+                    o.gemm("", square, square, rows).task,
+                    "gemm",
+                    2.0 * rows * square * square,
+                    gradients=(square * square,),
                 ),
-            ]  # fmt: skip
+            ]
         if not model.learned_rows:
             steps += o.normalisation_backward(
                 "last-norm", self.share.own_rows, model.hidden, vectors

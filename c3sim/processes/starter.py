@@ -70,9 +70,16 @@ class Starter:
         self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
 
     def start(
-        self, name: str, gpu: int, repeat: int, detail: Detail, started: Callback, done: Callback,
-        *, queued: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        gpu: int,
+        repeat: int,
+        detail: Detail,
+        started: Callback,
+        done: Callback,
+        *,
+        queued: bool = False,
+    ) -> None:
         """Do task *name* on *gpu* for the *repeat*-th time; *queued*: it was waiting behind the one
         before it in its stream.
         """

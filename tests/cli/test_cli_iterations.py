@@ -106,8 +106,17 @@ def test_strategies_are_compared_on_an_iteration(cli, tmp_path):
     mine = written(tmp_path, "mine", DESCRIPTION.replace("h200-2", "mi300x-8"))
     chosen = "as_written,conccl"
     data = json.loads(
-        cli("compare", mine, "--strategies", chosen, "--set", "optimizer=none",
-            "--set", "phase=forward", "--json").stdout
-    )  # fmt: skip
+        cli(
+            "compare",
+            mine,
+            "--strategies",
+            chosen,
+            "--set",
+            "optimizer=none",
+            "--set",
+            "phase=forward",
+            "--json",
+        ).stdout
+    )
     plain, engines = (data["strategies"][name]["wall_s"] for name in ("as_written", "conccl"))
     assert plain != engines

@@ -122,9 +122,14 @@ def test_a_pipeline_fills_and_drains() -> None:
 def test_decoding_is_bound_by_memory() -> None:
     """80 layers of 70B on four GPUs: 35 GB of weights each take 7.3 ms at 4.8 TB/s."""
     found = result(
-        model="llama-3-70b", phase="decode", tokens=1, context=2047, batch=64, launch="graph",
+        model="llama-3-70b",
+        phase="decode",
+        tokens=1,
+        context=2047,
+        batch=64,
+        launch="graph",
         parallel={"kind": "tensor"},
-    )  # fmt: skip
+    )
     assert 7.3e-3 < found.classes["gemm"].busy_s < 11e-3
     assert found.mfu < 0.15
 
@@ -132,8 +137,10 @@ def test_decoding_is_bound_by_memory() -> None:
 def test_eighty_layers_on_eight_gpus_take_less_than_a_second() -> None:
     """Of processor time, as other tests may run beside."""
     fields: dict[str, Any] = {
-        "model": "llama-3-70b", "node": "mi300x-8", "parallel": {"kind": "fsdp"},
-    }  # fmt: skip
+        "model": "llama-3-70b",
+        "node": "mi300x-8",
+        "parallel": {"kind": "fsdp"},
+    }
     result(**fields)  # files and compiled expressions are read once
     start = time.process_time()
     result(**fields)

@@ -109,12 +109,15 @@ def test_experts_nest_with_data_parallelism() -> None:
         ({"layers": 40}, "llama-3-8b has 32 layers"),
         ({"model": "dlrm", "parallel": {"kind": "tensor"}}, "its tables are dealt to the GPUs"),
         (
-            {"model": "mixtral-8x7b", "node": "h200-4", "parallel": [{"kind": "expert"},
-             {"kind": "ddp"}, {"kind": "fsdp"}]},
+            {
+                "model": "mixtral-8x7b",
+                "node": "h200-4",
+                "parallel": [{"kind": "expert"}, {"kind": "ddp"}, {"kind": "fsdp"}],
+            },
             "not with both",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_said(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         planned(**fields)
