@@ -35,13 +35,15 @@ def forget() -> None:
 
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
-    """*task* alone, on its slowest GPU."""
-    return run_once(node, alone(workload, task)).task(task)
+    """*task* alone, on its slowest GPU; equal tasks are simulated once, whatever their names."""
+    single = alone(workload, task)
+    renamed = single.model_copy(update={"tasks": {"task": single.tasks[task]}})
+    return run_once(node, renamed).task("task")
 
 
 def alone(workload: Workload, task: str) -> Workload:
     """*task* by itself: in its stream with the stream's mask, without dependencies on others."""
-    kept = workload.tasks[task].model_copy(update={"after": ()})
+    kept = workload.tasks[task].model_copy(update={"after": (), "launch_after": ()})
     streams = {name: stream for name, stream in workload.streams.items() if name == kept.stream}
     host = workload.host.model_copy(update={"order": ()})
     return workload.model_copy(update={"tasks": {task: kept}, "streams": streams, "host": host})

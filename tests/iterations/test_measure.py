@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from iteration_case import result
 
+from c3sim.input.library import names
+from c3sim.input.loading import load_hardware, open_iteration
+from c3sim.iterations.described import run_described
+
 BERT: dict[str, Any] = {
     "model": "bert-large",
     "batch": 64,
@@ -145,3 +149,15 @@ def test_eighty_layers_on_eight_gpus_take_less_than_a_second() -> None:
     start = time.process_time()
     result(**fields)
     assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("name", names("iteration"))
+@pytest.mark.parametrize("node", ["", "h200-8", "mi300x-8"])
+def test_packaged_iterations_run_on_their_node_and_on_others(name: str, node: str) -> None:
+    loaded = open_iteration(name)
+    on = load_hardware(node or loaded.iteration.node).node
+    found = run_described(loaded, on, settings={})
+    assert found.wall_s > 0 and 0 < found.mfu < 0.8
+    parts = found.compute_s + found.stretched_s + found.exposed_s
+    if not found.host_bound:
+        assert found.wall_s == pytest.approx(parts, rel=0.05)
