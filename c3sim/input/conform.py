@@ -163,8 +163,9 @@ class Conform:
         """The alternative of the kind of what is written: text, list, mapping, or a plain value."""
         kind = _written_as(item.value)
         fitting = [option for option in shape.items if _WRITTEN.get(option.kind, "") == kind]
-        if kind == "mapping" and len(fitting) > 1:  # of several models, that of most fields
-            fitting.sort(key=lambda option: -_fields_in(item.value, option))
+        if isinstance(item.value, Mapping) and len(fitting) > 1:
+            entries = item.value  # of several models, that of most fields
+            fitting.sort(key=lambda option: -_fields_in(entries, option))
         others = [option for option in shape.items if _WRITTEN.get(option.kind) != "text"]
         return self.plain(item, (fitting or others or shape.items)[0], path)
 

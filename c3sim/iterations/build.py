@@ -82,7 +82,7 @@ class Plan:
         split = self.kinds.get("tensor")
         share = Share(
             sequences=self.batch,
-            tokens=self.iteration.tokens,
+            tokens=self.iteration.length,
             context=self.iteration.context,
             tensor=self.tensor,
             split=split is not None and split.sequence,
@@ -157,6 +157,8 @@ def _check_division(iteration: Iteration, model: Model, degrees: Mapping[str, in
                 "parallel",
             )
         return
+    if iteration.tokens is None and iteration.phase != "decode":
+        raise InputError("missing: how many tokens a sequence has", "tokens")
     for what in ("heads", "ffn"):
         count = getattr(model, what)
         if count % degrees["tensor"]:

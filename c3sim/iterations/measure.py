@@ -91,7 +91,7 @@ def _result(
     peak = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
     peak *= gpu.compute_unit_count * gpu.clock.maximum
     groups = planned.replicas
-    tokens = iteration.batch * iteration.tokens * groups
+    tokens = iteration.batch * iteration.length * groups
     total = sum(energy.values())
     return IterationResult(
         workload=iteration.name,

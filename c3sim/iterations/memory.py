@@ -45,7 +45,7 @@ def _activations(planned: Plan) -> float:
         return max(inside, ends)
     in_flight = min(planned.micro_batches, planned.stages)
     if iteration.checkpointing == "layer" and not isinstance(planned.model, Dlrm):
-        rows = planned.batch * iteration.tokens
+        rows = planned.batch * iteration.length
         kept = float(rows * planned.model.hidden * planned.operators.element)
         return in_flight * units.layers * kept + inside + ends
     return in_flight * units.layers * inside + ends
@@ -68,7 +68,7 @@ def _keys(planned: Plan) -> float:
     iteration, model = planned.iteration, planned.model
     if iteration.phase not in ("prefill", "decode") or isinstance(model, Dlrm):
         return 0.0
-    tokens = iteration.batch * (iteration.tokens + iteration.context)
+    tokens = iteration.batch * (iteration.length + iteration.context)
     heads = max(1, model.kv_heads // planned.tensor)
     return float(
         2 * heads * model.head_dim * planned.operators.element * tokens * planned.own_layers

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def hand_on(builder: Builder, operators: OperatorSet, planned: Plan, direction: str) -> None:
     """Copy a micro batch's output, or its gradient, to the neighbour."""
     model = planned.model
-    rows = planned.batch * planned.iteration.tokens
+    rows = planned.batch * planned.iteration.length
     size = float(rows * getattr(model, "hidden", 1) * operators.element)
     peer = 1 if direction == "forward" else planned.node.gpus - 1
     task = Copy(kind="copy", bytes=size, peer=peer, executor="kernel", gpus="all")

@@ -102,8 +102,8 @@ class Iteration(Spec):
     """embedding, output head and loss too; left out: true, false where layers is given"""
     batch: Count = 1
     """sequences (samples) per data-parallel replica: a tensor or pipeline group, else a GPU"""
-    tokens: Count = 1
-    """of a sequence"""
+    tokens: Count | None = None
+    """of a sequence; needed but for decode, which makes one, and for models without sequences"""
     context: int = Field(0, ge=0)
     """decode: tokens there already"""
     phase: Phase = "training"
@@ -126,7 +126,7 @@ class Iteration(Spec):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Iteration:
-        if self.phase == "decode" and self.tokens != 1:
+        if self.phase == "decode" and self.tokens not in (None, 1):
             raise ValueError(f"decode makes one token; got tokens: {self.tokens}")
         if self.phase != "decode" and self.context:
             raise ValueError(f"context is for decode; the phase is {self.phase}")
@@ -139,6 +139,11 @@ class Iteration(Spec):
         """What *parallel* says, as a list without ``none``."""
         given = self.parallel if isinstance(self.parallel, tuple) else (self.parallel,)
         return tuple(entry for entry in given if entry.kind != "none")
+
+    @property
+    def length(self) -> int:
+        """New tokens of a sequence."""
+        return self.tokens or 1
 
     @property
     def has_head(self) -> bool:

@@ -86,6 +86,7 @@ def test_packaged_ones_are_listed_and_shown(cli):
         (("kind: fsdp, prefetch: 2", "kind: fdsp"), "did you mean 'fsdp'"),
         (("model: llama-3-8b", "model: llama-3-9b"), "did you mean 'llama-3-8b'"),
         (("layers: 3", "layers: 33"), "has 32 layers"),
+        (("tokens: 2048", "batch: 2"), "how many tokens a sequence has"),
         (("tokens: 2048", "tokens: 2048\nprofile: frame"), "did you mean 'framework'"),
     ],
 )
