@@ -22,10 +22,12 @@ from c3sim.input.loading import (
     load_hardware,
     open_iteration,
     open_workload,
+    with_model,
 )
 from c3sim.input.paths import set_value
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
+from c3sim.specs.iteration import Iteration
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import STRATEGIES
@@ -38,7 +40,7 @@ __all__ = ["compare", "explain", "prepare", "run", "study"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
-AnyRun = AnyWorkload | LoadedIteration
+AnyRun = AnyWorkload | LoadedIteration | Iteration
 Settings = Mapping[str, object]
 
 
@@ -55,6 +57,8 @@ def run(
     """
     if isinstance(workload, str | PathLike) and _names_iteration(workload):
         workload = open_iteration(_name_or_path(workload))
+    if isinstance(workload, Iteration):
+        workload = with_model(workload)
     if isinstance(workload, LoadedIteration):
         from c3sim.iterations.described import run_described
 
@@ -72,7 +76,7 @@ def compare(
     set: Settings | None = None,
 ) -> list[Result]:
     """The workload under several strategies; ``all``: those that can apply to it."""
-    if isinstance(workload, LoadedIteration) or _names_iteration(workload):
+    if isinstance(workload, LoadedIteration | Iteration) or _names_iteration(workload):
         return _compare_iteration(workload, node, strategies, set)
     model, target = prepare(workload, node, set)
     if strategies != "all":

@@ -59,7 +59,8 @@ def find(kind: Kind, name_or_path: str | Path) -> Path:
     for path in _packaged(kind):
         if path.stem == text:
             return path
-    raise InputError(unknown(kind, text, names(kind)) + _hint(kind))
+    known = (*names(kind), *(names("iteration") if kind == "workload" else ()))
+    raise InputError(unknown(kind, text, known) + _hint(kind))
 
 
 def _is_path(text: str) -> bool:

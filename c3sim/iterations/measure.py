@@ -43,7 +43,9 @@ def run_iteration(
     """
     planned = plan(iteration, model, node)
     layers = planned.own_layers
-    few, more = (layers, layers) if all_layers or layers <= MORE + 1 else (FEW, MORE)
+    few, more = _layers(planned)
+    if all_layers or layers <= more + 1:
+        few = more = layers
 
     def runs(eager: bool) -> tuple[Runs, Runs]:
         built = build(planned, more)
@@ -62,6 +64,13 @@ def run_iteration(
         low, high = runs(eager=True)
         numbers = _at(low, high, few, more, layers)
     return _result(planned, high, numbers, strategy, more, host_bound=host_bound)
+
+
+def _layers(planned: Plan) -> tuple[int, int]:
+    """Layers of the two runs: enough for what is gathered ahead."""
+    fsdp = planned.kinds.get("fsdp")
+    further = max(0, fsdp.prefetch - 1) if fsdp is not None else 0
+    return FEW + further, MORE + further
 
 
 def _at(low: Runs, high: Runs, few: int, more: int, layers: int) -> Numbers:

@@ -20,13 +20,23 @@ def run_once(node: Node, workload: Workload, private: frozenset[str] = frozenset
     """The run of *workload* on *node* with its energy, from memory if it was simulated before."""
     # What of a workload decides its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={"buffers", "tasks", "streams", "host"})
-    key = (node.model_dump_json(), conditions, private)
+    key = (_text_of(node), conditions, private)
     run = _runs.get(key)
     if run is None:
         if len(_runs) >= REMEMBERED:
             del _runs[next(iter(_runs))]
         run = _runs[key] = simulate(node, workload, private=private, energy=True)
     return run
+
+
+_last_node: list[tuple[Node, str]] = []
+
+
+def _text_of(node: Node) -> str:
+    """All of *node* as text; that of the last one is kept, as runs come in rows on one node."""
+    if not _last_node or _last_node[0][0] is not node:
+        _last_node[:] = [(node, node.model_dump_json())]
+    return _last_node[0][1]
 
 
 def forget() -> None:

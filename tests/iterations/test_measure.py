@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from iteration_case import result
 
+import c3sim
+from c3sim.errors import InputError
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware, open_iteration
 from c3sim.iterations.described import run_described
+from c3sim.iterations.result import IterationResult
 
 BERT: dict[str, Any] = {
     "model": "bert-large",
@@ -26,6 +29,7 @@ BERT: dict[str, Any] = {
     [
         {"layers": 12, "parallel": {"kind": "fsdp"}},
         {"layers": 12, "parallel": {"kind": "ddp"}, "optimizer": "adamw"},
+        {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}},
         {"layers": 10, "parallel": {"kind": "tensor"}, "head": True},
         BERT,  # bound by the host
         {"node": "mi300x-8", "layers": 9, "parallel": {"kind": "fsdp"}, "phase": "forward"},
@@ -34,7 +38,7 @@ BERT: dict[str, Any] = {
 )
 def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
     few, all_of_them = result(**fields), result(all_layers=True, **fields)
-    assert few.simulated == 4 < all_of_them.simulated
+    assert few.simulated < all_of_them.simulated == all_of_them.layers
     assert few.wall_s == pytest.approx(all_of_them.wall_s, rel=5e-3)
     assert few.energy_j == pytest.approx(all_of_them.energy_j, rel=1e-2)
     assert few.communication_s == pytest.approx(all_of_them.communication_s, rel=0.05)
@@ -161,3 +165,12 @@ def test_packaged_iterations_run_on_their_node_and_on_others(name: str, node: st
     parts = found.compute_s + found.stretched_s + found.exposed_s
     if not found.host_bound:
         assert found.wall_s == pytest.approx(parts, rel=0.05)
+
+
+def test_python_takes_a_description_too() -> None:
+    loaded = open_iteration("llama3-8b-forward")
+    by_name = c3sim.run("llama3-8b-forward", set={"layers": 2})
+    by_model = c3sim.run(loaded.iteration.model_copy(update={"layers": 2}))
+    assert isinstance(by_name, IterationResult) and by_name.wall_s == by_model.wall_s
+    with pytest.raises(InputError, match="did you mean 'llama3-8b-forward'"):
+        c3sim.run("llama3-8b-foward")
