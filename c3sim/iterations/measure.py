@@ -128,7 +128,7 @@ def _result(
         timeline=runs.whole.timeline,
         compute_s=serial[0],
         communication_s=serial[1],
-        exposed_s=numbers.exposed["communication"] * scale,
+        exposed_s=numbers.waited * scale,
         stretched_s=numbers.stretched * scale,
         classes={
             name: ClassTime(

@@ -24,6 +24,7 @@ class Numbers:
     compute: float = 0.0
     communication: float = 0.0
     stretched: float = 0.0
+    waited: float = 0.0
     host: float = 0.0
     busy: dict[str, float] = field(default_factory=dict)
     exposed: dict[str, float] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class Numbers:
             compute=line("compute"),
             communication=line("communication"),
             stretched=line("stretched"),
+            waited=line("waited"),
             host=line("host"),
             busy=lines("busy"),
             exposed=lines("exposed"),
@@ -95,12 +97,14 @@ class Runs:
         shares = busy_and_exposed(self.whole, classes)
         assert self.whole.accounts is not None  # it was asked for energy
         account = {name: j for name, j in self.whole.account.items() if name != IDLE}
-        busy = compute_busy(self.whole, classes) - compute_busy(self.compute, classes)
+        busy, alone = compute_busy(self.whole, classes), compute_busy(self.compute, classes)
+        idle = (self.whole.end - busy) - (self.compute.end - alone)
         return Numbers(
             wall=self.whole.end,
             compute=self.compute.end,
             communication=0.0 if self.communication is None else self.communication.end,
-            stretched=max(0.0, busy),
+            stretched=max(0.0, busy - alone),
+            waited=max(0.0, idle),
             host=self.built.host,
             busy={name: shares[name][0] for name in CLASSES},
             exposed={name: shares[name][1] for name in CLASSES},

@@ -2,7 +2,6 @@
 
 - *busy*: time in which at least one task of the class runs
 - *exposed* of a class: time in which only tasks of that class run
-- exposed communication: time in which communication runs and nothing else does
 """
 
 from __future__ import annotations
