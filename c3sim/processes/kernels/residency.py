@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count as naturals
 
 from c3sim.models.dispatch import mask_by_engine
+from c3sim.processes.kernels.dealing import take_equally, take_from_fullest
 from c3sim.processes.kernels.shader_engine_groups import EngineTurns, Kind, Mask
 from c3sim.specs.hardware import ComputeUnits, Gpu
 
-#: Moves between states that are remembered at most.
-REMEMBERED = 20000
+#: States that are remembered at most, a few kB each; then all are forgotten.
+REMEMBERED = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Residency:
         self._numbers: dict[tuple[Claim, int], int] = {}
         self._fits: dict[tuple[int, Residents], int] = {}
         self._states: dict[tuple[tuple[State, int], ...], int] = {}
+        self._names = naturals()
         self._moves: dict[tuple[int, Hashable], tuple[dict[State, int], int, int]] = {}
         self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
 
@@ -100,8 +103,6 @@ class Residency:
         key = (self._state(group), how)
         known = self._moves.get(key)
         if known is None:
-            if len(self._moves) >= REMEMBERED:
-                self._moves.clear()
             group.units = dict(group.units)
             result = move()
             group.holds = -1
@@ -111,15 +112,23 @@ class Residency:
 
     def _state(self, group: EngineGroup) -> int:
         if group.holds < 0:
-            group.holds = self._states.setdefault(tuple(group.units.items()), len(self._states))
+            held = tuple(group.units.items())
+            if held not in self._states:
+                if len(self._states) >= REMEMBERED:
+                    self._forget()
+                self._states[held] = next(self._names)
+            group.holds = self._states[held]
         return group.holds
+
+    def _forget(self) -> None:
+        """Forget all states; groups that hold one go on under the name it had."""
+        for memory in (self._states, self._moves, self._rooms, self._fits):
+            memory.clear()
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         """Engine label -> workgroups of grid *number* with that *mask* that it has room for now."""
         key = (self._state(group), mask, number)
         if key not in self._rooms:
-            if len(self._rooms) >= REMEMBERED:
-                self._rooms.clear()
             self._rooms[key] = self._rooms_now(group, mask, number)
         return self._rooms[key]
 
@@ -247,45 +256,6 @@ def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
         return size
     enabled = mask_by_engine(mask, gpu.dies.count, tuple(gpu.dies.shader_engines))
     return 1 if any(units % size for die in enabled for units in die) else size
-
-
-def take_from_fullest(have: dict[int, int], wanted: int) -> dict[int, int]:
-    """Take *wanted* in all from those that *have* most, so that they end level; ties to the first.
-    Zeros are left out. Raises ValueError when there are not so many.
-    """
-    if len(have) == 1 and wanted <= sum(have.values()):
-        return {label: wanted for label in have if wanted}
-    if wanted > sum(have.values()):
-        raise ValueError(f"{wanted} wanted of {sum(have.values())}")
-    level = max(have.values(), default=0)
-    while sum(max(0, count - level) for count in have.values()) < wanted:
-        level -= 1
-    taken = {label: max(0, count - level) for label, count in have.items()}
-    over = sum(taken.values()) - wanted
-    for label in reversed(have):  # the last ones of those at the level keep one more
-        if over and taken[label]:
-            taken[label] -= 1
-            over -= 1
-    return {label: count for label, count in taken.items() if count}
-
-
-def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
-    """Take *wanted* in all in equal turns, as far as each has any; the first ones get the odd turn.
-    Zeros are left out. Raises ValueError when there are not so many.
-    """
-    if wanted > sum(have.values()):
-        raise ValueError(f"{wanted} wanted of {sum(have.values())}")
-    turns = 0
-    most = max(have.values(), default=0)
-    while turns < most and sum(min(count, turns + 1) for count in have.values()) <= wanted:
-        turns += 1
-    taken = {label: min(count, turns) for label, count in have.items()}
-    over = wanted - sum(taken.values())
-    for label, count in have.items():
-        if over and count > turns:
-            taken[label] += 1
-            over -= 1
-    return {label: count for label, count in taken.items() if count}
 
 
 def _shift(group: EngineGroup, source: State, target: State, count: int) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from c3sim.processes.kernels import residency as residency_module
 from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
 
 UNIT = Claim(lds=64.0, registers=64, waves=8)
@@ -46,3 +49,17 @@ def test_states_of_several_groups_do_not_mix() -> None:
     residency.occupy(one, number, shape, 4)
     assert residency.rooms(one, None, beside) == {0: 0}
     assert residency.rooms(other, None, beside) == {0: 32}
+
+
+def test_forgetting_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for two states, a group that is half full goes on as it was."""
+    monkeypatch.setattr(residency_module, "REMEMBERED", 2)
+    residency = Residency(UNIT)
+    number = residency.number(SMALL, ())
+    one, other = group(), group()
+    residency.occupy(one, number, GridShape(6, None), 6)
+    for workgroups in (1, 2, 3, 5):
+        residency.occupy(other, number, GridShape(workgroups, None), workgroups)
+    residency.vacate(one, number, 1, 6)
+    assert residency.rooms(one, None, number) == {0: 4 * 8}
+    assert residency.rooms(other, None, number) == {0: 4 * 8 - 11}
