@@ -12,16 +12,26 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.domain import domains
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.kept import kept
-from c3sim.input.loading import LoadedNode, LoadedWorkload, load_hardware, open_workload
+from c3sim.input.loading import (
+    LoadedIteration,
+    LoadedNode,
+    LoadedWorkload,
+    is_iteration,
+    load_hardware,
+    open_iteration,
+    open_workload,
+    with_model,
+)
 from c3sim.input.settings import beyond_the_file, settings_of
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
+from c3sim.specs.iteration import Iteration
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import STRATEGIES, strategy_name
@@ -37,30 +47,45 @@ __all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
+AnyRun = AnyWorkload | LoadedIteration | Iteration
 Settings = Mapping[str, object] | str | PathLike[str]
 
 
 def run(
-    workload: AnyWorkload,
+    workload: AnyRun,
     *,
     node: AnyNode | None = None,
     strategy: str = "as_written",
     set: Settings | None = None,
     trace: bool = False,
 ) -> Result:
-    """One workload under one strategy, on *node* or its own; *set*: values by path."""
+    """One workload under one strategy, on *node* or its own; *set*: values by path. An iteration
+    gives an :class:`c3sim.iterations.result.IterationResult`.
+    """
+    if isinstance(workload, str | PathLike) and _names_iteration(workload):
+        workload = open_iteration(_name_or_path(workload))
+    if isinstance(workload, Iteration):
+        workload = with_model(workload)
+    if isinstance(workload, LoadedIteration):
+        from c3sim.iterations.described import run_described
+
+        on = _plain(_opened(workload.iteration.node if node is None else node))
+        values = settings_of(set)
+        return run_described(workload, on, strategy=strategy, settings=values, trace=trace)
     model, target, notes = _prepared(workload, node, set)
     return _noted(evaluate_run(model, target, strategy, trace=trace), notes)
 
 
 def compare(
-    workload: AnyWorkload,
+    workload: AnyRun,
     *,
     node: AnyNode | None = None,
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
 ) -> Comparison:
     """The workload under several strategies; ``all``: those that can apply to it."""
+    if isinstance(workload, LoadedIteration | Iteration) or _names_iteration(workload):
+        return Comparison(_of_iteration(workload, node, strategies, set))
     model, target, notes = _prepared(workload, node, set)
     if strategies != "all":
         names = strategies.split(",") if isinstance(strategies, str) else strategies
@@ -71,6 +96,30 @@ def compare(
             with suppress(InputError):
                 results.append(evaluate_run(model, target, name))
     return Comparison(_noted(result, notes) for result in results)
+
+
+def _of_iteration(
+    workload: AnyRun,
+    node: AnyNode | None,
+    strategies: Sequence[str] | str,
+    settings: Settings | None,
+) -> list[Result]:
+    """Results of :func:`compare`, without single tasks, as there are many."""
+    names = strategies.split(",") if isinstance(strategies, str) else strategies
+    results = []
+    for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
+        try:
+            result = run(workload, node=node, strategy=name, set=settings)
+        except (InputError, InputErrors):
+            if strategies != "all":
+                raise
+            continue
+        results.append(replace(result, tasks={}))
+    return results
+
+
+def _names_iteration(workload: object) -> bool:
+    return isinstance(workload, str | PathLike) and is_iteration(_name_or_path(workload))
 
 
 def explain(
@@ -164,6 +213,8 @@ def _prepared(
     workload: AnyWorkload, node: AnyNode | None, set: Settings | None
 ) -> tuple[Workload, Node, tuple[str, ...]]:
     """The models, and notes: what of the node was set, or written, beyond what was checked."""
+    if _names_iteration(workload):
+        raise InputError(f"{str(workload)!r} is an iteration; run and compare take it")
     if isinstance(workload, str | PathLike):
         workload = kept(open_workload, _name_or_path(workload))
     model = workload.workload if isinstance(workload, LoadedWorkload) else workload

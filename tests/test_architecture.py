@@ -36,13 +36,16 @@ MAY_IMPORT: dict[str, str] = {
     "strategies": "errors specs models input processes simulation",
     "evaluation": "errors specs models result machine simulation strategies",
     "inference": "errors specs input simulation",
+    "iterations": "errors specs result input machine simulation strategies inference",
     "output.kit": "errors result",
     "sweeps": "errors specs result input strategies evaluation output.kit",
-    "output": "errors specs models result input machine strategies evaluation output.kit sweeps",
+    "output": "errors specs models result input machine strategies evaluation iterations output.kit"
+    " sweeps",
     "studies": "errors specs result input machine simulation strategies evaluation inference"
     " output.kit sweeps output",
-    "api": "errors specs result input strategies evaluation sweeps studies",
-    "cli": "errors specs result input strategies evaluation output.kit sweeps output studies api",
+    "api": "errors specs result input strategies evaluation iterations sweeps studies",
+    "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
+    " studies api",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

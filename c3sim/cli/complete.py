@@ -26,12 +26,13 @@ def _packaged(*kinds: Kind) -> Callable[[str], list[str]]:
     return complete
 
 
-workloads, nodes, studies = _packaged("workload"), _packaged("node"), _packaged("study")
+workloads = _packaged("workload", "iteration")
+nodes, studies = _packaged("node"), _packaged("study")
 
 
 def shown(incomplete: str) -> list[str]:
     """Everything that ``show`` takes."""
-    named = _packaged("node", "gpu", "workload", "study", "model")
+    named = _packaged("node", "gpu", "workload", "iteration", "study", "model")
     return named(incomplete) + strategy(incomplete)
 
 
@@ -51,7 +52,9 @@ def strategies(incomplete: str) -> list[str]:
 
 def kinds(incomplete: str) -> list[str]:
     """Kinds of file that have a schema."""
-    return _beginning(incomplete, ["node", "gpu", "workload", "study", "model", "record"])
+    return _beginning(
+        incomplete, ["node", "gpu", "workload", "iteration", "study", "model", "record"]
+    )
 
 
 def charts(incomplete: str) -> list[str]:

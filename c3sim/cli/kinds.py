@@ -1,12 +1,12 @@
-"""Whether a name or a file is a node, GPU, workload, study, model or strategy."""
+"""Whether a name or a file is a node, GPU, workload, iteration, study, model or strategy."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
 
-Named = Literal["node", "gpu", "workload", "study", "model"]
-_KINDS: tuple[Named, ...] = ("node", "gpu", "workload", "study", "model")
+Named = Literal["node", "gpu", "workload", "iteration", "study", "model"]
+_KINDS: tuple[Named, ...] = ("node", "gpu", "workload", "iteration", "study", "model")
 # a key of a file -> its kind
 _KEYS = {
     "tasks": "workload",
@@ -18,6 +18,7 @@ _KEYS = {
     "links": "node",
     "like": "node",
     "kv_heads": "model",
+    "lookups": "model",
 }
 
 
@@ -46,6 +47,7 @@ def check_study(name: str) -> None:
 
     use: dict[Named, str] = {
         "workload": "'c3sim run' runs it",
+        "iteration": "'c3sim run' runs it",
         "node": "give it with --node",
         "gpu": "'c3sim show' shows it",
         "model": "'c3sim show' shows it",
@@ -64,13 +66,17 @@ def _kind_of_file(path: Path) -> str:
 
     root = read_tree(path)
     keys = root.value if isinstance(root.value, dict) else {}
+    named = keys["kind"].value if "kind" in keys else ""
+    if named == "iteration":
+        return "iteration"
     liked = keys["like"].bare() if "like" in keys else ""
     if keys.keys() & ONLY["gpu"] or liked in library.names("gpu"):
         return "gpu"
     kind = next((kind for key, kind in _KEYS.items() if key in keys), "")
     if not kind:
         message = (
-            "neither node, GPU, workload, study nor model; 'c3sim schema' shows the fields of each"
+            "neither node, GPU, workload, iteration, study nor model; 'c3sim schema' shows the"
+            " fields of each"
         )
         raise InputError(message, "", display(path))
     return kind

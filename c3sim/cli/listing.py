@@ -9,20 +9,20 @@ from typer import Argument
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json
 
-Lists = Literal["nodes", "gpus", "workloads", "studies", "models", "strategies"]
+Lists = Literal["nodes", "gpus", "workloads", "iterations", "studies", "models", "strategies"]
 
 
 def list_names(
     what: Annotated[
         Lists | None,
         Argument(
-            metavar="[nodes|gpus|workloads|studies|models|strategies]",
+            metavar="[nodes|gpus|workloads|iterations|studies|models|strategies]",
             help="Left out: all of them.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Names of nodes, GPUs, workloads, studies, language models and strategies that come with it.
+    """Names of the nodes, GPUs, workloads, iterations, studies, models and strategies of c3sim.
 
     \b
     Examples:
@@ -61,14 +61,21 @@ def _description(kind: Any, name: str) -> str:
     """The description in the file; for a file that does not load, its first error."""
     from c3sim.errors import C3simError
     from c3sim.input.hardware import load_gpu
-    from c3sim.input.loading import load_hardware, load_model, load_study, load_workload
+    from c3sim.input.loading import (
+        load_any_model,
+        load_hardware,
+        load_study,
+        load_workload,
+        open_iteration,
+    )
 
     load: dict[str, Any] = {
         "node": lambda name: load_hardware(name).node.description,
         "gpu": lambda name: load_gpu(name).node.gpu.name,
         "workload": lambda name: load_workload(name).description,
         "study": lambda name: load_study(name).description,
-        "model": lambda name: load_model(name).description,
+        "iteration": lambda name: open_iteration(name).iteration.description,
+        "model": lambda name: load_any_model(name).description,
     }
     try:
         return str(load[kind](name))
@@ -76,10 +83,11 @@ def _description(kind: Any, name: str) -> str:
         return f"does not load: {str(error).splitlines()[0]}"
 
 
-_LISTS: dict[str, Literal["node", "gpu", "workload", "study", "model"] | None] = {
+_LISTS: dict[str, Literal["node", "gpu", "workload", "iteration", "study", "model"] | None] = {
     "nodes": "node",
     "gpus": "gpu",
     "workloads": "workload",
+    "iterations": "iteration",
     "studies": "study",
     "models": "model",
     "strategies": None,

@@ -54,7 +54,7 @@ def run(
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Run WORKLOAD once: times of every task, alone and together.
+    """Run WORKLOAD once: times of every task, alone and together; of an iteration, by class.
 
     \b
     Examples:
@@ -63,16 +63,23 @@ def run(
       c3sim run gemm-beside-all-gather --set task.gather.size='1 GiB' --set links.latency='2 us'
       c3sim run my-workload.yaml --node teaching-4 --trace run.pftrace --json
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
+      c3sim run llama3-8b-training --node h200-8 --set batch=2
     """
     changes = settings(set_)
     _check_files(trace, plot)
     from c3sim.api import prepare
     from c3sim.api import run as simulate
+    from c3sim.errors import InputError
+    from c3sim.input.loading import is_iteration
 
     agree = agreeing(yes)
-    plain, on = prepare(workload, node, changes)
-    agree_to_run(agree, plain, on)
-    result = simulate(plain, node=on, strategy=strategy, trace=bool(trace or plot))
+    if not is_iteration(workload):
+        agree_to_run(agree, *prepare(workload, node, changes))
+    elif uncertainty:
+        raise InputError("an iteration has no band yet; run it without", "--uncertainty")
+    result = simulate(
+        workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
+    )
     if trace and result.timeline is not None:
         from c3sim.output.trace import write_perfetto
 
@@ -87,7 +94,14 @@ def run(
     if as_json:
         emit_json(result.to_dict() | ({"uncertainty": band.to_dict()} if band else {}))
         return
+    from c3sim.iterations.result import IterationResult
     from c3sim.output.kit.layout import show
+
+    if isinstance(result, IterationResult):
+        from c3sim.output.tables.iteration import iteration_table
+
+        show(iteration_table(result))
+        return
     from c3sim.output.tables.run import run_table
 
     show(run_table(result))

@@ -15,6 +15,8 @@ from c3sim.cli.options import Json, Settings, settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import BaseModel
+
     from c3sim.cli.spec_values import Row
     from c3sim.input.hardware import LoadedNode
     from c3sim.input.settings import Settings as SetValues
@@ -26,7 +28,7 @@ def show(
         str,
         Argument(
             metavar="NAME",
-            help="A node, GPU, workload, study, language model or strategy, or the path of a YAML"
+            help="A node, GPU, workload, iteration, study, model or strategy, or the path of a YAML"
             " file.",
             autocompletion=complete.shown,
         ),
@@ -173,20 +175,49 @@ def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
 
 
 def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.input.loading import load_model
+    from c3sim.input.loading import load_any_model
+    from c3sim.output.kit.text import size
+    from c3sim.specs.transformer import Transformer
+
+    model = load_any_model(name)
+    data = model.model_dump(mode="json", by_alias=True) | {"parameters": model.parameters}
+    derived = f"{model.parameters:,} parameters"
+    if isinstance(model, Transformer):
+        of_cache = f"KV {size(model.kv_bytes)} per token and layer"
+        derived += f"; weights {size(model.weight_bytes)}; {of_cache}"
+        data |= {"weight_bytes": model.weight_bytes, "kv_bytes": model.kv_bytes}
+    return data, [model.description, f"source: {model.source}", _fields(model), derived]
+
+
+def _iteration(name: str) -> tuple[dict[str, Any], list[Any]]:
+    from c3sim.input.loading import open_iteration
+
+    loaded = open_iteration(name)
+    iteration = loaded.iteration
+    data = iteration.model_dump(mode="json", by_alias=True, exclude={"kind"})
+    about = f"file: {loaded.file}" + (f"\nsource: {iteration.source}" if iteration.source else "")
+    model = f"model {loaded.model.name}: {loaded.model.parameters:,} parameters"
+    return data, [iteration.description, about, _fields(iteration), model]
+
+
+def _fields(spec: BaseModel) -> Any:
+    """A table of what a file says, and of what it leaves out."""
     from c3sim.input.shapes import fields_of
     from c3sim.output.kit.layout import add_row, make_table
-    from c3sim.output.kit.text import size
 
-    model = load_model(name)
-    data = model.model_dump(mode="json", by_alias=True)
     table = make_table(["field", "value", "what it is"], [])
-    for field, shape in fields_of(type(model)).items():
-        if field not in ("schema", "name", "description", "source"):
-            add_row(table, field, str(data[field]), shape.description)
-    derived = f"weights {size(model.weight_bytes)}; KV {size(model.kv_bytes)} per token and layer"
-    data |= {"weight_bytes": model.weight_bytes, "kv_bytes": model.kv_bytes}
-    return data, [model.description, f"source: {model.source}", table, derived]
+    data = spec.model_dump(mode="json", by_alias=True)
+    for field, shape in fields_of(type(spec)).items():
+        if field not in ("schema", "kind", "name", "description", "source"):
+            add_row(table, field, _plain(data[field]), shape.description)
+    return table
+
+
+def _plain(value: Any) -> str:
+    """*value* as YAML has it on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items()) + "}"
+    return "-" if value is None else str(value)
 
 
 def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
@@ -212,6 +243,7 @@ def _table(rows: list[Row], *, sourced: bool) -> Any:
 _PARTS = {
     "gpu": _gpu,
     "workload": _workload,
+    "iteration": _iteration,
     "study": _study,
     "model": _model,
     "strategy": _strategy,

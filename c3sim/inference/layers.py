@@ -9,7 +9,8 @@ M tokens:
 and, where t > 1, an all-reduce of M H numbers after o and after down. Of E experts with k per
 token, M tokens that choose independently are expected to reach a = E (1 - (1 - k/E)^M). The network
 is then a batched GEMMs of M k / a rows, behind a router of E columns. Norms, rotary embedding and
-activation functions are left out (they fuse with others).
+activation functions are left out (they fuse with others). Where experts are dealt to x GPUs, one
+has E / x of them, and M k tokens from all GPUs.
 """
 
 from __future__ import annotations
@@ -33,26 +34,35 @@ def active_experts(model: Transformer, tokens: int) -> int:
 
 def layer_tasks(model: Transformer, tensor_parallel: int, tokens: int) -> dict[str, Task]:
     """GEMMs and all-reduces of one layer for *tokens* tokens, in order, without attention."""
+    tasks: dict[str, Task] = {}
+    sums = {"o": "reduce_attention", "down": "reduce_network"} if tensor_parallel > 1 else {}
+    for name, gemm in layer_gemms(model, tensor_parallel, tokens).items():
+        tasks[name] = gemm
+        if name in sums:
+            tasks[sums[name]] = _reduce(model, tokens)
+    return tasks
+
+
+def layer_gemms(
+    model: Transformer, tensor_parallel: int, tokens: int, expert_parallel: int = 1
+) -> dict[str, Task]:
+    """The GEMMs of one layer for *tokens* tokens, in order."""
     share = tensor_parallel
     queries = _part(model.heads, share, "heads", model) * model.head_dim
     kv_heads = max(1, model.kv_heads // share)
     inner = _part(model.ffn, share, "ffn", model)
-    tasks = {
+    gemms = {
         "qkv": _gemm(model, tokens, queries + 2 * kv_heads * model.head_dim, model.hidden),
         "o": _gemm(model, tokens, model.hidden, queries),
     }
-    if share > 1:
-        tasks["reduce_attention"] = _reduce(model, tokens)
     rows, batch = tokens, 1
     if model.experts > 1:
-        batch = active_experts(model, tokens)
+        batch = active_experts(model, tokens * expert_parallel) // expert_parallel or 1
         rows = ceil(tokens * model.experts_per_token / batch)
-        tasks["router"] = _gemm(model, tokens, model.experts, model.hidden)
-    tasks["gate_up"] = _gemm(model, rows, 2 * inner, model.hidden, batch)
-    tasks["down"] = _gemm(model, rows, model.hidden, inner, batch)
-    if share > 1:
-        tasks["reduce_network"] = _reduce(model, tokens)
-    return tasks
+        gemms["router"] = _gemm(model, tokens, model.experts, model.hidden)
+    gemms["gate_up"] = _gemm(model, rows, (2 if model.gated else 1) * inner, model.hidden, batch)
+    gemms["down"] = _gemm(model, rows, model.hidden, inner, batch)
+    return gemms
 
 
 def head_task(model: Transformer, tensor_parallel: int, sequences: int) -> Task:

@@ -177,8 +177,16 @@ class Conform:
         """The alternative of the kind of what is written: text, list, mapping, or a plain value."""
         kind = _written_as(item.value)
         fitting = [option for option in shape.items if _WRITTEN.get(option.kind, "") == kind]
+        if isinstance(item.value, Mapping) and len(fitting) > 1:
+            entries = item.value  # of several models, that of most fields
+            fitting.sort(key=lambda option: -_fields_in(entries, option))
         others = [option for option in shape.items if _WRITTEN.get(option.kind) != "text"]
         return self.plain(item, (fitting or others or shape.items)[0], path)
+
+
+def _fields_in(entries: Mapping[str, Item], shape: Shape) -> int:
+    """How many of *entries* are fields of the model of *shape*."""
+    return 0 if shape.model is None else len(entries.keys() & fields_of(shape.model).keys())
 
 
 def _written_as(value: Any) -> str:

@@ -16,13 +16,14 @@ from typing import Literal, get_args
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 
-Kind = Literal["node", "gpu", "workload", "study", "model"]
+Kind = Literal["node", "gpu", "workload", "iteration", "study", "model"]
 
 #: Package and folders (below it) of each kind.
 _FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "gpu": ("c3sim.hwmodels", (".",)),
     "node": ("c3sim.hwmodels", ("nodes",)),
     "workload": ("c3sim.workloads", ("micro", "layers", "studies")),
+    "iteration": ("c3sim.workloads", ("iterations",)),
     "study": ("c3sim.workloads", ("studies",)),
     "model": ("c3sim.workloads", ("models",)),
 }
@@ -31,6 +32,7 @@ _LISTS = {
     "node": "nodes",
     "gpu": "gpus",
     "workload": "workloads",
+    "iteration": "iterations",
     "study": "studies",
     "model": "models",
 }
@@ -59,9 +61,11 @@ def find(kind: Kind, name_or_path: str | Path) -> Path:
         if path.stem == text:
             return path
     other = next((each for each in get_args(Kind) if text in names(each)), None)
-    wrong = unknown(kind, text, names(kind))
+    known = (*names(kind), *(names("iteration") if kind == "workload" else ()))
+    wrong = unknown(kind, text, known)
     if other is not None:
-        wrong = wrong.replace(f"unknown {kind} {text!r}", f"{text!r} is a {other}, no {kind}")
+        known = (*names(kind), *(names("iteration") if kind == "workload" else ()))
+    wrong = wrong.replace(f"unknown {kind} {text!r}", f"{text!r} is a {other}, no {kind}")
     raise InputError(wrong + _hint(kind))
 
 

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, InputErrors
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
@@ -28,7 +28,9 @@ from c3sim.input.hardware import LoadedNode as LoadedNode
 from c3sim.input.hardware import load_hardware as load_hardware
 from c3sim.input.reading import display, read_tree
 from c3sim.input.yaml_nodes import from_plain
+from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
+from c3sim.specs.iteration import Iteration
 from c3sim.specs.study import Study
 from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
@@ -48,6 +50,16 @@ class LoadedWorkload:
         """As :func:`c3sim.input.checks.on_node.check_on_node`, with file and line in the errors."""
         with with_places(self.file, self.places):
             check_on_node(self.workload, node)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedIteration:
+    """The description of an iteration with its model, and the line each of its values stands on."""
+
+    iteration: Iteration
+    model: Transformer | Dlrm
+    file: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +104,49 @@ def open_study(path_or_name: str | Path) -> LoadedStudy:
 def load_model(path_or_name: str | Path) -> Transformer:
     """A language model's file. Raises InputErrors."""
     return _load(library.find("model", path_or_name), Transformer)[0]
+
+
+def load_any_model(path_or_name: str | Path) -> Transformer | Dlrm:
+    """The file of a language or a recommendation model. Raises InputErrors."""
+    path = library.find("model", path_or_name)
+    entries = read_tree(path).value
+    tables = isinstance(entries, Mapping) and "lookups" in entries
+    return load_file(path, Dlrm) if tables else load_model(path)
+
+
+def is_iteration(path_or_name: str | Path) -> bool:
+    """Whether that name, or that file, is the description of an iteration."""
+    if isinstance(path_or_name, str) and path_or_name in library.names("iteration"):
+        return True
+    try:
+        path = library.find("workload", path_or_name)
+        entries = read_tree(path).value
+    except (InputError, InputErrors):
+        return False
+    kind = entries.get("kind") if isinstance(entries, Mapping) else None
+    return kind is not None and kind.value == "iteration"
+
+
+def open_iteration(path_or_name: str | Path) -> LoadedIteration:
+    """The description of an iteration, and its model. Raises InputErrors."""
+    iteration, document = _load(library.find("iteration", path_or_name), Iteration)
+    with with_places(document.file, document.places):
+        return with_model(iteration, document.file, document.places)
+
+
+def with_model(
+    iteration: Iteration, file: str = "", places: Mapping[str, int] | None = None
+) -> LoadedIteration:
+    """*iteration* with the model that it names or has in place. Raises InputErrors."""
+    model = iteration.model
+    if isinstance(model, str):
+        try:
+            found = load_any_model(model)
+        except InputError as error:
+            raise InputErrors([InputError(error.message, "model")]) from None
+    else:
+        found = model
+    return LoadedIteration(iteration=iteration, model=found, file=file, places=places or {})
 
 
 def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> Workload:

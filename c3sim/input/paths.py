@@ -18,7 +18,7 @@ import difflib
 import json
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -35,6 +35,7 @@ from c3sim.input.yaml_nodes import from_plain, scalar
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Stream, Workload
 
+Model = TypeVar("Model", bound=BaseModel)
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
 _PARTS_OF_NODE = (
     "gpu",
@@ -108,6 +109,24 @@ def set_value(node: Node, workload: Workload, path: str, value: object) -> tuple
 def set_si(node: Node, workload: Workload, path: str, value: object) -> tuple[Node, Workload]:
     """As :func:`set_value`, a plain number being in SI units."""
     return _set(node, workload, path, value, "si")
+
+
+def set_field(root: Model, path: str, value: object) -> Model:
+    """A copy of *root* with *value* at *path*, its field or one inside it; as :func:`set_value`."""
+    found: tuple[Any, Shape] = (root, Shape(kind="model", model=type(root)))
+    steps = tuple(path.split("."))
+    for i, step in enumerate(steps):
+        inner = _step(*found, step)
+        if inner is None:
+            known = ", ".join(_fields(found[0])) or "nothing, it is a single value"
+            before = ".".join(steps[:i]) or "it"
+            raise InputError(f"unknown path {path!r}; {before} has: {known}", path)
+        found = inner
+    target = _Target(root, steps, *found)
+    plain, written = _plain_value(target, path, value)
+    changed = _rebuild(root, steps, plain, path, written)
+    assert isinstance(changed, type(root))
+    return changed
 
 
 def _set(
@@ -234,13 +253,15 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
     return _Target(root, steps, value, shape)
 
 
-def _step(value: Any, shape: Shape, step: str, workload: Workload) -> tuple[Any, Shape] | None:
+def _step(
+    value: Any, shape: Shape, step: str, workload: Workload | None = None
+) -> tuple[Any, Shape] | None:
     if isinstance(value, BaseModel):
         wanted = fields_of(type(value)).get(step)
         return None if wanted is None else (getattr(value, wanted.name), wanted.shape)
     if isinstance(value, dict):
         if step not in value:
-            used = {task.stream for task in workload.tasks.values()}
+            used = {task.stream for task in workload.tasks.values()} if workload else set()
             is_stream = shape.items[1].model is Stream and step in used
             return (Stream(), shape.items[1]) if is_stream else None
         return value[step], shape.items[1]

@@ -18,7 +18,9 @@ from c3sim.input.conform import LEAST_BYTES, Style, is_plain
 from c3sim.input.hints import unknown
 from c3sim.input.leaves import CALIBRATED_FIELDS
 from c3sim.input.shapes import FieldShape, Shape, fields_of, is_numeric
+from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Gpu, Node
+from c3sim.specs.iteration import Iteration
 from c3sim.specs.quantities import Unit
 from c3sim.specs.record import Record
 from c3sim.specs.study import Study
@@ -32,6 +34,7 @@ KINDS: dict[str, tuple[type[BaseModel], Style]] = {
     "node": (Node, "leaf"),
     "gpu": (Gpu, "leaf"),
     "workload": (Workload, "bytes"),
+    "iteration": (Iteration, "text"),
     "study": (Study, "text"),
     "model": (Transformer, "text"),
     "record": (Record, "si"),
@@ -56,6 +59,8 @@ def json_schema(kind: str) -> Schema:
     if kind in ("node", "gpu"):
         root["properties"] = {"like": _like(kind), **root["properties"]}
         root["anyOf"] = [{"required": ["like"]}, {"required": root.pop("required")}]
+    if kind == "model":
+        root = {"anyOf": [root, writer.model(Dlrm)]}
     if style == "leaf":
         root["properties"] = {"schema": {"const": 2}, **root["properties"]}
         root["required"] = ["schema", *root.get("required", [])]

@@ -86,9 +86,10 @@ class Starter:
         """
         context, task = self.context, self.context.workload.tasks[name]
         looped = context.workload.host.launch in ("looped", "graph")
+        queued = follows and context.workload.host.launch == "eager"
         latencies = _latencies(
             context.node.gpu.kernels,
-            first=repeat == 1 and not looped,
+            first=repeat == 1 and not (looped or queued),
             over_memory=isinstance(task, StreamKernel | Copy),
             last=repeat == task.repeat and not looped,
             gap=context.workload.host.kernel_gap if follows else None,

@@ -56,16 +56,17 @@ class Run:
     accounts: Mapping[str, Account] | None = None
     timeline: Timeline | None = None
     outcomes: tuple[Outcome, ...] = ()
-    _slowest: dict[str, TaskRun] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
+    _slowest: dict[str, TaskRun] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        slowest: dict[str, TaskRun] = {}
+        for (name, _), run in self.times.items():
+            if name not in slowest or run.end > slowest[name].end:
+                slowest[name] = run
+        object.__setattr__(self, "_slowest", slowest)
 
     def task(self, name: str) -> TaskRun:
         """The task on its slowest GPU."""
-        if not self._slowest:
-            for (task, _), run in self.times.items():
-                if task not in self._slowest or run.end > self._slowest[task].end:
-                    self._slowest[task] = run
         return self._slowest[name]
 
     def account_of(self, name: str) -> Account:

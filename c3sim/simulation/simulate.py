@@ -47,35 +47,54 @@ def simulate(
     energy: bool = False,
     trace: bool = False,
     compiled: bool = False,
+    average: float | None = None,
 ) -> Run:
     """Run *workload*, once for every way in which its ranks may begin (simulation/draws.py).
 
     *private*: kinds of sharing to take away, between tasks; *by_class*: between those that compute
     and those that communicate alone. *fold*: overrides the derived decision (None).
     *energy*: record the accounts; *trace*: the timeline as well. *compiled* (needs numba): pays off
-    in unfolded runs with hundreds of flows at once, and changes rounding alone.
+    in unfolded runs with hundreds of flows at once, and changes rounding alone. *average*: power
+    [W] of a GPU before the run; None: derived (of a loop, from a turn of it).
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
     folded = can_fold(workload, node) if fold is None else fold
     how = _Options(private, by_class, tuple(observers), folded, energy, trace, compiled)
-    average = _average_before(node, workload, how)
+    if average is None:
+        average = average_before(node, workload, how)
 
     def begin(draw: Draw) -> Case:
         return Case(draw, _simulate(node, workload, draw.arrivals, average, how))
 
-    cases = [begin(draw) for draw in draws(workload, node)]
-    loop = workload.host.loop
-    if loop is not None and not loop.barrier:
-        cases = drifting(cases, node.ranks, begin)
+    with _without_collector():
+        cases = [begin(draw) for draw in draws(workload, node)]
+        loop = workload.host.loop
+        if loop is not None and not loop.barrier:
+            cases = drifting(cases, node.ranks, begin)
     return median_run(cases)
 
 
-def _average_before(node: Node, workload: Workload, how: _Options) -> float | None:
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """A run makes many objects and drops them at its end; looking for cycles among them meanwhile
+    takes a third of its time.
+    """
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
+def average_before(node: Node, workload: Workload, how: _Options | None = None) -> float | None:
     """Power [W] of a GPU, averaged as its governor does, in the middle of a loop; None: no loop."""
     loop, clock = workload.host.loop, node.gpu.clock
     if loop is None or clock.power_window == 0:
         return None
+    how = how or _Options(frozenset(), False, (), can_fold(workload, node), True, False, False)
     turn = _simulate(node, workload, Arrivals(), None, replace(how, energy=True, trace=False))
     drawn = turn.energy / turn.end / node.ranks
     share = 1.0 - math.exp(-(loop.iterations // 2) * turn.end / clock.power_window)

@@ -16,6 +16,7 @@ from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.host import Host, HostProfile
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
+from c3sim.specs.operators import Operators
 from c3sim.specs.quantities import (
     Bandwidth,
     Bytes,
@@ -120,8 +121,8 @@ class Kernels(Spec):
     """between the first and the last of them"""
     back_to_back_latency: Time | None = None
     """between two kernels of one repeated task, or of one call, both queued: last workgroup's end
-    to the first workgroup's first instruction; left out: completion and dispatch, one after the
-    other"""
+    to the first workgroup's first instruction; of two tasks, from the signal of the first; left
+    out: completion and dispatch, one after the other"""
 
     memory_ramp: Time = 0.0
     """what back_to_back_latency lacks of a kernel that goes over memory: until its first loads are
@@ -152,6 +153,8 @@ class Gpu(Spec):
     energy: Energies
     kernels: Kernels
     gemm_libraries: dict[str, GemmLibrary] = Field(min_length=1)
+    operators: Operators | None = None
+    """what the operators of a model reach; left out: no iterations run on it"""
 
     @property
     def compute_unit_count(self) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from c3sim.specs.base import Spec
+from c3sim.specs.kernel import Operator
 from c3sim.specs.quantities import Bandwidth, Bytes, Time
 
 
@@ -56,3 +59,11 @@ class HostProfile(Spec):
     """host thread busy per collective on compute units, of any library"""
     start_latency: Time
     """from the end of a call until an idle GPU takes up what it launched; the thread goes on"""
+    operator_times: dict[Operator, Time] = Field({})
+    """busy per launch for an operator of that class in a model; left out: launch_time"""
+    backward_time: Time = 0.0
+    """busy longer per launch in a backward pass: the engine that runs it, hooks of gradients"""
+    gather_time: Time = 0.0
+    """busy longer around the all-gather of a layer's sharded weights: hooks, views, bookkeeping"""
+    reduce_time: Time = 0.0
+    """the same around the reduce-scatter of its gradients"""

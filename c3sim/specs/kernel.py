@@ -50,5 +50,9 @@ class Kernel(TaskBase):
     """units that do its FLOP; vector units work at the rate of fp32"""
     efficiency: Annotated[Positive, Field(le=1)] = 1.0
     """part of the peak of those units that it reaches alone"""
+    stream_efficiency: Annotated[Positive, Field(le=1)] = 1.0
+    """part of the rate at which a compute unit reads a stream, at which it moves its bytes"""
+    dependent_loads: int = Field(0, ge=0)
+    """loads of a workgroup that wait for each other; each takes the latency of memory"""
     clocked: Fraction | None = None
     """part of its time that follows the clock; left out: that of its FLOP against its bytes"""

@@ -1,19 +1,19 @@
-"""Schema 1 of a language model: the shapes that decide its GEMMs, weights and key-value cache."""
+"""Schema 1 of a language model: the shapes that decide operators, weights, keys and values."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Extent, Parts
+from c3sim.specs.quantities import Count, Extent, Parts, Positive
 from c3sim.specs.workload import DTYPE_BYTES, Dtype
 
 
 class Transformer(Spec):
-    """A decoder-only transformer: *layers* equal ones of attention and a gated feed-forward
-    network, or experts.
+    """A transformer: *layers* equal ones of attention and a feed-forward network, or experts. What
+    is left out is as in Llama; encoders such as BERT say what differs.
     """
 
     schema_version: Literal[1] = Field(alias="schema")
@@ -37,6 +37,24 @@ class Transformer(Spec):
     vocab: Extent
     dtype: Dtype = "bf16"
     """of weights, activations, keys and values"""
+    gated: bool = True
+    """whether the network multiplies two inner projections; false: it has one"""
+    causal: bool = True
+    """whether a token sees those before it only"""
+    bias: bool = False
+    """whether projections and norms have biases"""
+    positions: Literal["rotary", "learned", "none"] = "rotary"
+    """how a token knows its place: its queries and keys are turned, or a row of a table is added"""
+    learned_rows: Count | None = None
+    """rows of tables that are added to the embedding: learned positions, token types"""
+    dropout: bool = False
+    """whether training drops outputs of attention and network at random"""
+    tied: bool = False
+    """whether the output head's weights are the embedding's"""
+    pretraining_head: bool = False
+    """BERT's: a dense layer and a norm before the output head, a pooler and two outputs of it"""
+    predicted: Annotated[Positive, Field(le=1)] = 1.0
+    """share of the tokens that the output head is run for in training"""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Transformer:
@@ -64,9 +82,51 @@ class Transformer(Spec):
     @property
     def weight_bytes(self) -> int:
         """Bytes of projections, networks, routers, embedding and output head, without norms."""
+        layer = self.shared_weights + self.experts * self.network_weights
+        heads = (1 if self.tied else 2) * self.vocab * self.hidden
+        return self.element * (self.layers * layer + heads)
+
+    @property
+    def shared_weights(self) -> int:
+        """Weights of a layer's attention and router."""
         attention = self.hidden * self.head_dim * (2 * self.heads + 2 * self.kv_heads)
-        networks = 3 * self.hidden * self.ffn * self.experts
-        router = self.hidden * self.experts if self.experts > 1 else 0
-        return self.element * (
-            self.layers * (attention + networks + router) + 2 * self.vocab * self.hidden
-        )
+        return attention + (self.hidden * self.experts if self.experts > 1 else 0)
+
+    @property
+    def network_weights(self) -> int:
+        """Weights of a feed-forward network, or of one expert."""
+        return (3 if self.gated else 2) * self.hidden * self.ffn
+
+    @property
+    def vectors(self) -> tuple[int, ...]:
+        """Lengths of a layer's vectors: weights of two norms; with biases, theirs and those of the
+        four projections.
+        """
+        norms = (self.hidden, self.hidden)
+        if not self.bias:
+            return norms
+        projected = (self.heads + 2 * self.kv_heads) * self.head_dim
+        inner = (2 if self.gated else 1) * self.ffn
+        return (*norms, *norms, projected, self.hidden, inner, self.hidden)
+
+    @property
+    def layer_parameters(self) -> int:
+        """Of one layer, all experts and vectors included."""
+        return self.shared_weights + self.experts * self.network_weights + sum(self.vectors)
+
+    @property
+    def other_parameters(self) -> int:
+        """Of embedding, its added tables, the last or first norm, and output head."""
+        norm = self.hidden * (2 if self.bias else 1)
+        embedding = (self.vocab + (self.learned_rows or 0)) * self.hidden
+        head = 0 if self.tied else self.vocab * self.hidden
+        if self.pretraining_head:
+            dense = self.hidden * self.hidden + self.hidden
+            head += dense + norm + self.vocab  # dense layer, its norm, bias of the output
+            head += dense + 2 * self.hidden + 2  # pooler, and whether sentences follow each other
+        return embedding + norm + head
+
+    @property
+    def parameters(self) -> int:
+        """Of the whole model."""
+        return self.layers * self.layer_parameters + self.other_parameters

@@ -58,7 +58,8 @@ def test_no_command_shows_help(cli):
 
 def test_list_names_everything(cli):
     found = data_of(cli("list", "--json"))
-    assert list(found) == ["nodes", "gpus", "workloads", "studies", "models", "strategies"]
+    kinds = ["nodes", "gpus", "workloads", "iterations", "studies", "models", "strategies"]
+    assert list(found) == kinds
     assert {"mi300x-8", "teaching-4"} <= {entry["name"] for entry in found["nodes"]}
     assert [entry["name"] for entry in found["strategies"]] == list(STRATEGIES)
     assert all(entry["description"] for entries in found.values() for entry in entries)

@@ -13,7 +13,7 @@ from c3sim.inference.kv import (
 )
 from c3sim.inference.layers import active_experts, attention_task, head_task, layer_tasks
 from c3sim.input.library import names
-from c3sim.input.loading import load_hardware, load_model
+from c3sim.input.loading import load_any_model, load_hardware, load_model
 from c3sim.specs.serving import Serving
 from c3sim.specs.transformer import Transformer
 
@@ -147,4 +147,4 @@ def test_a_model_file_with_a_mistake_is_told_its_line(tmp_path):
 
 @pytest.mark.parametrize("name", names("model"))
 def test_every_packaged_model_has_its_own_name_and_a_source(name):
-    assert load_model(name).name == name and load_model(name).source
+    assert load_any_model(name).name == name and load_any_model(name).source

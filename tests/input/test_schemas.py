@@ -23,7 +23,9 @@ def validator(kind):
 
 
 PACKAGED = [
-    (kind, name) for kind in ("gpu", "node", "workload", "study", "model") for name in names(kind)
+    (kind, name)
+    for kind in ("gpu", "node", "workload", "iteration", "study", "model")
+    for name in names(kind)
 ]
 
 

@@ -128,6 +128,13 @@ UNUSED = {
     "host_profiles.framework.launch_time": "no case names a host profile; tests/processes has some",
     "host_profiles.framework.enqueue_time": "the same",
     "host_profiles.framework.start_latency": "the same",
+    "host_profiles.framework.backward_time": "of iterations; tests/iterations",
+    "host_profiles.framework.gather_time": "the same",
+    "host_profiles.framework.reduce_time": "the same",
+    "host_profiles.framework_alone.launch_time": "as of framework",
+    "host_profiles.framework_alone.enqueue_time": "the same",
+    "host_profiles.framework_alone.gather_time": "the same",
+    "host_profiles.framework_alone.reduce_time": "the same",
 }
 
 

@@ -2,10 +2,11 @@
 
 A tile is what a workgroup does, or takes from a pool where the kernel has more tiles than
 workgroups. With b bytes and f FLOP of a tile, k workgroups on a compute unit, r the rate at which a
-unit reads memory (or L2), p the rate of its matrix or vector units and e the efficiency, a tile
-takes, alone on an idle GPU,
+unit reads memory (or L2) and s its part that the kernel reaches, p the rate of its matrix or vector
+units and e the efficiency, n loads that wait for each other for the latency l, a tile takes, alone
+on an idle GPU,
 
-    max(k b / r, k f / (e p))                     where no time is given, else
+    max(k b / (s r), k f / (e p), n l)            where no time is given, else
     t k / sum of k over the rounds                t the time given: all rounds together take it
 
 The share c of that follows the clock, the rest what memory gives: (c / clock + (1 - c) / memory).
@@ -57,7 +58,8 @@ def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
     def cost(per_unit: int, concurrent: int) -> TileCost:
-        moving, computing = per_unit * part.moving, per_unit * part.computing
+        moving = max(per_unit * part.moving, part.waiting)
+        computing = per_unit * part.computing
         follows = _clocked(task, moving, computing)
         if task.time is None:
             busy = max(moving, computing)
@@ -111,6 +113,7 @@ class _Part:
 
     moving: float
     computing: float
+    waiting: float
     traffic: Traffic
 
     @classmethod
@@ -125,8 +128,9 @@ class _Part:
         in_l2 = task.hits == "l2" or (task.hits == "cache" and not in_cache)
         in_hbm = not (in_cache or in_l2)
         return cls(
-            moving=moved / per_cycle / gpu.clock.maximum,
+            moving=moved / (task.stream_efficiency * per_cycle) / gpu.clock.maximum,
             computing=flops / peak / gpu.clock.maximum,
+            waiting=task.dependent_loads * gpu.hbm.latency,
             traffic=Traffic(
                 l2=moved,
                 cache=0.0 if in_l2 else moved,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from c3sim.models.dispatch import RULES
-from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
+from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, residency_of
 from c3sim.processes.kernels.shader_engine_groups import EngineTurns, engine_groups
 from c3sim.specs.hardware import Gpu
 
@@ -51,7 +51,8 @@ class Grid:
     foldable: bool
     placed: Callable[[Batch], None]
     cut: Callable[[], None]
-    number: int = -1
+    number: int = -1  # for the residency
+    turn: int = -1  # of its launch
     pointer: int = 0  # places of each die's order dispatched
     last: int = 0  # places in all
     resident: int = 0  # workgroups that have room now
@@ -68,7 +69,10 @@ class Dispatcher:
         self, gpu: Gpu, shapes: Sequence[GridShape], at_once: Callable[[Callable[[], None]], None]
     ):
         """*at_once(call)* calls after all else at this instant: ties go by priority."""
-        self.residency = Residency(gpu.compute_units, RULES[gpu.dies.dispatch].equal_turns)
+        equal = RULES[gpu.dies.dispatch].equal_turns
+        unit = gpu.compute_units
+        room = Claim(unit.lds, unit.registers, unit.waves)
+        self.residency = residency_of(room, equal)
         self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
         distinct = tuple(dict.fromkeys(shapes))
@@ -88,19 +92,20 @@ class Dispatcher:
             )
             for count, units, turns in groups
         ]
-        self.grids: list[Grid] = []
+        self.grids: dict[int, Grid] = {}  # by number
+        self.launched = 0
         self._queue: list[Grid] = []  # by priority, then launch
 
     def launch(self, grid: Grid) -> None:
         """Queue *grid*; it is placed once all that arrives at this instant is queued."""
-        grid.number = len(self.grids)
+        grid.number, grid.turn = self.residency.number(grid.claim, self.grids), self.launched
+        self.launched += 1
         grid.last = max(group.turns[grid.shape].total for group in self.groups)
         for group in self.groups:
             group.assigned[grid.number] = 0
-        self.grids.append(grid)
-        self.residency.claims.append(grid.claim)
+        self.grids[grid.number] = grid
         self._queue.append(grid)
-        self._queue.sort(key=lambda g: (-g.priority, g.number))
+        self._queue.sort(key=lambda g: (-g.priority, g.turn))
         self._cut_others(grid)
         self.at_once(self.fill)
 
@@ -130,6 +135,7 @@ class Dispatcher:
     def retire(self, grid: Grid) -> None:
         """*grid* has ended."""
         self._queue.remove(grid)
+        del self.grids[grid.number]
 
     def fill(self) -> None:
         """Place what has room, grid by grid."""

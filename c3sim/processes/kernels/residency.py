@@ -7,12 +7,18 @@ the engines with most room, and leave those with most of them.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import count as naturals
 
 from c3sim.models.dispatch import mask_by_engine
+from c3sim.processes.kernels.dealing import take_equally, take_from_fullest
 from c3sim.processes.kernels.shader_engine_groups import EngineTurns, Kind, Mask
 from c3sim.specs.hardware import ComputeUnits, Gpu
+
+#: States that are remembered at most, a few kB each; then all are forgotten.
+REMEMBERED = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +63,80 @@ class EngineGroup:
     turns: dict[GridShape, EngineTurns]
     # grid number -> places of its order dispatched so far
     assigned: dict[int, int] = field(default_factory=dict)
+    # number of what its units hold, once that is known
+    holds: int = -1
 
     def units_for(self, mask: Mask) -> int:
         return sum(count for ((masks, _), _), count in self.units.items() if mask in masks)
 
 
 class Residency:
-    """Occupies and vacates units; grids are known by number, in the order of *claims*."""
+    """Occupies and vacates units.
 
-    def __init__(self, unit: ComputeUnits, in_turns: bool = False):
-        """*in_turns*: engines with a label get equal numbers, not those with most room more."""
+    Grids are known by number: that of a claim and of how many grids with that claim are there
+    already. So what the units hold comes back again and again, and each move from one such state to
+    the next is worked out once.
+    """
+
+    def __init__(self, unit: Claim, in_turns: bool = False):
+        """*unit*: the room of an empty one. *in_turns*: engines with a label get equal numbers, not
+        those with most room more.
+        """
         self.unit, self.share = unit, take_equally if in_turns else take_from_fullest
         self.claims: list[Claim] = []
+        self._numbers: dict[tuple[Claim, int], int] = {}
         self._fits: dict[tuple[int, Residents], int] = {}
+        self._states: dict[tuple[tuple[State, int], ...], int] = {}
+        self._names = naturals()
+        self._moves: dict[tuple[int, Hashable], tuple[dict[State, int], int, int]] = {}
+        self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
+
+    def number(self, claim: Claim, beside: Container[int]) -> int:
+        """The number of a new grid with *claim*, *beside* those of others that are there."""
+        copies = 0
+        while True:
+            number = self._numbers.setdefault((claim, copies), len(self.claims))
+            if number == len(self.claims):
+                self.claims.append(claim)
+            if number not in beside:
+                return number
+            copies += 1
+
+    def _move(self, group: EngineGroup, how: Hashable, move: Callable[[], int]) -> int:
+        """Bring *group* to the state that *move()* leads to *how*; returns what it returned."""
+        key = (self._state(group), how)
+        known = self._moves.get(key)
+        if known is None:
+            group.units = dict(group.units)
+            result = move()
+            group.holds = -1
+            known = self._moves[key] = (group.units, self._state(group), result)
+        group.units, group.holds, result = known
+        return result
+
+    def _state(self, group: EngineGroup) -> int:
+        if group.holds < 0:
+            held = tuple(group.units.items())
+            if held not in self._states:
+                if len(self._states) >= REMEMBERED:
+                    self._forget()
+                self._states[held] = next(self._names)
+            group.holds = self._states[held]
+        return group.holds
+
+    def _forget(self) -> None:
+        """Forget all states; groups that hold one go on under the name it had."""
+        for memory in (self._states, self._moves, self._rooms, self._fits):
+            memory.clear()
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         """Engine label -> workgroups of grid *number* with that *mask* that it has room for now."""
+        key = (self._state(group), mask, number)
+        if key not in self._rooms:
+            self._rooms[key] = self._rooms_now(group, mask, number)
+        return self._rooms[key]
+
+    def _rooms_now(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         rooms = dict[int, int]()
         for ((masks, label), residents), count in group.units.items():
             if mask in masks:
@@ -98,6 +162,13 @@ class Residency:
 
     def occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
         """Put them on the engines with most room; returns on how many units the grid is new."""
+        return self._move(
+            group,
+            (number, shape.mask, shape.cluster, workgroups),
+            lambda: self._occupy(group, number, shape, workgroups),
+        )
+
+    def _occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
         rooms, size = self.rooms(group, shape.mask, number), shape.cluster
         if workgroups == sum(rooms.values()):
             return self._fill(group, number, shape.mask)
@@ -147,12 +218,19 @@ class Residency:
             residents = dict(state[1])
             fresh += 0 if number in residents else count
             residents[number] = residents.get(number, 0) + times
-            _move(group, state, (state[0], _packed(residents)), count)
+            _shift(group, state, (state[0], _packed(residents)), count)
             workgroups -= times * count
         return fresh
 
     def vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the engines of *group* that have most of them."""
+        self._move(
+            group,
+            (number, cluster, workgroups),
+            lambda: self._vacate(group, number, cluster, workgroups),
+        )
+
+    def _vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> int:
         kept, left, here = dict[State, int](), dict[State, int](), 0
         for state, units in group.units.items():
             count = next((count for n, count in state[1] if n == number), 0)
@@ -164,11 +242,11 @@ class Residency:
             left[without] = left.get(without, 0) + units
         if workgroups == here:  # all of the grid
             group.units = _merged(kept, left)
-            return
+            return 0
         labels = {label for (_, label), _ in group.units}
         if len(labels) == 1:
             self._take_off(group, number, labels.pop(), workgroups)
-            return
+            return 0
         held = dict[int, int]()
         for ((_, label), residents), count in group.units.items():
             held[label] = held.get(label, 0) + count * dict(residents).get(number, 0)
@@ -180,6 +258,7 @@ class Residency:
             taken[label] = taken.get(label, 0) + count  # a cluster need not end together
         for label, count in taken.items():
             self._take_off(group, number, label, count)
+        return 0
 
     def _take_off(self, group: EngineGroup, number: int, label: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the fullest units of engine *label*."""
@@ -193,8 +272,14 @@ class Residency:
             if len(held) == 1:
                 times = max(1, min(residents[number], workgroups // count))
             residents[number] -= times
-            _move(group, state, (state[0], _packed(residents)), count)
+            _shift(group, state, (state[0], _packed(residents)), count)
             workgroups -= times * count
+
+
+@cache
+def residency_of(unit: Claim, in_turns: bool) -> Residency:
+    """One for all GPUs and runs with such units: it remembers moves, the groups have the state."""
+    return Residency(unit, in_turns)
 
 
 def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
@@ -211,52 +296,12 @@ def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
     return 1 if any(units % size for die in enabled for units in die) else size
 
 
-def take_from_fullest(have: dict[int, int], wanted: int) -> dict[int, int]:
-    """Take *wanted* in all from those that *have* most, so that they end level; ties to the first.
-    Zeros are left out. Raises ValueError when there are not so many.
-    """
-    if len(have) == 1 and wanted <= sum(have.values()):
-        return {label: wanted for label in have if wanted}
-    if wanted > sum(have.values()):
-        raise ValueError(f"{wanted} wanted of {sum(have.values())}")
-    most = max(have.values(), default=0)
-    level = most - bisect_left(
-        range(most), wanted, key=lambda down: sum(max(0, c - most + down) for c in have.values())
-    )
-    taken = {label: max(0, count - level) for label, count in have.items()}
-    over = sum(taken.values()) - wanted
-    for label in reversed(have):  # the last ones of those at the level keep one more
-        if over and taken[label]:
-            taken[label] -= 1
-            over -= 1
-    return {label: count for label, count in taken.items() if count}
-
-
-def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
-    """Take *wanted* in all in equal turns, as far as each has any; the first ones get the odd turn.
-    Zeros are left out. Raises ValueError when there are not so many.
-    """
-    if wanted > sum(have.values()):
-        raise ValueError(f"{wanted} wanted of {sum(have.values())}")
-    most = max(have.values(), default=0)
-    turns = bisect_right(
-        range(1, most + 1), wanted, key=lambda turn: sum(min(c, turn) for c in have.values())
-    )
-    taken = {label: min(count, turns) for label, count in have.items()}
-    over = wanted - sum(taken.values())
-    for label, count in have.items():
-        if over and count > turns:
-            taken[label] += 1
-            over -= 1
-    return {label: count for label, count in taken.items() if count}
-
-
 def _filled(state: State) -> int:
     """Workgroups on a unit in *state*."""
     return sum(count for _, count in state[1])
 
 
-def _move(group: EngineGroup, source: State, target: State, count: int) -> None:
+def _shift(group: EngineGroup, source: State, target: State, count: int) -> None:
     group.units[source] -= count
     if not group.units[source]:
         del group.units[source]

@@ -129,3 +129,19 @@ def test_tiles_of_a_pool_go_on_beside_workgroups_that_have_no_room() -> None:
     times = {tiles: (each.end - each.start) / US for tiles, each in found.items()}
     assert times[None] >= 400
     assert times[84 * UNITS] == pytest.approx(200 * 14 / 12 + 1, rel=0.01)
+
+
+def test_a_kernel_may_move_its_bytes_at_a_part_of_the_rate() -> None:
+    """On one compute unit, where memory has plenty: half the rate, twice the time."""
+    one = {"read": "1 MiB", "workgroups": 1, "per_unit": 1}
+    whole, half = busy(kernel(**one)), busy(kernel(**one, stream_efficiency=0.5))
+    assert half == pytest.approx(2 * whole, rel=0.02)
+
+
+def test_loads_that_wait_for_each_other_take_the_latency_each() -> None:
+    """20 loads, whatever few bytes they bring; many bytes take longer than that."""
+    latency = TEACHING.gpu.hbm.latency
+    few = kernel(read="1 KiB", workgroups=1, per_unit=1, dependent_loads=20)
+    assert busy(few) == pytest.approx(20 * latency, rel=0.02)
+    many = {"read": "4 MiB", "workgroups": 1, "per_unit": 1}
+    assert busy(kernel(**many, dependent_loads=20)) == pytest.approx(busy(kernel(**many)))

@@ -1,0 +1,24 @@
+"""Whole iterations of a model: from a description to a workload of kernels and collectives, run,
+and measured.
+
+=============  ===============================================================================
+operators.py   FLOP, bytes and workgroups of each operator, from first principles
+layers.py      forward and backward of a layer as operators; embedding, head and loss
+dlrm.py        the same of a recommendation model
+optimizers.py  AdamW and LAMB, fused or tensor list by tensor list
+units.py       what comes before the layers, the layers, what comes after
+parallel.py    collectives of data parallelism and what waits for them: ddp, fsdp
+pipeline.py    stages that hand on micro batches
+builder.py     tasks in the order of launches
+build.py       a description as a workload: streams, dependencies, launches
+memory.py      bytes that a GPU needs
+times.py       busy and exposed time by operator class
+runs.py        the runs of a few layers, and what a layer adds
+measure.py     a description, run: a result
+result.py      the result
+described.py   the same with settings by path
+=============  ===============================================================================
+
+It knows models, frameworks and workloads. It must not know any device: parts of the peak that
+operators reach are numbers of the GPU file.
+"""

@@ -1,0 +1,75 @@
+"""Bytes that a GPU needs for an iteration.
+
+    weights       parameters x e, in shards under fsdp, beside two gathered layers and the root
+    gradients     as many, in training
+    optimizer     two moments each (AdamW, LAMB)
+    activations   what forward operators write and the backward pass reads, all layers; with
+                  checkpointing the inputs of all layers and the inside of one
+    logits        three tensors of 4 byte numbers, where there is a loss
+    keys, values  of all tokens, where tokens are generated
+
+What allocators and libraries need beside that is not counted.
+"""
+
+from __future__ import annotations
+
+from c3sim.iterations.build import Plan
+from c3sim.iterations.operators import Op
+from c3sim.iterations.units import Unit
+from c3sim.specs.dlrm import Dlrm
+
+MOMENTS = 2
+
+
+def memory_bytes(planned: Plan) -> float:
+    """Bytes on the GPU that needs most."""
+    iteration, units = planned.iteration, planned.units()
+    size = planned.operators.element
+    training = iteration.phase == "training"
+    copies = 1 + (training + (MOMENTS if iteration.optimizer != "none" else 0))
+    fsdp = planned.kinds.get("fsdp")
+    shards = planned.node.ranks if fsdp else 1
+    held = copies * size * units.parameters / shards
+    if fsdp:
+        gathered = units.layers if not fsdp.reshard else min(units.layers, 1 + fsdp.prefetch)
+        held += size * gathered * units.layer.parameters
+        held += size * (units.start.parameters + units.end.parameters)
+        held += size * units.layer.parameters if training else 0.0
+    return held + _activations(planned) + _keys(planned)
+
+
+def _activations(planned: Plan) -> float:
+    units, iteration = planned.units(), planned.iteration
+    inside, ends = _written(units.layer), _written(units.start) + _written(units.end)
+    if iteration.phase != "training":
+        return max(inside, ends)
+    in_flight = min(planned.micro_batches, planned.stages)
+    if iteration.checkpointing == "layer" and not isinstance(planned.model, Dlrm):
+        rows = planned.batch * iteration.length
+        kept = float(rows * planned.model.hidden * planned.operators.element)
+        return in_flight * units.layers * kept + inside + ends
+    return in_flight * units.layers * inside + ends
+
+
+def _written(unit: Unit) -> float:
+    """Bytes that the forward operators of *unit* write."""
+    total = 0.0
+    for step in unit.forward:
+        if not isinstance(step, Op):
+            continue
+        if step.task.kind == "gemm":
+            total += 2.0 * step.task.m * step.task.n * step.task.batch
+        else:
+            total += step.task.written
+    return total
+
+
+def _keys(planned: Plan) -> float:
+    iteration, model = planned.iteration, planned.model
+    if iteration.phase not in ("prefill", "decode") or isinstance(model, Dlrm):
+        return 0.0
+    tokens = iteration.batch * (iteration.length + iteration.context)
+    heads = max(1, model.kv_heads // planned.tensor)
+    return float(
+        2 * heads * model.head_dim * planned.operators.element * tokens * planned.own_layers
+    )

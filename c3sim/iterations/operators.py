@@ -1,0 +1,297 @@
+"""Operators of a model as tasks: FLOP, bytes that must move, workgroups.
+
+A tensor that an operator reads is counted once, and once where it is written; what the caches add
+or save is left to the parts of the peak in ``gpu.operators``. e is the bytes of a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal
+
+from c3sim.errors import InputError
+from c3sim.specs.hardware import Gpu
+from c3sim.specs.kernel import Kernel, Operator
+from c3sim.specs.operators import Operators
+from c3sim.specs.task import DTYPE_BYTES, Dtype
+from c3sim.specs.workload import Gemm
+
+#: Rows and columns of scores that a workgroup of attention has at a time: FlashAttention-2, arXiv
+#: 2307.08691, section 3.3 (64 or 128).
+TILE = 128
+#: A thread loads 8 bytes of a row at a time, 128 threads share it: vectorized_layer_norm_kernel in
+#: aten/src/ATen/native/cuda/layer_norm_kernel.cu of github.com/pytorch/pytorch.
+ROW_STEP = 1024
+#: Gradients of a norm's weights: a workgroup goes over 32 columns, 256 rows at a time, each step
+#: waiting for its statistics, then for its rows: GammaBetaBackwardCUDAKernelTemplate in the same.
+COLUMNS, ROWS_AT_A_TIME = 32, 256
+#: Kernels over lists of tensors: 320 workgroups of 512 threads take 65536 numbers each:
+#: aten/src/ATen/native/cuda/MultiTensorApply.cuh of github.com/pytorch/pytorch.
+LIST_WORKGROUPS, LIST_CHUNK = 320, 65536
+LIST_PER_UNIT, ROW_PER_UNIT = 4, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One kernel or a few: a *task* without stream and dependencies, its *operator* class, the
+    *flops* that the model needs of it, how many kernels the host *launches* for it, and the sizes
+    of the parameters' *gradients* that are complete after it.
+    """
+
+    name: str
+    task: Kernel | Gemm
+    operator: Operator
+    flops: float = 0.0
+    launches: int = 1
+    gradients: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A collective of *size* bytes between operators. It waits for the one before it; the next one
+    waits for it, after *beside* operators that need not.
+    """
+
+    name: str
+    op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+    size: float
+    beside: int = 0
+
+
+Step = Op | Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSet:
+    """Operators on one kind of GPU, in one precision. *dtype* is that of matrix products, *element*
+    the bytes of a number in all other tensors.
+    """
+
+    gpu: Gpu
+    parts: Operators
+    dtype: Dtype
+    fused: bool = False
+
+    @classmethod
+    def on(cls, gpu: Gpu, dtype: Dtype, *, fused: bool) -> OperatorSet:
+        """Raises InputError where the GPU file has no numbers for them."""
+        if gpu.operators is None:
+            raise InputError(
+                f"{gpu.name} has no gpu.operators: what the operators of a model reach on it"
+            )
+        return cls(gpu, gpu.operators, dtype, fused)
+
+    @property
+    def element(self) -> int:
+        return max(2, DTYPE_BYTES[self.dtype])
+
+    @property
+    def activation(self) -> Dtype:
+        """Type of attention's operands: fp8 is for GEMMs."""
+        return "bf16" if self.dtype == "fp8" else self.dtype
+
+    def gemm(self, name: str, m: int, n: int, k: int, batch: int = 1) -> Op:
+        """C[m,n] = A[m,k] B[k,n], *batch* times: 2 m n k FLOP each."""
+        task = Gemm(kind="gemm", m=m, n=n, k=k, batch=batch, dtype=self.dtype)
+        return Op(name, task, "gemm", 2.0 * m * n * k * batch)
+
+    def attention(
+        self,
+        name: str,
+        sequences: int,
+        tokens: int,
+        heads: int,
+        kv_heads: int,
+        width: int,
+        *,
+        causal: bool,
+        context: int = 0,
+        backward: bool = False,
+    ) -> Op:
+        """Attention of *tokens* new tokens of each sequence over themselves and *context* before.
+
+        Forward 4 d FLOP for each pair of tokens and query head (2 of q k, 2 of p v), backward 10
+        (scores again, and four products of gradients): arXiv 2307.08691, section 3.1. Pairs come in
+        whole tiles; causal ones above the diagonal are left out, on it they are computed whole.
+        Forward reads q, k, v and writes the output. Backward reads q, k, v and the output's
+        gradient, writes those of k and v, and adds up that of q in numbers of 4 bytes.
+        """
+        seen = tokens + context
+        per_pair = (10.0 if backward else 4.0) * width * heads * sequences
+        queries = float(sequences * tokens * heads * width * self.element)
+        keys = float(sequences * seen * kv_heads * width * self.element)
+        if tokens == 1:
+            return self._attention_of_one(name, sequences, kv_heads, queries, keys, per_pair * seen)
+        side = min(TILE, tokens)
+        pairs = float(tokens * seen)
+        if causal:
+            pairs = sum(min(seen, context + (i + 1) * side) * side for i in range(tokens // side))
+        places = ceil(tokens / side) * heads * sequences
+        sums = 4.0 * sequences * tokens * heads * width
+        task = Kernel(
+            kind="kernel",
+            operator="attention",
+            read=2 * keys + (2 * queries + sums if backward else queries),
+            written=2 * keys + sums if backward else queries,
+            stream_efficiency=self.parts.attention_read,
+            flops=per_pair * pairs,
+            dtype=self.activation,
+            on="matrix",
+            efficiency=self.parts.attention_backward if backward else self.parts.attention_forward,
+            workgroups=places,
+            per_unit=1,
+        )
+        exact = tokens * context + tokens * (tokens + 1) / 2 if causal else pairs
+        return Op(name, task, "attention", per_pair * exact)
+
+    def _attention_of_one(
+        self, name: str, sequences: int, kv_heads: int, queries: float, keys: float, flops: float
+    ) -> Op:
+        """One new token: bound by the reads of keys and values; a workgroup for each sequence and
+        head of keys, more where these do not fill the GPU (split over tokens).
+        """
+        units = self.gpu.compute_unit_count
+        places = sequences * kv_heads
+        task = Kernel(
+            kind="kernel",
+            operator="attention",
+            read=2 * keys + queries,
+            written=queries,
+            flops=flops,
+            dtype=self.activation,
+            on="matrix",
+            stream_efficiency=self.parts.attention_read,
+            workgroups=max(places, units),
+        )
+        return Op(name, task, "attention", flops)
+
+    def elementwise(
+        self,
+        name: str,
+        numbers: float,
+        read: float,
+        written: float,
+        *,
+        strided: bool = False,
+        flops: float = 0.0,
+        element: float | None = None,
+    ) -> Op:
+        """A chain over *numbers* elements that reads *read* tensors of as many and writes
+        *written*, with *flops* for each element; *strided*: parts of wider tensors, or a transpose.
+        """
+        size = numbers * (self.element if element is None else element)
+        flops = max(flops, self.parts.strided_flops if strided else 0.0) * numbers
+        part = self.parts.contiguous
+        return self._moving(name, read * size, written * size, part, "elementwise", flops)
+
+    def gather(self, name: str, rows: float, width: int, *, added: float = 1) -> Op:
+        """*rows* rows of a table, each the sum of *added* of it."""
+        size = rows * width * self.element
+        return self._moving(name, added * size, size, self.parts.gather, "embedding")
+
+    def normalisation(self, name: str, rows: int, width: int) -> Op:
+        """X - mean over deviation, row by row: x is read, the result written. A workgroup takes a
+        row, in steps that wait for each other.
+        """
+        return self._rows(name, rows, width, self.element, read=1, written=1)
+
+    def normalisation_backward(self, name: str, rows: int, width: int, vectors: int) -> list[Op]:
+        """Gradients of its input (reads it and the output's gradient), then of its weights, so many
+        *vectors* (reads both again, down the columns).
+        """
+        size = float(rows * width * self.element)
+        weights = Kernel(
+            kind="kernel",
+            operator="normalisation",
+            read=2 * size,
+            written=float(width * self.element),
+            workgroups=ceil(width / COLUMNS),
+            per_unit=1,
+            dependent_loads=2 * ceil(rows / ROWS_AT_A_TIME),
+        )
+        return [
+            self._rows(f"{name}-input", rows, width, self.element, read=2, written=1),
+            Op(f"{name}-weight", weights, "normalisation", gradients=(width,) * vectors),
+        ]
+
+    def softmax(self, name: str, rows: int, width: int, *, backward: bool = False) -> Op:
+        """Over rows of 4 byte numbers, for the loss: reads a tensor (backward two), writes one."""
+        size = 4.0 * rows * width
+        read = 2 * size if backward else size
+        return self._moving(name, read, size, self.parts.normalisation, "normalisation")
+
+    def column_sum(self, name: str, rows: int, width: int) -> Op:
+        """Gradient of a bias: reads the output's gradient.
+
+        Workgroups of 128 threads take 128 columns and at least 64 rows, as many as 16 for each
+        compute unit; the last one of a column adds up the others' sums, 4 at a time:
+        setReduceConfig in aten/src/ATen/native/cuda/Reduce.cuh of github.com/pytorch/pytorch.
+        """
+        size = float(rows * width * self.element)
+        columns = ceil(width / 128)
+        sums = min(ceil(rows / 64), ceil(16 * self.gpu.compute_unit_count / columns))
+        task = Kernel(
+            kind="kernel",
+            read=size,
+            dependent_loads=ceil(sums / 4),
+            stream_efficiency=self.parts.contiguous,
+        )
+        return Op(name, task, "elementwise", gradients=(width,))
+
+    def over_lists(
+        self,
+        name: str,
+        numbers: float,
+        read: float,
+        written: float,
+        operator: Operator = "optimizer",
+    ) -> Op:
+        """One kernel after the other over lists of tensors with *numbers* elements in all: reads
+        *read* bytes of each, writes *written*.
+        """
+        launches = max(1, ceil(numbers / (LIST_WORKGROUPS * LIST_CHUNK)))
+        task = Kernel(
+            kind="kernel",
+            operator=operator,
+            read=numbers * read,
+            written=numbers * written,
+            workgroups=max(1, ceil(numbers / LIST_CHUNK)),
+            per_unit=LIST_PER_UNIT,
+            stream_efficiency=self.parts.optimizer,
+        )
+        return Op(name, task, operator, launches=launches)
+
+    def _rows(self, name: str, rows: int, width: int, element: int, read: int, written: int) -> Op:
+        size = float(rows * width * element)
+        task = Kernel(
+            kind="kernel",
+            operator="normalisation",
+            read=read * size,
+            written=written * size,
+            workgroups=rows,
+            per_unit=ROW_PER_UNIT,
+            stream_efficiency=self.parts.normalisation,
+            dependent_loads=ceil(width * element / ROW_STEP),
+        )
+        return Op(name, task, "normalisation")
+
+    def _moving(
+        self,
+        name: str,
+        read: float,
+        written: float,
+        part: float,
+        operator: Operator,
+        flops: float = 0.0,
+    ) -> Op:
+        task = Kernel(
+            kind="kernel",
+            operator=operator,
+            read=read,
+            written=written,
+            flops=flops,
+            stream_efficiency=part,
+            dependent_loads=2,  # what it works on, after its arguments
+        )
+        return Op(name, task, operator)

@@ -1,0 +1,169 @@
+"""Collectives of data parallelism, and what waits for them, as PyTorch has them.
+
+``ddp`` (torch.nn.parallel.DistributedDataParallel): gradients are copied into buckets as the
+backward pass completes them; a full bucket is reduced beside the rest of the pass. The first bucket
+is full at 1 MiB. The optimizer waits for all.
+
+``fsdp`` (torch.distributed.fsdp.fully_shard): the weights of a unit are copied into one buffer,
+gathered, and copied out in front of its operators. A gather waits until the copy-out of the unit so
+many before it has freed a buffer. Gradients are copied into one buffer behind the unit and
+reduce-scattered; the next unit's copy waits for that. Embedding and head are one unit, gathered
+once.
+"""
+
+from __future__ import annotations
+
+from c3sim.iterations.builder import COPIES, Builder
+from c3sim.iterations.operators import Op, OperatorSet, Step
+from c3sim.iterations.units import Unit
+from c3sim.specs.iteration import Ddp, Fsdp
+
+#: torch.distributed: the first bucket, so that communication begins early.
+FIRST_BUCKET = 2.0**20
+ROOT = -1  # stands for embedding and head, one unit
+
+
+class Replicas:
+    """Nothing is exchanged between replicas; the base of those that do."""
+
+    shards = 1
+
+    def begin(self, builder: Builder, order: list[Unit]) -> None:
+        """Before the forward pass over the units in *order*."""
+
+    def before(self, builder: Builder, index: int, *, backward: bool) -> None:
+        """Before the operators of unit *index* of the forward order."""
+
+    def after(self, builder: Builder, index: int, *, backward: bool) -> None:
+        """Behind them."""
+
+    def ready(self, builder: Builder, name: str, step: Step) -> None:
+        """Behind an operator of the backward pass, the task *name*."""
+
+    def end(self, builder: Builder) -> None:
+        """Behind the backward pass."""
+
+
+class Buckets(Replicas):
+    """Distributed data parallel. *shared*: part of the parameters that all replicas have."""
+
+    def __init__(self, ddp: Ddp, operators: OperatorSet):
+        self.ddp, self.o = ddp, operators
+        self.filled, self.number, self.sent = 0.0, 0, list[str]()
+
+    def ready(self, builder: Builder, name: str, step: Step) -> None:
+        if not isinstance(step, Op) or (step.name.startswith(("gate_up", "down")) and self._dealt):
+            return
+        for number, size in enumerate(step.gradients):
+            copy = self.o.elementwise(f"into-bucket{number or ''}", size, 1, 1)
+            builder.compute(name, copy)
+            self.filled += size * self.o.element
+            if self.filled >= (self.ddp.bucket if self.number else FIRST_BUCKET):
+                self._send(builder)
+
+    _dealt = False
+
+    def end(self, builder: Builder) -> None:
+        if self.filled:
+            self._send(builder)
+        builder.awaits(self.sent)
+
+    def _send(self, builder: Builder) -> None:
+        name = f"bucket{self.number}"
+        self.sent.append(builder.collective(name, "all_reduce", self.filled, [builder.last]))
+        self.filled, self.number = 0.0, self.number + 1
+
+
+class ExpertBuckets(Buckets):
+    """The same where experts are dealt to the GPUs: their gradients stay there."""
+
+    _dealt = True
+
+
+class Shards(Replicas):
+    """Fully sharded data parallel over *ranks* GPUs."""
+
+    def __init__(self, fsdp: Fsdp, operators: OperatorSet, ranks: int, *, training: bool):
+        self.fsdp, self.o, self.shards, self.training = fsdp, operators, ranks, training
+        self.order: list[Unit] = []
+        self.gathers: dict[tuple[int, bool], str] = {}
+        self.copied_out: list[str] = []  # in the order of the compute stream
+        self.freed: dict[int, str] = {}  # unit -> the last task of its forward pass
+        self.reduced = ""
+
+    def begin(self, builder: Builder, order: list[Unit]) -> None:
+        self.order = order
+        self._gather(builder, ROOT, backward=False)
+        self._copy_out(builder, ROOT, backward=False)
+
+    def before(self, builder: Builder, index: int, *, backward: bool) -> None:
+        if not self._is_layer(index) or (backward and not self.fsdp.reshard):
+            return
+        ahead = self.fsdp.prefetch
+        step = -1 if backward else 1
+        self._gather(builder, index, backward=backward)
+        self._copy_out(builder, index, backward=backward)
+        for further in range(1, ahead + 1):
+            if self._is_layer(index + step * further):
+                self._gather(builder, index + step * further, backward=backward)
+
+    def after(self, builder: Builder, index: int, *, backward: bool) -> None:
+        if not backward:
+            self.freed[index] = builder.last
+        elif self._is_layer(index):
+            self._reduce(builder, f"reduce{index}", self.order[index].shared)
+
+    def end(self, builder: Builder) -> None:
+        if root := self._root():
+            self._reduce(builder, "reduce-root", root)
+        if self.reduced:
+            builder.awaits([self.reduced])
+
+    def _is_layer(self, index: int) -> bool:
+        return 0 < index < len(self.order) - 1
+
+    def _root(self) -> int:
+        return self.order[0].shared + self.order[-1].shared
+
+    def _gather(self, builder: Builder, index: int, *, backward: bool) -> None:
+        """Copy the shard in and gather, once; index ROOT: embedding and head."""
+        numbers = self._root() if index == ROOT else 0
+        if self._is_layer(index):
+            numbers = self.order[index].shared
+        if not numbers or (index, backward) in self.gathers:
+            return
+        size, prefix = self.o.element, self._name(index, backward)
+        copy = self.o.over_lists("copy-in", numbers / self.shards, size, size, "elementwise")
+        extra = 0.0 if builder.profile is None else builder.profile.gather_time
+        waits = [builder.last] if builder.last else []
+        if self.fsdp.prefetch:  # a buffer is free when the unit so many before has copied out
+            freed = len(self.copied_out) - self.fsdp.prefetch
+            waits = self.copied_out[freed : freed + 1] if freed >= 0 else []
+            waits += [self.freed[index]] if backward else []
+        ready = builder.put(f"{prefix}-copy-in", copy, COPIES, waits, extra)
+        self.gathers[index, backward] = builder.collective(
+            f"{prefix}-gather", "all_gather", float(numbers * size), [ready]
+        )
+
+    def _copy_out(self, builder: Builder, index: int, *, backward: bool) -> None:
+        gather = self.gathers.get((index, backward))
+        if gather is None:
+            return
+        numbers = self._root() if index == ROOT else self.order[index].shared
+        copy = self.o.elementwise("copy-out", numbers, 1, 1)
+        name = builder.compute(self._name(index, backward), copy, [gather])
+        if index != ROOT:
+            self.copied_out.append(name)
+
+    def _reduce(self, builder: Builder, prefix: str, numbers: int) -> None:
+        """Gradients into one buffer, behind the reduce-scatter before; then their own."""
+        copy = self.o.elementwise("copy-in", numbers, 1, 1)
+        ready = builder.compute(prefix, copy, [self.reduced] if self.reduced else [])
+        extra = 0.0 if builder.profile is None else builder.profile.reduce_time
+        self.reduced = builder.collective(
+            f"{prefix}-scatter", "reduce_scatter", float(numbers * self.o.element), [ready], extra
+        )
+
+    def _name(self, index: int, backward: bool) -> str:
+        unit = "root" if index == ROOT else str(index)
+        return f"{'again' if backward else 'gather'}-{unit}"

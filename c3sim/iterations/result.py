@@ -1,0 +1,49 @@
+"""What an iteration gives: plain frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from c3sim.result import Result
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassTime:
+    """Of one operator class: time in which it runs, and in which only it runs [s]."""
+
+    busy_s: float
+    exposed_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IterationResult(Result):
+    """One iteration::
+
+    compute_s         wall time without communication
+    communication_s   that of the collectives alone, one after the other
+    exposed_s         time in which no operator runs, beyond that of computation alone:
+                      communication runs or is waited for
+    stretched_s       time that operators run longer than without communication
+    classes           operator class -> busy_s, exposed_s (only that class runs)
+    tokens_per_s      of all replicas
+    mfu               FLOP of the model (nothing done again) by what the matrix units of all GPUs
+                      do in the wall time at full clock
+    memory_bytes      of the GPU that needs most; *fits* its memory
+    host_s            host thread busy with the launches; *host_bound*: they take longest
+    layers            of one GPU; *simulated* of them, the others add as much
+    """
+
+    compute_s: float
+    communication_s: float
+    exposed_s: float
+    stretched_s: float
+    classes: Mapping[str, ClassTime]
+    tokens_per_s: float
+    mfu: float
+    memory_bytes: float
+    fits: bool
+    host_s: float
+    host_bound: bool
+    layers: int
+    simulated: int

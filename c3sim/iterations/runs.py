@@ -1,0 +1,134 @@
+"""The runs of one number of layers, and the numbers of them that grow linearly with the layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from c3sim.iterations.build import Built
+from c3sim.iterations.times import CLASSES, busy_and_exposed, compute_busy
+from c3sim.machine.energy import IDLE
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+
+Change = Callable[[Workload], Workload]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What a run gives that is linear in the number of layers."""
+
+    wall: float = 0.0
+    compute: float = 0.0
+    communication: float = 0.0
+    stretched: float = 0.0
+    waited: float = 0.0
+    host: float = 0.0
+    busy: dict[str, float] = field(default_factory=dict)
+    exposed: dict[str, float] = field(default_factory=dict)
+    account: dict[str, float] = field(default_factory=dict)
+
+    def at(self, other: Numbers, here: int, there: int, layers: int) -> Numbers:
+        """On the line through this one (*here* layers) and *other* (*there*), at *layers*."""
+        share = (layers - here) / (there - here)
+
+        def line(name: str) -> float:
+            low, high = getattr(self, name), getattr(other, name)
+            return max(0.0, float(low + share * (high - low)))
+
+        def lines(name: str) -> dict[str, float]:
+            low, high = getattr(self, name), getattr(other, name)
+            return {
+                key: max(0.0, low.get(key, 0.0) + share * (high[key] - low.get(key, 0.0)))
+                for key in high
+            }
+
+        return Numbers(
+            wall=line("wall"),
+            compute=line("compute"),
+            communication=line("communication"),
+            stretched=line("stretched"),
+            waited=line("waited"),
+            host=line("host"),
+            busy=lines("busy"),
+            exposed=lines("exposed"),
+            account=lines("account"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The run of one number of layers, and those without either side."""
+
+    built: Built
+    whole: Run
+    compute: Run
+    communication: Run | None
+
+    @classmethod
+    def of(
+        cls,
+        node: Node,
+        built: Built,
+        change: Change,
+        *,
+        eager: bool,
+        average: float | None,
+        trace: bool,
+    ) -> Runs:
+        """*average*: power [W] of a GPU before the iteration."""
+        workload = change(launched(built.workload, eager=eager))
+        exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
+        whole = simulate(node, workload, energy=True, trace=trace, average=average)
+        if not exchanged:
+            return cls(built, whole, whole, None)
+        return cls(
+            built,
+            whole,
+            simulate(node, without(workload, exchanged), average=average),
+            simulate(node, without(workload, workload.tasks.keys() - exchanged), average=average),
+        )
+
+    @property
+    def numbers(self) -> Numbers:
+        classes = self.built.classes
+        shares = busy_and_exposed(self.whole, classes)
+        assert self.whole.accounts is not None  # it was asked for energy
+        account = {name: j for name, j in self.whole.account.items() if name != IDLE}
+        busy, alone = compute_busy(self.whole, classes), compute_busy(self.compute, classes)
+        idle = (self.whole.end - busy) - (self.compute.end - alone)
+        return Numbers(
+            wall=self.whole.end,
+            compute=self.compute.end,
+            communication=0.0 if self.communication is None else self.communication.end,
+            stretched=max(0.0, busy - alone),
+            waited=max(0.0, idle),
+            host=self.built.host,
+            busy={name: shares[name][0] for name in CLASSES},
+            exposed={name: shares[name][1] for name in CLASSES},
+            account=account,
+        )
+
+
+def launched(workload: Workload, *, eager: bool) -> Workload:
+    launch = "eager" if eager else "graph"
+    return workload.model_copy(update={"host": workload.host.model_copy(update={"launch": launch})})
+
+
+def without(workload: Workload, names: frozenset[str] | set[str]) -> Workload:
+    """*workload* less the tasks *names*: who waited for one waits for what that waited for."""
+    waits: dict[str, tuple[str, ...]] = {}
+    tasks = {}
+    for name, task in workload.tasks.items():
+        after = tuple(
+            dict.fromkeys(earlier for entry in task.after for earlier in waits.get(entry, (entry,)))
+        )
+        if name in names:
+            waits[name] = after
+        else:
+            tasks[name] = task.model_copy(update={"after": after})
+    order = tuple(name for name in workload.host.order if name not in names)
+    host = workload.host.model_copy(update={"order": order})
+    return workload.model_copy(update={"tasks": tasks, "host": host})

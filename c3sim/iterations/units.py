@@ -1,0 +1,216 @@
+"""A model as units that run one after the other: what comes before the layers, the layers, what
+comes after them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from c3sim.iterations.layers import Layer, Share
+from c3sim.iterations.operators import Exchange, Op, OperatorSet, Step
+from c3sim.specs.transformer import Transformer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unit:
+    """Operators of a part of the model on one GPU, and its *parameters* there, of which so many are
+    *shared* with all data-parallel replicas (experts that are dealt out are not).
+    """
+
+    name: str
+    forward: tuple[Step, ...]
+    backward: tuple[Step, ...] = ()
+    parameters: int = 0
+    shared: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Units:
+    """*layer* stands for *layers* equal ones between *start* and *end*."""
+
+    start: Unit
+    layer: Unit
+    layers: int
+    end: Unit
+
+    @property
+    def parameters(self) -> int:
+        """Of one GPU, all unsharded."""
+        return self.start.parameters + self.layers * self.layer.parameters + self.end.parameters
+
+    @property
+    def flops(self) -> float:
+        """FLOP that the model needs on one GPU, work that is done again left out."""
+        each = [(self.start, 1), (self.layer, self.layers), (self.end, 1)]
+        return sum(
+            count * step.flops
+            for unit, count in each
+            for step in (*unit.forward, *unit.backward)
+            if isinstance(step, Op)
+        )
+
+
+def transformer_units(
+    operators: OperatorSet,
+    model: Transformer,
+    share: Share,
+    layers: int,
+    *,
+    head: bool,
+    generates: bool,
+) -> Units:
+    """*layers* of *model*; *head*: embedding, output head and loss too; *generates*: the head is
+    run for the last token of each sequence, without a loss.
+    """
+    layer = Layer(operators, model, share)
+    backward = tuple(layer.backward()) if share.training else ()
+    own = _own_parameters(model, share)
+    one = Unit(
+        name="layer",
+        forward=tuple(layer.forward()),
+        backward=backward,
+        parameters=own + model.experts // share.expert * model.network_weights // share.tensor,
+        shared=own + (model.network_weights // share.tensor if model.experts == 1 else 0),
+    )
+    if not head:
+        nothing = Unit(name="nothing", forward=())
+        return Units(start=nothing, layer=one, layers=layers, end=nothing)
+    ends = _Ends(operators, model, share, generates)
+    return Units(start=ends.start(), layer=one, layers=layers, end=ends.end())
+
+
+def _own_parameters(model: Transformer, share: Share) -> int:
+    """Of a layer's attention, router and vectors on one GPU."""
+    return model.shared_weights // share.tensor + sum(model.vectors)
+
+
+class _Ends:
+    """Embedding before the layers; last norm, output head and loss after them."""
+
+    def __init__(self, operators: OperatorSet, model: Transformer, share: Share, generates: bool):
+        self.o, self.model, self.share, self.generates = operators, model, share, generates
+        self.vocab = ceil(model.vocab / share.tensor)
+        predicted = share.rows * (model.predicted if share.training else 1.0)
+        self.predicted = share.sequences if generates else max(1, round(predicted))
+        self.logits = self.predicted * self.vocab
+
+    def start(self) -> Unit:
+        o, model, share = self.o, self.model, self.share
+        forward: list[Step] = [o.gather("embedding", share.rows, model.hidden)]
+        backward: list[Step] = []
+        vectors = 2 if model.bias else 1
+        if model.learned_rows:
+            forward += [
+                o.elementwise("positions", share.rows * model.hidden, 2, 1),
+                o.normalisation("embedding-norm", share.rows, model.hidden),
+            ]
+            backward += o.normalisation_backward(
+                "embedding-norm", share.rows, model.hidden, vectors
+            )
+        table = self.vocab * model.hidden
+        rows = o.gather("embedding-gradient", share.rows, model.hidden)
+        backward += [
+            o.elementwise("embedding-zeros", table, 0, 1),
+            Op(rows.name, rows.task, "embedding", gradients=(table,)),
+        ]
+        if share.tensor > 1:
+            size = float(share.rows * model.hidden * o.element)
+            forward.append(Exchange("sum-embedding", "all_reduce", size))
+        parameters = table + (model.learned_rows or 0) * model.hidden
+        parameters += vectors * model.hidden if model.learned_rows else 0
+        return Unit(
+            name="start",
+            forward=tuple(forward),
+            parameters=parameters,
+            shared=parameters,
+            backward=tuple(backward) if share.training else (),
+        )
+
+    def end(self) -> Unit:
+        o, model, share = self.o, self.model, self.share
+        forward: list[Step] = []
+        if not model.learned_rows:
+            forward.append(o.normalisation("last-norm", share.own_rows, model.hidden))
+        if model.pretraining_head:
+            rows = self.predicted
+            forward += [
+                o.gemm("dense", rows, model.hidden, model.hidden),
+                o.elementwise("gelu", rows * model.hidden, 1, 1, flops=o.parts.activation_flops),
+                o.normalisation("dense-norm", rows, model.hidden),
+            ]
+        forward.append(o.gemm("logits", self.predicted, self.vocab, model.hidden))
+        backward: list[Step] = []
+        if not self.generates:
+            forward += self._loss()
+            backward = self._backward() if share.training else []
+        table = 0 if model.tied else self.vocab * model.hidden
+        whole = model.other_parameters - (1 if model.tied else 2) * model.vocab * model.hidden
+        start = (model.learned_rows or 0) * model.hidden
+        start += (2 if model.bias else 1) * model.hidden if model.learned_rows else 0
+        parameters = table + whole - start
+        return Unit(
+            name="end",
+            forward=tuple(forward),
+            backward=tuple(backward),
+            parameters=parameters,
+            shared=parameters,
+        )
+
+    def _loss(self) -> list[Step]:
+        """Cross entropy in 4 byte numbers: a copy, log-softmax; fused: one kernel over logits."""
+        o = self.o
+        if o.fused:
+            return [o.elementwise("loss", self.logits, 1, 0), *self._sums()]
+        return [
+            o.elementwise(
+                "logits-to-fp32", self.logits, o.element, 4, element=1, strided=o.element != 4
+            ),
+            o.softmax("softmax", self.predicted, self.vocab),
+            *self._sums(),
+        ]
+
+    def _sums(self) -> list[Step]:
+        """Largest logit and sum of each token, where GPUs have parts of the vocabulary."""
+        if self.share.tensor == 1:
+            return []
+        return [Exchange("sum-loss", "all_reduce", 8.0 * self.predicted)]
+
+    def _backward(self) -> list[Step]:
+        o, model = self.o, self.model
+        steps: list[Step] = [
+            o.elementwise("loss-zeros", self.logits, 0, 4, element=1),
+            o.softmax("softmax-gradient", self.predicted, self.vocab, backward=True),
+            o.elementwise("logits-from-fp32", self.logits, 4, o.element, element=1),
+        ]
+        if o.fused:
+            steps = [o.elementwise("loss-gradient", self.logits, 1, 1)]
+        weight = o.gemm("logits-weight", self.vocab, model.hidden, self.predicted)
+        tables = () if model.tied else (self.vocab * model.hidden,)
+        steps += [
+            o.gemm("logits-input", self.predicted, model.hidden, self.vocab),
+            Op(weight.name, weight.task, "gemm", weight.flops, gradients=tables),
+        ]
+        if self.share.tensor > 1:
+            size = float(self.predicted * model.hidden * o.element)
+            steps.append(Exchange("sum-logits-gradient", "all_reduce", size))
+        vectors = 2 if model.bias else 1
+        if model.pretraining_head:
+            rows, square = self.predicted, model.hidden
+            steps += [
+                *o.normalisation_backward("dense-norm", rows, square, vectors),
+                o.elementwise("gelu-gradient", rows * square, 2, 1, flops=o.parts.activation_flops),
+                o.gemm("dense-input", rows, square, square),
+                Op(
+                    "dense-weight",
+                    o.gemm("", square, square, rows).task,
+                    "gemm",
+                    2.0 * rows * square * square,
+                    gradients=(square * square,),
+                ),
+            ]
+        if not model.learned_rows:
+            steps += o.normalisation_backward(
+                "last-norm", self.share.own_rows, model.hidden, vectors
+            )
+        return steps

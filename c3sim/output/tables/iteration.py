@@ -1,0 +1,45 @@
+"""The table of an iteration: where its time went, by operator class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from c3sim.iterations.result import IterationResult
+from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.text import figures, percent, size, time_unit
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+
+def iteration_table(result: IterationResult) -> Group:
+    """Its times in a header, a row per operator class, notes."""
+    unit, length = time_unit(result.wall_s)
+
+    def time(seconds: float) -> str:
+        return f"{seconds / length:.3f} {unit}"
+
+    head = (
+        f"wall {time(result.wall_s)}: computation alone {time(result.compute_s)},"
+        f" communication alone {time(result.communication_s)}\n"
+        f"exposed communication {time(result.exposed_s)}, operators stretched by"
+        f" {time(result.stretched_s)}\n"
+        f"{figures(result.tokens_per_s)} tokens/s, MFU {percent(result.mfu)} %, energy"
+        f" {figures(result.energy_j)} J, mean power {figures(result.average_power_w)} W\n"
+        f"memory {size(result.memory_bytes)} per GPU, launches {time(result.host_s)} of the host"
+    )
+    columns = [f"busy\n({unit})", "share of\nwall (%)", f"alone\n({unit})"]
+    table = make_table(["operator class"], columns)
+    for name, times in result.classes.items():
+        if times.busy_s:
+            busy, exposed = times.busy_s / length, times.exposed_s / length
+            share = percent(times.busy_s / result.wall_s)
+            add_row(table, name, f"{busy:.3f}", share, f"{exposed:.3f}")
+    title = f"{result.workload} on {result.node}, strategy {result.strategy}"
+    return stack(
+        title,
+        head,
+        table,
+        "alone: time in which only that class runs",
+        *(f"note: {note}" for note in result.notes),
+    )

@@ -1,0 +1,151 @@
+"""Schema 1 of an iteration: one step of a model on a node, run like a workload."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from c3sim.specs.base import Spec
+from c3sim.specs.dlrm import Dlrm
+from c3sim.specs.quantities import Bytes, Count
+from c3sim.specs.task import Dtype
+from c3sim.specs.transformer import Transformer
+
+Phase = Literal["forward", "training", "prefill", "decode"]
+
+
+class Alone(Spec):
+    """Every GPU runs the whole model on its own batch."""
+
+    kind: Literal["none"]
+
+
+class Ddp(Spec):
+    """Data parallel: every GPU has all weights; gradients are added up bucket by bucket as the
+    backward pass makes them.
+    """
+
+    kind: Literal["ddp"]
+    bucket: Bytes = 25.0 * 2**20
+    """a bucket is sent when it has as much; the first one from 1 MiB on"""
+
+
+class Fsdp(Spec):
+    """Data parallel with weights, gradients and optimizer in shards; a layer's weights are gathered
+    before it runs.
+    """
+
+    kind: Literal["fsdp"]
+    prefetch: int = Field(1, ge=0)
+    """layers that are gathered ahead of the one that runs"""
+    reshard: bool = True
+    """whether weights are freed after the forward pass, and gathered again for the backward one"""
+
+
+class Tensor(Spec):
+    """Tensor parallel: every layer is split over all GPUs."""
+
+    kind: Literal["tensor"]
+    sequence: bool = False
+    """whether norms and residuals are split too, by tokens: reduce-scatters and all-gathers instead
+    of all-reduces"""
+
+
+class Expert(Spec):
+    """Expert parallel: experts are dealt to the GPUs, all else is data parallel."""
+
+    kind: Literal["expert"]
+
+
+class Pipeline(Spec):
+    """Pipeline: every GPU has an equal part of the layers and hands its outputs on."""
+
+    kind: Literal["pipeline"]
+    micro_batches: Count = 4
+    """parts of the batch that follow each other"""
+
+
+Parallel = Annotated[Alone | Ddp | Fsdp | Tensor | Expert | Pipeline, Field(discriminator="kind")]
+
+
+class TransformerInPlace(Transformer):
+    """A transformer inside the description of an iteration."""
+
+    schema_version: Literal[1] = Field(1, alias="schema")
+    name: str = "own model"
+    source: str = ""
+
+
+class DlrmInPlace(Dlrm):
+    """A recommendation model inside the description of an iteration."""
+
+    schema_version: Literal[1] = Field(1, alias="schema")
+    name: str = "own model"
+    source: str = ""
+
+
+class Iteration(Spec):
+    """One step of a model: its operators, and the collectives that its parallelism needs."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    kind: Literal["iteration"]
+    name: str
+    description: str = ""
+    source: str = ""
+    node: str = "mi300x-8"
+    model: str | TransformerInPlace | DlrmInPlace
+    """a name in workloads/models, a file, or a model's fields in place"""
+    layers: Count | None = None
+    """how many of the model's layers; left out: all"""
+    head: bool | None = None
+    """embedding, output head and loss too; left out: true, false where layers is given"""
+    batch: Count = 1
+    """sequences (samples) per data-parallel replica: a tensor or pipeline group, else a GPU"""
+    tokens: Count | None = None
+    """of a sequence; needed but for decode, which makes one, and for models without sequences"""
+    context: int = Field(0, ge=0)
+    """decode: tokens there already"""
+    phase: Phase = "training"
+    precision: Dtype = "bf16"
+    """of weights, activations, gradients and optimizer; fp8: of GEMMs, all else in bf16"""
+    optimizer: Literal["none", "adamw", "lamb"] = "none"
+    checkpointing: Literal["none", "layer"] = "none"
+    """layer: only a layer's input is kept, the backward pass runs it again"""
+    parallel: Parallel | tuple[Parallel, ...] = Alone(kind="none")
+    """a list where they nest"""
+    launch: Literal["eager", "graph"] = "eager"
+    """eager: the host launches kernel by kernel; graph: it has no part"""
+    profile: str | None = None
+    """one of the node's host_profiles: what eager launches cost; left out: framework, where the
+    node has it"""
+    fused: bool = False
+    """whether element-wise chains are one kernel each, as a compiler makes them"""
+    optimizer_kernels: Literal["foreach", "fused"] = "foreach"
+    """a pass over lists of tensors for each operation of the optimizer, or as few as it needs"""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Iteration:
+        if self.phase == "decode" and self.tokens not in (None, 1):
+            raise ValueError(f"decode makes one token; got tokens: {self.tokens}")
+        if self.phase != "decode" and self.context:
+            raise ValueError(f"context is for decode; the phase is {self.phase}")
+        if self.phase != "training" and self.optimizer != "none":
+            raise ValueError(f"an optimizer is for training; the phase is {self.phase}")
+        return self
+
+    @property
+    def nested(self) -> tuple[Parallel, ...]:
+        """What *parallel* says, as a list without ``none``."""
+        given = self.parallel if isinstance(self.parallel, tuple) else (self.parallel,)
+        return tuple(entry for entry in given if entry.kind != "none")
+
+    @property
+    def length(self) -> int:
+        """New tokens of a sequence."""
+        return self.tokens or 1
+
+    @property
+    def has_head(self) -> bool:
+        """Whether embedding, output head and loss run."""
+        return self.layers is None if self.head is None else self.head

@@ -1,0 +1,41 @@
+"""How much of a GPU the operators of a model reach: numbers of the GPU file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from c3sim.specs.base import Spec
+from c3sim.specs.quantities import Positive
+
+Part = Annotated[Positive, Field(le=1)]
+
+
+class Operators(Spec):
+    """Parts of the matrix peak, and of the rate at which a compute unit reads a stream, that
+    operators reach alone.
+    """
+
+    attention_forward: Part
+    """part of the matrix peak: attention that keeps its scores in the compute unit, forward"""
+    attention_backward: Part
+    """the same, backward"""
+    attention_read: Part
+    """part of the stream rate at which attention reads and writes, where that binds it"""
+    contiguous: Part
+    """part of the stream rate: element-wise chains over whole tensors"""
+    normalisation: Part
+    """normalisation and softmax, forward and the gradient of their input"""
+    gather: Part
+    """embedding rows"""
+    optimizer: Part
+    """kernels over lists of tensors: optimizers, and copies of parameters"""
+    strided_flops: Positive
+    """vector FLOP in whose time an element of a tensor is found that is part of a wider one, or
+    transposed"""
+    activation_flops: Positive
+    """vector FLOP in whose time an activation function with an exponential or an error function is
+    computed for an element"""
+    dropout_flops: Positive
+    """the same of a random number for an element"""

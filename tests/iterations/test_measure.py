@@ -1,0 +1,176 @@
+"""What a run of an iteration says: times that add up, extrapolation, host, memory, speed."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from iteration_case import result
+
+import c3sim
+from c3sim.errors import InputError
+from c3sim.input.library import names
+from c3sim.input.loading import load_hardware, open_iteration
+from c3sim.iterations.described import run_described
+from c3sim.iterations.result import IterationResult
+
+BERT: dict[str, Any] = {
+    "model": "bert-large",
+    "batch": 64,
+    "tokens": 128,
+    "optimizer": "lamb",
+    "parallel": {"kind": "ddp"},
+}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"layers": 12, "parallel": {"kind": "fsdp"}},
+        {"layers": 12, "parallel": {"kind": "ddp"}, "optimizer": "adamw"},
+        {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}},
+        {"layers": 10, "parallel": {"kind": "tensor"}, "head": True},
+        BERT,  # bound by the host
+        {"node": "mi300x-8", "layers": 9, "parallel": {"kind": "fsdp"}, "phase": "forward"},
+    ],
+    ids=str,
+)
+def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
+    few, all_of_them = result(**fields), result(all_layers=True, **fields)
+    assert few.simulated < all_of_them.simulated == all_of_them.layers
+    assert few.wall_s == pytest.approx(all_of_them.wall_s, rel=5e-3)
+    assert few.energy_j == pytest.approx(all_of_them.energy_j, rel=1e-2)
+    assert few.communication_s == pytest.approx(all_of_them.communication_s, rel=0.05)
+    for name, times in all_of_them.classes.items():
+        if times.busy_s > 0.02 * all_of_them.wall_s:
+            assert few.classes[name].busy_s == pytest.approx(times.busy_s, rel=0.05), name
+
+
+def test_times_add_up() -> None:
+    """The wall is computation alone, what contention adds to it, and exposed communication."""
+    found = result(layers=6, parallel={"kind": "fsdp"}, batch=2, phase="forward")
+    parts = found.compute_s + found.stretched_s + found.exposed_s
+    assert found.wall_s == pytest.approx(parts, rel=1e-9)
+    assert found.classes["communication"].exposed_s == pytest.approx(found.exposed_s, rel=0.1)
+    assert found.exposed_s < found.communication_s < found.classes["communication"].busy_s
+
+
+def test_without_parallelism_nothing_is_exposed() -> None:
+    found = result(layers=3)
+    assert found.communication_s == found.exposed_s == found.stretched_s == 0
+    assert found.wall_s == found.compute_s
+
+
+def test_without_prefetch_communication_is_exposed() -> None:
+    """Gathers cannot overlap; reduce-scatters still do."""
+    base: dict[str, Any] = {"layers": 8, "batch": 2, "phase": "forward"}
+    ahead = result(**base, parallel={"kind": "fsdp"})
+    none = result(**base, parallel={"kind": "fsdp", "prefetch": 0})
+    assert none.exposed_s > 0.95 * none.communication_s
+    assert ahead.exposed_s < 0.3 * ahead.communication_s
+    assert ahead.stretched_s > 0
+
+
+def test_bert_at_8192_tokens_is_bound_by_the_host() -> None:
+    """On an H200; a graph takes what the GPU needs."""
+    eager, graph = result(**BERT), result(**BERT, launch="graph")
+    assert eager.host_bound and eager.host_s > eager.serial_s * 0.9
+    assert any("bound by the host" in note for note in eager.notes)
+    assert eager.wall_s > 1.5 * graph.wall_s
+    assert not graph.host_bound
+
+
+def test_a_large_model_is_not() -> None:
+    assert not result(layers=4, batch=2, parallel={"kind": "fsdp"}).host_bound
+
+
+def test_mfu_and_tokens() -> None:
+    """6 FLOP per weight and token, attention beside it; on all four GPUs."""
+    found = result(layers=4, batch=2)
+    assert found.tokens_per_s == pytest.approx(4 * 2 * 4096 / found.wall_s)
+    layer = 218112000 - 2 * 4096
+    attention = 3.5 * 4 * 128 * 32 * (4096 * 4097 / 2) * 2
+    flops = 4 * (6 * layer * 2 * 4096 + attention)
+    peak = 132 * 4096 * 1.98e9
+    assert found.mfu == pytest.approx(flops / (found.wall_s * peak), rel=1e-6)
+    assert 0.3 < found.mfu < 0.6
+
+
+def test_memory_that_does_not_fit_is_said() -> None:
+    """Weights, gradients, two moments of 2 bytes each of 8.03 billion parameters are 64 GB; in
+    four shards 16, with a few layers gathered.
+    """
+    full = result(optimizer="adamw", parallel={"kind": "ddp"}, checkpointing="layer")
+    shards = result(optimizer="adamw", parallel={"kind": "fsdp"}, checkpointing="layer")
+    assert 64e9 < full.memory_bytes < 80e9 and full.fits
+    assert 16e9 < shards.memory_bytes < 32e9
+    large = result(model="llama-3-70b", parallel={"kind": "none"}, layers=40)
+    assert not large.fits and any(note.startswith("warning: needs") for note in large.notes)
+
+
+def test_checkpointing_costs_a_third_more_and_saves_memory() -> None:
+    """A forward pass more on three: less than 1.33, as the optimizer and others stay."""
+    base: dict[str, Any] = {"layers": 6, "batch": 2}
+    kept, again = result(**base), result(**base, checkpointing="layer")
+    assert 1.25 < again.wall_s / kept.wall_s < 1.36
+    assert again.memory_bytes < 0.6 * kept.memory_bytes
+    assert again.mfu < kept.mfu  # work done again is not the model's
+
+
+def test_a_pipeline_fills_and_drains() -> None:
+    """Four stages and m micro batches of the same size: (m + 3) / m of the time for each."""
+    walls = {
+        m: result(layers=8, batch=m, parallel={"kind": "pipeline", "micro_batches": m}).wall_s
+        for m in (4, 8)
+    }
+    assert walls[8] / walls[4] == pytest.approx(11 / 7, rel=1e-3)
+
+
+def test_decoding_is_bound_by_memory() -> None:
+    """80 layers of 70B on four GPUs: 35 GB of weights each take 7.3 ms at 4.8 TB/s."""
+    found = result(
+        model="llama-3-70b",
+        phase="decode",
+        tokens=1,
+        context=2047,
+        batch=64,
+        launch="graph",
+        parallel={"kind": "tensor"},
+    )
+    assert 7.3e-3 < found.classes["gemm"].busy_s < 11e-3
+    assert found.mfu < 0.15
+
+
+def test_eighty_layers_on_eight_gpus_take_less_than_a_second() -> None:
+    """Of processor time, as other tests may run beside."""
+    fields: dict[str, Any] = {
+        "model": "llama-3-70b",
+        "node": "mi300x-8",
+        "parallel": {"kind": "fsdp"},
+    }
+    result(**fields)  # files and compiled expressions are read once
+    start = time.process_time()
+    result(**fields)
+    assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("name", names("iteration"))
+@pytest.mark.parametrize("node", ["", "h200-8", "mi300x-8"])
+def test_packaged_iterations_run_on_their_node_and_on_others(name: str, node: str) -> None:
+    loaded = open_iteration(name)
+    on = load_hardware(node or loaded.iteration.node).node
+    found = run_described(loaded, on, settings={})
+    assert found.wall_s > 0 and 0 < found.mfu < 0.8
+    parts = found.compute_s + found.stretched_s + found.exposed_s
+    if not found.host_bound:
+        assert found.wall_s == pytest.approx(parts, rel=0.05)
+
+
+def test_python_takes_a_description_too() -> None:
+    loaded = open_iteration("llama3-8b-forward")
+    by_name = c3sim.run("llama3-8b-forward", set={"layers": 2})
+    by_model = c3sim.run(loaded.iteration.model_copy(update={"layers": 2}))
+    assert isinstance(by_name, IterationResult) and by_name.wall_s == by_model.wall_s
+    with pytest.raises(InputError, match="did you mean 'llama3-8b-forward'"):
+        c3sim.run("llama3-8b-foward")

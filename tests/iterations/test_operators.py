@@ -1,0 +1,114 @@
+"""FLOP, bytes and workgroups of operators, derived by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.errors import InputError
+from c3sim.input.loading import load_hardware
+from c3sim.iterations.operators import Op, OperatorSet
+from c3sim.iterations.optimizers import optimizer_ops
+from c3sim.specs.kernel import Kernel
+
+H200 = load_hardware("h200-2").node.gpu
+ON = OperatorSet.on(H200, "bf16", fused=False)
+
+
+def kernel(op: Op) -> Kernel:
+    assert isinstance(op.task, Kernel)
+    return op.task
+
+
+def test_causal_attention_computes_whole_tiles_and_needs_half() -> None:
+    """4096 tokens in tiles of 128: 32 rows of tiles, of which 1, 2 ... 32 are computed: 528 tiles
+    of 16384 pairs, each 4 x 128 FLOP for 32 heads. The model needs 4096 x 4097 / 2 pairs.
+    """
+    op = ON.attention("a", 1, 4096, 32, 8, 128, causal=True)
+    assert kernel(op).flops == 528 * 128 * 128 * 4 * 128 * 32
+    assert op.flops == 4096 * 4097 / 2 * 4 * 128 * 32
+    assert kernel(op).workgroups == 32 * 32  # a row of tiles of a head
+    # q and output 32 heads, k and v 8 heads
+    assert kernel(op).read == (32 + 2 * 8) * 4096 * 128 * 2
+    assert kernel(op).written == 32 * 4096 * 128 * 2
+
+
+def test_backward_has_five_products_for_two() -> None:
+    """q k again, and the gradients of p, v, q, k. Gradients of q are summed in 4 bytes."""
+    forward = ON.attention("a", 2, 4096, 32, 8, 128, causal=True)
+    backward = ON.attention("a", 2, 4096, 32, 8, 128, causal=True, backward=True)
+    assert backward.flops == 2.5 * forward.flops
+    queries, keys = 2 * 4096 * 32 * 128 * 2, 2 * 4096 * 8 * 128 * 2
+    assert kernel(backward).read == 2 * keys + 2 * queries + 2 * queries
+    assert kernel(backward).written == 2 * keys + 2 * queries
+
+
+def test_attention_of_an_encoder_sees_everything() -> None:
+    op = ON.attention("a", 64, 128, 16, 16, 64, causal=False)
+    assert kernel(op).flops == op.flops == 4 * 64 * 16 * 64 * 128 * 128
+
+
+def test_a_new_token_reads_all_keys_and_values() -> None:
+    """64 sequences of 2048 tokens, 2 heads of 128: 64 x 2048 x 2 x 128 x 2 B, twice."""
+    op = ON.attention("a", 64, 1, 16, 2, 128, causal=True, context=2047)
+    assert kernel(op).read == 2 * 64 * 2048 * 2 * 128 * 2 + 64 * 16 * 128 * 2
+    assert op.flops == 4 * 64 * 16 * 128 * 2048
+
+
+def test_a_norm_reads_and_writes_its_rows_step_by_step() -> None:
+    """Rows of 8192 numbers of 2 bytes are 16 steps of 1 KiB, each waiting for memory."""
+    op = kernel(ON.normalisation("n", 64, 8192))
+    assert (op.read, op.written) == (64 * 8192 * 2, 64 * 8192 * 2)
+    assert (op.workgroups, op.dependent_loads) == (64, 16)
+
+
+def test_gradients_of_a_norm() -> None:
+    """Of its input: reads two tensors, writes one. Of its weights: reads both again, in 1024 / 32
+    workgroups, 8192 / 256 steps of two loads; with a bias two vectors are complete.
+    """
+    of_input, of_weight = ON.normalisation_backward("n", 8192, 1024, 2)
+    size = 8192 * 1024 * 2
+    assert (kernel(of_input).read, kernel(of_input).written) == (2 * size, size)
+    assert kernel(of_weight).workgroups == 32 and kernel(of_weight).dependent_loads == 64
+    assert of_weight.gradients == (1024, 1024)
+
+
+def test_a_bias_of_few_columns_waits_for_many_sums() -> None:
+    """8192 rows of 1024: 8 columns of workgroups, 128 of 64 rows each: 32 loads of 4 sums. Of 4096:
+    32 columns, 16 x 132 / 32 = 66 each.
+    """
+    assert kernel(ON.column_sum("b", 8192, 1024)).dependent_loads == 32
+    assert kernel(ON.column_sum("b", 8192, 4096)).dependent_loads == 17
+
+
+def test_an_element_of_a_strided_tensor_costs_instructions() -> None:
+    plain, strided = (ON.elementwise("e", 1e6, 2, 1, strided=s) for s in (False, True))
+    assert kernel(plain).read == kernel(strided).read == 4e6
+    assert kernel(plain).flops == 0 and kernel(strided).flops == 1e6 * ON.parts.strided_flops
+
+
+def test_fused_adamw_moves_seven_numbers() -> None:
+    """Weights, gradients and two moments are read, all but the gradients written. 436 million are
+    21 launches of 320 x 65536.
+    """
+    (op,) = optimizer_ops(ON, "adamw", [436_224_000], fused=True)
+    assert kernel(op).read == 4 * 2 * 436_224_000 and kernel(op).written == 3 * 2 * 436_224_000
+    assert op.launches == 21
+
+
+def test_optimizers_without_fusion_move_more() -> None:
+    """AdamW: 12 tensors read, 8 written in 8 passes. LAMB in shards of 4: a quarter of the
+    numbers, but the ratio of every tensor.
+    """
+    ops = optimizer_ops(ON, "adamw", [1000, 3000], fused=False)
+    assert len(ops) == 8
+    assert sum(kernel(op).read for op in ops) == 12 * 2 * 4000
+    assert sum(kernel(op).written for op in ops) == 8 * 2 * 4000
+    lamb = optimizer_ops(ON, "lamb", [1000, 3000], fused=False, shards=4)
+    assert next(op for op in lamb if op.name == "lamb-ratio").launches == 4 * 2
+    assert kernel(lamb[0]).read == 2 * 1000
+    assert optimizer_ops(ON, "none", [1000], fused=False) == []
+
+
+def test_a_gpu_without_numbers_for_operators_is_refused() -> None:
+    with pytest.raises(InputError, match=r"NVIDIA H200 has no gpu\.operators"):
+        OperatorSet.on(H200.model_copy(update={"operators": None}), "bf16", fused=False)

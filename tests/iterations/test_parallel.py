@@ -1,0 +1,133 @@
+"""Collectives of each kind of parallelism: how many, how large, what waits for what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from iteration_case import built, planned
+
+from c3sim.errors import InputError
+from c3sim.input.checks.workload import check_workload
+from c3sim.iterations.build import Built
+from c3sim.specs.workload import Collective
+
+BERT = {"model": "bert-large", "batch": 64, "tokens": 128}
+KINDS: list[Any] = [
+    {"kind": "none"},
+    {"kind": "ddp"},
+    {"kind": "fsdp"},
+    {"kind": "fsdp", "prefetch": 0},
+    {"kind": "fsdp", "prefetch": 3},
+    {"kind": "fsdp", "reshard": False},
+    {"kind": "tensor"},
+    {"kind": "tensor", "sequence": True},
+    {"kind": "pipeline"},
+]
+
+
+def collectives(found: Built) -> dict[str, Collective]:
+    return {n: t for n, t in found.workload.tasks.items() if isinstance(t, Collective)}
+
+
+@pytest.mark.parametrize("parallel", KINDS, ids=str)
+@pytest.mark.parametrize("head", [False, True])
+def test_every_kind_is_a_workload_without_mistakes(parallel: Any, head: bool) -> None:
+    found = built(3, parallel=parallel, batch=4, optimizer="adamw", head=head)
+    check_workload(found.workload)
+    assert found.classes.keys() == found.workload.tasks.keys()
+
+
+def test_buckets_of_bert_are_those_of_a_profile() -> None:
+    """672 MB of gradients in buckets that are full from 25 MiB on: PyTorch sent 21."""
+    sent = collectives(built(24, **BERT, parallel={"kind": "ddp"}))
+    assert len(sent) == 21
+    # positions and types of tokens, pooler and second output are not of the pass that is modelled
+    assert sum(t.size for t in sent.values()) == pytest.approx(2 * 336.2e6, rel=0.01)
+    sizes = [task.size for task in sent.values()]
+    assert sizes[0] >= 2**20 and all(size >= 25 * 2**20 for size in sizes[1:-1])
+
+
+def test_a_bucket_waits_for_its_last_gradient_and_the_optimizer_for_all() -> None:
+    found = built(3, parallel={"kind": "ddp"}, optimizer="adamw")
+    tasks = found.workload.tasks
+    sent = collectives(found)
+    for task in sent.values():
+        (last,) = task.after
+        assert "into-bucket" in last
+    first = next(task for name, task in tasks.items() if name.startswith("optimizer"))
+    assert set(first.after) == set(sent)
+
+
+def test_fsdp_gathers_each_layer_twice_and_scatters_once() -> None:
+    """218112000 parameters of 2 bytes in a layer, as a profile shows."""
+    sent = collectives(built(4, parallel={"kind": "fsdp"}, head=False))
+    by_op = {op: [t.size for t in sent.values() if t.op == op] for op in ("all_gather",)}
+    assert by_op["all_gather"] == [2 * 218112000.0] * 8
+    assert sum(t.op == "reduce_scatter" for t in sent.values()) == 4
+    kept = collectives(built(4, parallel={"kind": "fsdp", "reshard": False}, head=False))
+    assert sum(t.op == "all_gather" for t in kept.values()) == 4
+
+
+def test_prefetch_launches_a_gather_ahead_of_the_layer_before() -> None:
+    """With none, the gather of layer 2 waits for the end of layer 1."""
+    for prefetch, ahead in ((0, False), (1, True), (2, True)):
+        found = built(4, parallel={"kind": "fsdp", "prefetch": prefetch}, head=False)
+        order = list(found.workload.tasks)
+        gather, layer = order.index("gather-2-gather"), order.index("forward1-norm1")
+        assert (gather < layer) == ahead
+    tasks = built(4, parallel={"kind": "fsdp", "prefetch": 0}, head=False).workload.tasks
+    assert tasks["gather-2-copy-in"].after == ("forward1-add2",)
+    tasks = built(4, parallel={"kind": "fsdp"}, head=False).workload.tasks
+    assert tasks["gather-2-copy-in"].after == ("gather-1-copy-out",)
+    assert tasks["gather-2-copy-out"].after == ("gather-2-gather",)
+
+
+def test_experts_nest_with_data_parallelism() -> None:
+    mixtral = {"model": "mixtral-8x7b", "node": "mi300x-8", "head": False}
+    shared = 2 * planned(**mixtral).units().layer.parameters
+    sent = collectives(built(2, **mixtral, parallel=[{"kind": "expert"}, {"kind": "fsdp"}]))
+    gathers = [t.size for t in sent.values() if t.op == "all_gather"]
+    assert len(gathers) == 4 and gathers[0] < 0.1 * shared  # experts stay where they are
+    alone = collectives(built(2, **mixtral, parallel={"kind": "expert"}))
+    assert any(t.op == "all_reduce" for t in alone.values())  # what is not dealt out
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"parallel": [{"kind": "tensor"}, {"kind": "ddp"}]},
+            "tensor in ddp: groups of fewer than all 4 GPUs are not modelled",
+        ),
+        ({"parallel": [{"kind": "ddp"}, {"kind": "ddp"}]}, "named twice"),
+        ({"parallel": {"kind": "expert"}}, "llama-3-8b has no experts"),
+        (
+            {"parallel": {"kind": "pipeline"}, "batch": 2},
+            "2 sequences do not divide by 4 micro batches",
+        ),
+        ({"layers": 40}, "llama-3-8b has 32 layers"),
+        ({"model": "dlrm", "parallel": {"kind": "tensor"}}, "its tables are dealt to the GPUs"),
+        (
+            {
+                "model": "mixtral-8x7b",
+                "node": "h200-4",
+                "parallel": [{"kind": "expert"}, {"kind": "ddp"}, {"kind": "fsdp"}],
+            },
+            "not with both",
+        ),
+    ],
+)
+def test_what_cannot_be_is_said(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        planned(**fields)
+
+
+def test_a_recommendation_model_exchanges_rows_and_reduces_networks() -> None:
+    """26 rows of 128 numbers of 2 bytes for each of 8192 samples, forward and back."""
+    sent = collectives(built(0, model="dlrm", batch=8192, tokens=1, parallel={"kind": "ddp"}))
+    rows = [t.size for t in sent.values() if t.op == "all_to_all"]
+    assert rows == [8192 * 26 * 128 * 2.0] * 2
+    weights = planned(model="dlrm", parallel={"kind": "ddp"}).units().end.shared
+    reduced = sum(t.size for t in sent.values() if t.op == "all_reduce")
+    assert reduced == 2 * weights

@@ -1,0 +1,47 @@
+"""A kernel that waits in its queue begins at once when the one before it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
+
+NODE = load_hardware("h200-2").node
+KERNELS = NODE.gpu.kernels
+GAP = KERNELS.back_to_back_latency or 0.0
+
+
+def run(second: dict[str, Any], launch: str = "eager") -> Run:
+    first = {"kind": "hold", "workgroups": 1, "time": "100 us", "stream": "compute"}
+    tasks = {"first": first, "second": {**first, **second}}
+    host = {"launch": launch}
+    return simulate(NODE, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": host}))
+
+
+def gap(found: Run) -> float:
+    return found.task("second").start - found.task("first").end
+
+
+def test_behind_another_kernel_there_is_no_dispatch_to_wait_for() -> None:
+    assert gap(run({})) == pytest.approx(GAP)
+
+
+def test_one_that_is_launched_later_is_dispatched_anew() -> None:
+    """Launched 200 us after the first: the queue has run dry."""
+    late = run({"launch_time": "200 us"})
+    launched = NODE.host.launch_time + 200e-6
+    assert late.task("second").start == pytest.approx(launched + KERNELS.dispatch_latency)
+
+
+def test_one_that_waits_for_another_stream_is_dispatched_anew() -> None:
+    assert gap(run({"stream": "other", "after": ["first"]})) == pytest.approx(
+        KERNELS.dispatch_latency
+    )
+
+
+def test_other_launches_are_as_they_were() -> None:
+    assert gap(run({}, launch="queued")) == pytest.approx(KERNELS.dispatch_latency)

@@ -1,0 +1,34 @@
+"""Descriptions of iterations for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from c3sim.input.loading import LoadedIteration, load_hardware, with_model
+from c3sim.iterations.build import Built, Plan, build, plan
+from c3sim.iterations.described import run_described
+from c3sim.iterations.result import IterationResult
+from c3sim.specs.iteration import Iteration
+
+EIGHT_B = {"model": "llama-3-8b", "tokens": 4096, "node": "h200-4"}
+
+
+def described(**fields: Any) -> LoadedIteration:
+    """Llama 3 8B with 4096 tokens on four H200, but for *fields*."""
+    whole = {"schema": 1, "kind": "iteration", "name": "test", **EIGHT_B, **fields}
+    return with_model(Iteration.model_validate(whole))
+
+
+def planned(**fields: Any) -> Plan:
+    loaded = described(**fields)
+    return plan(loaded.iteration, loaded.model, load_hardware(loaded.iteration.node).node)
+
+
+def built(layers: int, **fields: Any) -> Built:
+    return build(planned(**fields), layers)
+
+
+def result(all_layers: bool = False, **fields: Any) -> IterationResult:
+    loaded = described(**fields)
+    node = load_hardware(loaded.iteration.node).node
+    return run_described(loaded, node, settings={}, all_layers=all_layers)
