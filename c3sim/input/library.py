@@ -64,8 +64,7 @@ def find(kind: Kind, name_or_path: str | Path) -> Path:
     known = (*names(kind), *(names("iteration") if kind == "workload" else ()))
     wrong = unknown(kind, text, known)
     if other is not None:
-        known = (*names(kind), *(names("iteration") if kind == "workload" else ()))
-    wrong = wrong.replace(f"unknown {kind} {text!r}", f"{text!r} is a {other}, no {kind}")
+        wrong = wrong.replace(f"unknown {kind} {text!r}", f"{text!r} is a {other}, no {kind}")
     raise InputError(wrong + _hint(kind))
 
 

@@ -26,7 +26,7 @@ from c3sim.input.conform import Conform, Style
 from c3sim.input.constraints import nearest_place, raise_all, validate, with_places
 from c3sim.input.hardware import LoadedNode as LoadedNode
 from c3sim.input.hardware import load_hardware as load_hardware
-from c3sim.input.reading import display, read_tree
+from c3sim.input.reading import LARGEST_SPEC, display, read_bytes, read_tree
 from c3sim.input.yaml_nodes import from_plain
 from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
@@ -120,6 +120,8 @@ def is_iteration(path_or_name: str | Path) -> bool:
         return True
     try:
         path = library.find("workload", path_or_name)
+        if b"iteration" not in read_bytes(path, LARGEST_SPEC):
+            return False
         entries = read_tree(path).value
     except (InputError, InputErrors):
         return False

@@ -38,13 +38,8 @@ from c3sim.specs.workload import Stream, Workload
 Model = TypeVar("Model", bound=BaseModel)
 _SINGULAR = {"task": "tasks", "stream": "streams", "buffer": "buffers"}
 _PARTS_OF_NODE = (
-    "gpu",
-    "links",
-    "host",
-    "host_profiles",
-    "collective_libraries",
-    "scale_out",
-    "gpus",
+    *("gpu", "links", "host", "host_profiles"),
+    *("collective_libraries", "scale_out", "gpus"),
 )
 _NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description")
 _WORKLOAD_ROOTS = (*_SINGULAR, "workload")

@@ -103,7 +103,7 @@ class Runs:
             wall=self.whole.end,
             compute=self.compute.end,
             communication=0.0 if self.communication is None else self.communication.end,
-            stretched=max(0.0, busy - alone),
+            stretched=busy - alone,
             waited=max(0.0, idle),
             host=self.built.host,
             busy={name: shares[name][0] for name in CLASSES},

@@ -1,8 +1,12 @@
-"""How workgroups are dealt to engines that have room for them, and taken off again."""
+"""How workgroups and clusters are dealt to engines that have room for them, and taken off again."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+
+from c3sim.models.dispatch import mask_by_engine
+from c3sim.processes.kernels.shader_engine_groups import Mask
+from c3sim.specs.hardware import Gpu
 
 
 def take_from_fullest(have: dict[int, int], wanted: int) -> dict[int, int]:
@@ -43,3 +47,17 @@ def take_equally(have: dict[int, int], wanted: int) -> dict[int, int]:
             taken[label] += 1
             over -= 1
     return {label: count for label, count in taken.items() if count}
+
+
+def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
+    """*size*, or 1 where clusters of it cannot be launched: they do not divide the grid, or the
+    engines that *mask* leaves.
+
+    (Libraries ask how many clusters fit before they launch, and launch without where it is none.)
+    """
+    if size == 1 or workgroups % size:
+        return 1
+    if mask is None:
+        return size
+    enabled = mask_by_engine(mask, gpu.dies.count, tuple(gpu.dies.shader_engines))
+    return 1 if any(units % size for die in enabled for units in die) else size

@@ -16,14 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from c3sim.models.dispatch import RULES
-from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, residency_of
+from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
 from c3sim.processes.kernels.shader_engine_groups import EngineTurns, engine_groups
 from c3sim.specs.hardware import Gpu
 
 #: Fewer rounds than these are not worth one segment (a cut costs more than the events it saves).
 FOLDED_ROUNDS = 6
+
+
+@cache
+def residency_of(unit: Claim, in_turns: bool) -> Residency:
+    """One for all GPUs and runs with such units: it remembers moves, the groups have the state."""
+    return Residency(unit, in_turns)
 
 
 @dataclass(slots=True, eq=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import plan_collective
 from c3sim.processes.kernels.any_kernel import kernel_workgroups
+from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.gemm import gemm_workgroups
-from c3sim.processes.kernels.residency import GridShape, usable_cluster
+from c3sim.processes.kernels.residency import GridShape
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import count as naturals
 
-from c3sim.models.dispatch import mask_by_engine
 from c3sim.processes.kernels.dealing import take_equally, take_from_fullest
 from c3sim.processes.kernels.shader_engine_groups import EngineTurns, Kind, Mask
-from c3sim.specs.hardware import ComputeUnits, Gpu
+from c3sim.specs.hardware import ComputeUnits
 
 #: States that are remembered at most, a few kB each; then all are forgotten.
 REMEMBERED = 5000
@@ -274,26 +272,6 @@ class Residency:
             residents[number] -= times
             _shift(group, state, (state[0], _packed(residents)), count)
             workgroups -= times * count
-
-
-@cache
-def residency_of(unit: Claim, in_turns: bool) -> Residency:
-    """One for all GPUs and runs with such units: it remembers moves, the groups have the state."""
-    return Residency(unit, in_turns)
-
-
-def usable_cluster(gpu: Gpu, mask: Mask, workgroups: int, size: int) -> int:
-    """*size*, or 1 where clusters of it cannot be launched: they do not divide the grid, or the
-    engines that *mask* leaves.
-
-    (Libraries ask how many clusters fit before they launch, and launch without where it is none.)
-    """
-    if size == 1 or workgroups % size:
-        return 1
-    if mask is None:
-        return size
-    enabled = mask_by_engine(mask, gpu.dies.count, tuple(gpu.dies.shader_engines))
-    return 1 if any(units % size for die in enabled for units in die) else size
 
 
 def _filled(state: State) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.processes.kernels.residency import take_equally, take_from_fullest
+from c3sim.processes.kernels.dealing import take_equally, take_from_fullest
 
 
 @pytest.mark.parametrize(
