@@ -1,5 +1,4 @@
-"""One grammar names any value of a node or a workload; ``--set``, sweep axes, calibration and
-sources use it.
+"""One grammar names any value of a node or a workload: ``--set``, sweeps, fits, sources use it.
 
     gpu.hbm.bandwidth   gpus   links.latency   host.launch_time                    of the node
     collective_libraries.rccl.channels.maximum                                     of the node
@@ -7,9 +6,8 @@ sources use it.
     tasks[kind=collective].channels     of every task that fits (:mod:`c3sim.input.selectors`)
     workload.host.launch          any other field of the workload
 
-A workload file says ``tasks.gather.channels``; a path names one task, so it has the singular.
-Common words are aliases (:mod:`c3sim.input.aliases`): ``sdma.count`` and ``hw.sdma.engines`` are
-``gpu.dma_engines.count``.
+A path to one task has the singular. Common words are aliases (:mod:`c3sim.input.aliases`):
+``sdma.count`` and ``hw.sdma.engines`` are ``gpu.dma_engines.count``.
 """
 
 from __future__ import annotations
@@ -134,11 +132,7 @@ def _set(
     plain, written = _plain_value(target, path, value, style)
     changed = _rebuild(target.root, target.steps, plain, path, written)
     if isinstance(changed, Workload):
-        try:
-            check_workload(changed)
-        except InputErrors as error:
-            raise InputError(error.errors[0].message, path) from None
-        return node, changed
+        return node, _checked(changed, path)
     assert isinstance(changed, Node)  # the only other root
     return changed, workload
 
@@ -153,12 +147,15 @@ def _set_all(
         plain, written = _plain_value(target, path, value, style)
         name, *steps = target.steps[1:]
         tasks[name] = _rebuild(tasks[name], tuple(steps), plain, path, written)
-    changed = workload.model_copy(update={"tasks": tasks})
+    return _checked(workload.model_copy(update={"tasks": tasks}), paths[0])
+
+
+def _checked(workload: Workload, path: str) -> Workload:
     try:
-        check_workload(changed)
+        check_workload(workload)
     except InputErrors as error:
-        raise InputError(error.errors[0].message, paths[0]) from None
-    return changed
+        raise InputError(error.errors[0].message, path) from None
+    return workload
 
 
 def _plain_value(

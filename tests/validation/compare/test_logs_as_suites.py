@@ -45,7 +45,7 @@ def test_a_trace_of_one_rank_is_compared_by_what_it_can_tell(compared):
     """Wall time and all-gather were 37 and 72 % off: rank 0 waits for ranks it does not show."""
     suites = compared("kineto_h200x4_rank0.json.gz")["suites"]
     assert [suite["metric"] for suite in suites] == ["gemm_time"]
-    assert suites[0]["median_error"] < 0.15
+    assert suites[0]["median_error"] < 0.2
 
 
 @pytest.mark.parametrize(
