@@ -85,7 +85,7 @@ class Case:
         if self.phase == "decode":
             place = self.about["context"]
             groups = max(1, self.sizes["kv_heads"] // self.part)
-            shape = (self.about["batch"], groups, place, self.sizes["head_dim"])
+            shape = (self.about["batch"], groups, place + 1, self.sizes["head_dim"])
             past = [(torch.randn(*shape, **BF16), torch.randn(*shape, **BF16))] * len(model.layers)
 
         def once() -> None:

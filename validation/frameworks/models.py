@@ -53,8 +53,9 @@ class Layer(nn.Module):  # type: ignore[misc]
         v = self.value(x).view(shape).transpose(1, 2)
         if angles is not None:
             q, k = turned(q, *angles), turned(k, *angles)
-        if past is not None:
-            k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
+        if past is not None:  # caches with room for the new token
+            past[0][:, :, -tokens:], past[1][:, :, -tokens:] = k, v
+            k, v = past
         mixed = F.scaled_dot_product_attention(
             q,
             k,

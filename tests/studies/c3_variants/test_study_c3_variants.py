@@ -178,8 +178,7 @@ def test_long_collectives_want_every_link(study: C3VariantsResult) -> None:
 
 def test_a_hidden_broadcast_disturbs_the_gemm_less(study: C3VariantsResult) -> None:
     """256 MiB beside 8192^3: both end before the GEMM; the broadcast reads 4 chunks where copies
-    read 7, and both write 7. Memory then costs the GEMM 11/14 of what it costs beside copies; the
-    cache is disturbed less too.
+    read 7, and both write 7. Memory costs the GEMM 11/14 of what it costs beside copies.
     """
     variants = row(study, LONG, "all_gather", 256).variants
     found = {name: variants[name] for name in ("pcpy_pl", "bcst_pl")}
@@ -192,10 +191,8 @@ def test_a_hidden_broadcast_disturbs_the_gemm_less(study: C3VariantsResult) -> N
 def by_memory(variant: str) -> Any:
     """What memory costs an 8192^3 GEMM beside a prelaunched all-gather of 256 MiB."""
     gather = {"kind": "collective", "op": "all_gather", "size": "256 MiB", "backend": "dma"}
-    tasks = {
-        "g": {"kind": "gemm", **dict.fromkeys("mnk", 8192)},
-        "c": {**gather, "variant": variant},
-    }
+    gemm = {"kind": "gemm", **dict.fromkeys("mnk", 8192)}
+    tasks = {"g": gemm, "c": {**gather, "variant": variant}}
     document = {"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True}}
     return c3sim.explain(parse_workload(document), node="mi300x-8").tasks["g"].causes["hbm"]
 
