@@ -42,6 +42,7 @@ MOST = 60  # measurements of a suite and role that are predicted, at even distan
 OWNERS: Mapping[str, Callable[[Task], bool]] = {
     "gpu.gemm_libraries.": lambda task: isinstance(task, Gemm),
     "collective_libraries.": lambda task: isinstance(task, Collective),
+    "gpu.operators.": lambda _task: False,  # of descriptions of iterations; no record is one
     "gpu.dma_engines.": lambda task: isinstance(task, Collective | Copy | Commands),
 }
 
@@ -191,7 +192,11 @@ def _errors(
 
 
 def concerns(number: Number, record: Record) -> bool:
-    """Whether a run of *record* can depend on *number*: it has a task that uses its owner."""
+    """Whether a run of *record* can depend on *number*: it has a task that uses its owner, or the
+    host profile that it is of.
+    """
+    if number.path.startswith("host_profiles."):
+        return record.workload.host.profile == number.path.split(".")[1]
     for owner, uses in OWNERS.items():
         if number.path.startswith(owner):
             return any(uses(task) for task in record.workload.tasks.values())

@@ -79,6 +79,8 @@ def test_a_number_concerns_the_runs_that_use_its_owner():
     assert concerns(engine, records["sdma_collective_large"])
     assert not concerns(engine, records["gemm_cu_sweep"])
     assert concerns(number("gpu.hbm.latency"), records["gemm_cu_sweep"])
+    assert not concerns(number("gpu.operators.contiguous"), records["gemm_cu_sweep"])
+    assert not concerns(number("host_profiles.framework.launch_time"), records["gemm_cu_sweep"])
 
 
 def test_large_suites_are_thinned_evenly():
