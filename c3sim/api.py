@@ -104,8 +104,11 @@ def _of_iteration(
     strategies: Sequence[str] | str,
     settings: Settings | None,
 ) -> list[Result]:
-    """Results of :func:`compare`, without single tasks, as there are many."""
+    """Results of :func:`compare`, without single tasks, as there are many. All are compared with
+    what the iteration as written takes one after the other.
+    """
     names = strategies.split(",") if isinstance(strategies, str) else strategies
+    written = run(workload, node=node, set=settings)
     results = []
     for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
         try:
@@ -114,8 +117,22 @@ def _of_iteration(
             if strategies != "all":
                 raise
             continue
-        results.append(replace(result, tasks={}))
+        results.append(_measured_by(written, result))
     return results
+
+
+def _measured_by(written: Result, result: Result) -> Result:
+    """*result* with the ideal of the iteration as *written*, without its tasks."""
+    speedup, most = written.serial_s / result.wall_s, written.ideal_speedup - 1
+    return replace(
+        result,
+        tasks={},
+        serial_s=written.serial_s,
+        ideal_speedup=written.ideal_speedup,
+        speedup=speedup,
+        fraction_of_ideal=(speedup - 1) / most if written.fraction_of_ideal is not None else None,
+        own_fraction=result.fraction_of_ideal,
+    )
 
 
 def _names_iteration(workload: object) -> bool:
