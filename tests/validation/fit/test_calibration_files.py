@@ -85,15 +85,14 @@ def test_nothing_is_written_into_files_of_c3sim_but_into_a_node_written_out(tmp_
     """A node of one's own that is like mi300x-8 would else change it for everybody."""
     own = tmp_path / "own.yaml"
     own.write_text("schema: 2\nlike: mi300x-8\nname: mi300x-8\n", encoding="utf-8")
-    records = [each for each in load() if each.suite == "gemm_fp8"][::5]
     packaged = find("gpu", "mi300x").read_bytes()
-    found = calibrate(own, records, "gemm_fp8")
+    found = calibrate(own, SOME, "gemm_fp8")
     with pytest.raises(InputError, match=r"is a file of c3sim .* --resolved"):
         write_calibration(found, own, "2030-01-02")
     assert find("gpu", "mi300x").read_bytes() == packaged
     whole = tmp_path / "whole.yaml"
     whole.write_text(node_text(load_hardware(own), "whole"), encoding="utf-8")
-    written = write_calibration(calibrate(whole, records, "gemm_fp8"), whole, "2030-01-02")
+    written = write_calibration(calibrate(whole, SOME, "gemm_fp8"), whole, "2030-01-02")
     assert [Path(file).name for file in written] == ["whole.yaml"]
     assert load_hardware(whole).provenance[FEED].calibrated.date == "2030-01-02"
 
