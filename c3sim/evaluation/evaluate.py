@@ -64,7 +64,7 @@ def evaluate_run(
         fraction_of_ideal=shared.fraction,
         own_fraction=own.fraction,
         exposed_s=run.exposure.exposed,
-        stretched_s=_stretched(best.workload, node, run) if stretched else None,
+        stretched_s=_stretched(best.workload, node, run, alone) if stretched else None,
         energy_j=run.energy,
         gpus=node.ranks,
         ranks=node.ranks,
@@ -87,13 +87,19 @@ def evaluate_run(
     )
 
 
-def _stretched(workload: Workload, node: Node, run: Run) -> float:
+def _stretched(workload: Workload, node: Node, run: Run, alone: Mapping[str, TaskRun]) -> float:
     """What contention adds to compute [s]: the time in which compute runs on the slowest rank, less
-    that of a run in which compute and communication share nothing.
+    that of a run in which compute and communication share nothing. A single compute task then runs
+    as it does *alone*.
     """
-    if {CLASSES[task.kind] for task in workload.tasks.values()} >= {"compute", "communication"}:
-        return run.exposure.computing - undisturbed(node, workload).exposure.computing
-    return 0.0
+    kinds = [CLASSES[task.kind] for task in workload.tasks.values()]
+    if not {"compute", "communication"} <= set(kinds):
+        return 0.0
+    in_step = workload.host.release == "event" and workload.host.loop is None
+    if kinds.count("compute") == 1 and in_step:
+        (name,) = (n for n, task in workload.tasks.items() if CLASSES[task.kind] == "compute")
+        return run.exposure.computing - (alone[name].end - alone[name].start)
+    return run.exposure.computing - undisturbed(node, workload).exposure.computing
 
 
 def _quantile(run: Run, share: float) -> float:
