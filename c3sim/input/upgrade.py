@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.constraints import raise_all
 from c3sim.input.leaves import FIT_IN_WORDS
@@ -44,7 +46,7 @@ def upgrade(path: Path) -> Upgrade:
     text, errors = read_text(path), list[InputError]()
     read_yaml(text, display(path), errors)
     raise_all(errors)
-    entries = entries_of(text)
+    entries = _entries(text, path)
     top = {keys[0] for keys in entries}
     schema = entries.get(("schema",))
     if not top & _TOP or (schema is not None and schema.scalar not in ("1", "2")):
@@ -58,6 +60,18 @@ def upgrade(path: Path) -> Upgrade:
         text=apply(text, [edit for edit, _ in found_around]),
         changes=tuple(change for _, change in (*found, *found_around)),
     )
+
+
+def _entries(text: str, path: Path) -> dict[Keys, Entry]:
+    """Every entry of *path*. Raises InputErrors where the parser that knows places is stricter than
+    the one that reads files.
+    """
+    try:
+        return entries_of(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        message = f"not valid YAML: {error.problem or error.context}"
+        raise InputErrors([InputError(message, "", display(path), line)]) from None
 
 
 def hardware_files(paths: Iterable[Path]) -> list[Path]:

@@ -247,6 +247,7 @@ def test_mistakes_in_calibrated(entry, message):
     [
         ("schema: 1\nname: w\ntasks: {}\n", "is not a hardware file of schema 1"),
         ("a: [\n", "not valid YAML"),
+        ("schema: 1\ngpus:\t8\n", "x.yaml:2: not valid YAML: found character"),
         ("", "the file is empty"),
     ],
 )
