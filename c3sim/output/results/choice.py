@@ -31,7 +31,7 @@ def preferred(table: ResultTable) -> Column:
     if not outputs:
         failed = next((error for error in table.errors if error), None)
         reason = f"every point failed, the first with: {failed}"
-        raise InputError(reason if failed else "no output has any value here")
+        raise InputError(reason if failed else "none has a value here", "outputs")
     known = (table.columns[name] for name in PREFERRED if table.columns.get(name) in outputs)
     return next(known, outputs[0])
 

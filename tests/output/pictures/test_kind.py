@@ -97,7 +97,7 @@ def test_nothing_that_varies_and_nothing_that_ran():
             select(table(), ["links.bandwidth=32 GB/s", "strategy=base", "gpu.dma_engines.count=2"])
         )
     data = columns() | {name: [None] * 12 for name in ("wall_s", "fraction_of_ideal", "energy_j")}
-    with pytest.raises(InputError, match="every point failed, the first with: deadlock"):
+    with pytest.raises(InputError, match="outputs: every point failed, the first with: deadlock"):
         plan_picture(make_table(data, table().about))
 
 
