@@ -90,18 +90,9 @@ def _result(
     serial = [turns * (numbers.compute - once) + once, turns * numbers.communication]
     longest = max(serial) or wall
     ideal, speedup = sum(serial) / longest, sum(serial) / wall
-    work = planned.micro_batches
-    energy = {name: joules * work for name, joules in numbers.account.items()}
-    energy[IDLE] = node.gpu.clock.idle_power * wall * node.ranks
-    memory = memory_bytes(planned)
-    fits = memory <= node.gpu.hbm.capacity
-    model_flops = planned.units().flops * planned.micro_batches
-    gpu = node.gpu
-    peak = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
-    peak *= gpu.compute_unit_count * gpu.clock.maximum
-    groups = planned.replicas
-    tokens = iteration.batch * iteration.length * groups
-    total = sum(energy.values())
+    energy = _energy(planned, numbers, wall)
+    total, memory = sum(energy.values()), memory_bytes(planned)
+    tokens = iteration.batch * iteration.length * planned.replicas
     return IterationResult(
         workload=iteration.name,
         node=node.name,
@@ -120,7 +111,7 @@ def _result(
         energy=by_component(node, energy),
         average_power_w=total / wall,
         component_names=components_of(node),
-        energy_measured=gpu.energy.measured,
+        energy_measured=node.gpu.energy.measured,
         tasks=_tasks(node, runs),
         folded=runs.whole.folded,
         events=runs.whole.events,
@@ -130,21 +121,39 @@ def _result(
         communication_s=serial[1],
         exposed_s=numbers.waited * scale,
         stretched_s=numbers.stretched * scale,
-        classes={
-            name: ClassTime(
-                busy_s=numbers.busy[name] * scale, exposed_s=numbers.exposed[name] * scale
-            )
-            for name in CLASSES
-        },
+        classes=_classes(numbers, scale),
         tokens_per_s=tokens / wall,
-        mfu=model_flops / (wall * peak),
+        mfu=_model_flops_used(planned, wall),
         memory_bytes=memory,
-        fits=fits,
+        fits=memory <= node.gpu.hbm.capacity,
         host_s=numbers.host,
         host_bound=host_bound,
         layers=planned.own_layers,
         simulated=min(simulated, planned.own_layers),
     )
+
+
+def _energy(planned: Plan, numbers: Numbers, wall: float) -> dict[str, float]:
+    """J of all GPUs by name of the energy, idle power over the *wall* time included."""
+    node = planned.node
+    energy = {name: j * planned.micro_batches for name, j in numbers.account.items()}
+    return {**energy, IDLE: node.gpu.clock.idle_power * wall * node.ranks}
+
+
+def _classes(numbers: Numbers, scale: float) -> dict[str, ClassTime]:
+    """Times of each operator class, *scale* times those of the run."""
+    return {
+        name: ClassTime(busy_s=numbers.busy[name] * scale, exposed_s=numbers.exposed[name] * scale)
+        for name in CLASSES
+    }
+
+
+def _model_flops_used(planned: Plan, wall: float) -> float:
+    """FLOP of the model on a GPU by what its matrix units do in *wall* s at the full clock."""
+    gpu = planned.node.gpu
+    per_cycle = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
+    peak = per_cycle * gpu.compute_unit_count * gpu.clock.maximum
+    return planned.units().flops * planned.micro_batches / (wall * peak)
 
 
 def _optimizer_time(runs: Runs) -> float:

@@ -67,26 +67,11 @@ def simulate(
     def begin(draw: Draw) -> Case:
         return Case(draw, _simulate(node, workload, draw.arrivals, average, how))
 
-    with _without_collector():
-        cases = [begin(draw) for draw in draws(workload, node)]
-        loop = workload.host.loop
-        if loop is not None and not loop.barrier:
-            cases = drifting(cases, node.ranks, begin)
+    cases = [begin(draw) for draw in draws(workload, node)]
+    loop = workload.host.loop
+    if loop is not None and not loop.barrier:
+        cases = drifting(cases, node.ranks, begin)
     return median_run(cases)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """A run makes many objects and drops them at its end; looking for cycles among them meanwhile
-    takes a third of its time.
-    """
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
 
 
 def average_before(node: Node, workload: Workload, how: _Options | None = None) -> float | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from c3sim.input.leaves import Leaf
 from c3sim.input.loading import LoadedNode
@@ -84,12 +85,19 @@ def _calibrated_interval(leaf: Leaf) -> tuple[float, float] | None:
     return max(low, leaf.interval[0]), min(high, leaf.interval[1])
 
 
-def latin_hypercube(columns: int, samples: int, seed: int) -> np.ndarray:
-    """Places from 0 to 1: a row for each sample, a column for each of what is drawn."""
+def latin_hypercube(names: Sequence[str], samples: int, seed: int) -> np.ndarray:
+    """Places from 0 to 1: a row for each sample, a column for each of *names*, what is drawn.
+
+    A column follows from its name and *seed* alone: one more thing to draw changes no other draw.
+    """
     import numpy as np
     from scipy.stats import qmc
 
-    return qmc.LatinHypercube(columns, seed=np.random.default_rng(seed)).random(samples)
+    def column(name: str) -> np.ndarray:
+        random = np.random.default_rng((seed, crc32(name.encode())))
+        return qmc.LatinHypercube(1, seed=random).random(samples)
+
+    return np.hstack([np.empty((samples, 0)), *(column(name) for name in names)])
 
 
 def settings_of(parameters: Sequence[Parameter], places: Sequence[float]) -> Settings:

@@ -107,7 +107,7 @@ def band_of(
             f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw",
             "--node",
         )
-    places = latin_hypercube(len(parameters), samples, seed)
+    places = latin_hypercube([each.path for each in parameters], samples, seed)
     settings = [settings_of(parameters, row) for row in places]
     rows = sampler.rows(settings, watcher)
     good = [row for row in rows if row["error"] is None]

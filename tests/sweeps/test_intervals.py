@@ -79,11 +79,17 @@ def test_what_is_set_by_hand_is_not_drawn():
 
 
 def test_a_latin_hypercube_uses_every_part_of_every_interval_once():
-    places = latin_hypercube(3, 10, seed=4)
+    places = latin_hypercube("abc", 10, seed=4)
     for column in places.T:
         assert sorted(np.floor(10 * column)) == list(range(10))
-    assert np.array_equal(places, latin_hypercube(3, 10, seed=4))
-    assert not np.array_equal(places, latin_hypercube(3, 10, seed=5))
+    assert np.array_equal(places, latin_hypercube("abc", 10, seed=4))
+    assert not np.array_equal(places, latin_hypercube("abc", 10, seed=5))
+
+
+def test_one_more_thing_to_draw_changes_no_other_draw():
+    few, more = (latin_hypercube(names, 10, seed=4) for names in ("ac", "abc"))
+    assert np.array_equal(few, more[:, [0, 2]])
+    assert not np.array_equal(more[:, 0], more[:, 1])
 
 
 def test_settings_and_percentiles():

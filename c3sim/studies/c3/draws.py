@@ -109,8 +109,9 @@ def draws_of(
         return []
     of_runs = [each for each in of_assumptions if any(one.draw.settings for one in each)]
     of_ideals = [each for each in of_assumptions if each not in of_runs]
+    drawn = [*(each.path for each in parameters), *(each[0].assumption for each in of_runs)]
     draws = []
-    for row in latin_hypercube(len(parameters) + len(of_runs), count, seed):
+    for row in latin_hypercube(drawn, count, seed):
         draw = Draw(settings=settings_of(parameters, row[: len(parameters)]))
         for alternatives, place in zip(of_runs, row[len(parameters) :], strict=True):
             chosen = int(place * (len(alternatives) + 1))
