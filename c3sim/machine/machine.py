@@ -47,7 +47,7 @@ class FlowTags:
     writes: float  # B/s of HBM
     inserts: float  # B/s into the memory-side cache
     memory_time: float  # s of all that memory gives, per unit
-    memory_first: float  # B/s over what memory gives, of what is served before compute units
+    memory_first: float  # share of all that memory gives that it takes before compute units
     l2_time: float  # the same of the L2s at full clock, for what they serve themselves
     bill: Bill
     compute_units: float

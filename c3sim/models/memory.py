@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from c3sim.specs.hardware import Gpu
 
-#: Share of memory that is left to compute units, whatever is served before them.
+#: Least share of memory that is left to compute units; it keeps their load finite.
 LEFT = 0.05
 #: pattern -> arrays read, written
 ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}

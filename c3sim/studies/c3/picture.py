@@ -4,6 +4,7 @@ one, and every scenario under it.
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, MEANS, ROW, HEADER, FOOTER, GAP = 13.0, 3.3, 0.3, 0.95, 1.45, 0.85  # inches
+WIDTH, MEANS, ROW, HEADER, FOOTER, GAP = 13.0, 3.3, 0.3, 1.2, 1.45, 0.85  # inches
+COLUMNS = 165  # characters of a line under the title
 BAR = 0.6
 
 
@@ -36,8 +38,8 @@ def draw(study: C3Result) -> Figure:
     _means(means, study)
     _scenarios(every, study)
     figure.text(0.012, 1 - 0.3 / height, study.title, fontsize=14, fontweight="bold")
-    text = f"means over {len(study.scenarios)} scenarios; {FRACTION_EXPLAINED}"
-    figure.text(0.012, 1 - 0.56 / height, text, fontsize=10.5)
+    text = fill(f"means over {len(study.scenarios)} scenarios; {FRACTION_EXPLAINED}", COLUMNS)
+    figure.text(0.012, 1 - 0.42 / height, text, fontsize=10.5, va="top")
     source = study.published.get("source")
     if source:
         figure.text(0.012, 0.1 / height, f"published: {source}", fontsize=9, color=look.GREY)

@@ -275,11 +275,9 @@ def test_the_page_itself_never_scrolls_sideways(browser: Page, page: Path, width
 def test_the_chart_draws_in_the_colours_of_its_series(tab: Page):
     """Pixels of each series are on the canvas: what was drawn can be seen."""
     tab.click("[data-view=scatter]")
+    style = "getComputedStyle(document.documentElement)"
     colours = [
-        tab.evaluate(
-            f"getComputedStyle(document.documentElement).getPropertyValue('--series-{number}').trim()"
-        )
-        for number in (0, 1)
+        tab.evaluate(f"{style}.getPropertyValue('--series-{number}').trim()") for number in (0, 1)
     ]
     channels = [[int(colour[place : place + 2], 16) for place in (1, 3, 5)] for colour in colours]
     count = """((wanted) => { const c = document.getElementById("chart"), g = c.getContext("2d");
