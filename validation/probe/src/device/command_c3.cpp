@@ -45,6 +45,7 @@ int run_c3(const std::vector<std::string> &arguments, const std::string &line) {
         .option("engines", "1", "dma: streams per pair of GPUs")
         .option("call", "default", "dma: default or peer: which call of the runtime")
         .option("mapping", "malloc", "malloc, vmm: how memory is mapped to peers; peer: malloc, and the workload says so")
+        .option("keep", "none", "none, keep_a, keep_b: operand of the GEMM for which a part of the last cache is set aside")
         .option("partition", "0", "compute units of the collective, the others are the GEMM's; 0: shared");
     if (parse(options, arguments, "c3")) return 0;
     Report report(options, line);
@@ -57,6 +58,7 @@ int run_c3(const std::vector<std::string> &arguments, const std::string &line) {
         GemmSpec gemm_spec;
         gemm_spec.m = extents[0], gemm_spec.n = extents[1], gemm_spec.k = extents[2];
         gemm_spec.library = options.text("library") == "vendor" ? vendor_gemm_library() : options.text("library");
+        if (options.text("keep") != "none") gemm_spec.keep = options.text("keep");
         if (part) gemm_spec.part = {node.compute_units() - part, part};
         GemmTask gemm(node, gemm_spec);
         for (const auto &op : options.texts("op"))

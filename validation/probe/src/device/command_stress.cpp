@@ -5,8 +5,8 @@ namespace probe {
 
 int run_stress(const std::vector<std::string> &arguments, const std::string &line) {
     Options options;
-    options.option("first", "", "loads, with commas: memory, read, write, cache, alu, hold, dma_*, gemm, own_gemm; :N for "
-                                  "N workgroups, engines or extent")
+    options.option("first", "", "loads, with commas: memory, read, write, cache, reuse, alu, hold, dma_*, gemm, own_gemm; +POLICY "
+                                  "of caches; :N workgroups, MiB (reuse), engines or extent")
         .option("second", "", "loads that run beside each of the first")
         .option("scale", "1024", "MiB that a memory load moves each way; the others in proportion");
     if (parse(options, arguments, "stress")) return 0;
@@ -24,8 +24,10 @@ int run_stress(const std::vector<std::string> &arguments, const std::string &lin
             bench.run({&alone_a, &alone_b, &together});
             const auto name = first + " beside " + second;
             const bool engines = (first + second).find("dma") != std::string::npos;
+            auto observed = Json();
+            if (name.find('+') != std::string::npos) observed = Json::object().set("loads", name);
             report.write(bench, name, &together, {&alone_a, &alone_b},
-                         engines ? Json::object().set("prelaunched", true) : Json::object());
+                         engines ? Json::object().set("prelaunched", true) : Json::object(), observed);
             char numbers[120];
             std::snprintf(numbers, sizeof numbers, ": %.1f (alone %.1f), %.1f (alone %.1f) us", median_us(together, "first"),
                           median_us(alone_a, "first"), median_us(together, "second"), median_us(alone_b, "second"));

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "../options.h"
 #include "blas.h"
+#include "cache_policy.h"
 #include "matrix_kernel.h"
 
 namespace probe {
@@ -22,6 +24,8 @@ GemmTask::GemmTask(Node &node, GemmSpec spec, bool log_placement) : node_(node),
     if (spec.library != "probe") blas_ = open_blas();
     if (spec.library == "probe" && spec.k % tile_k)
         throw std::invalid_argument("gemm: the probe's own kernel needs K in multiples of " + std::to_string(tile_k));
+    if (!spec.keep.empty() && spec.keep != "keep_a" && spec.keep != "keep_b")
+        throw UsageError("gemm: +" + spec.keep + ": keep_a or keep_b");
     if (log_placement && spec.library != "probe")
         throw std::invalid_argument("gemm: only the probe's own kernel logs where its workgroups ran");
     for (int gpu = 0; gpu < node.gpus(); ++gpu) {
@@ -31,6 +35,10 @@ GemmTask::GemmTask(Node &node, GemmSpec spec, bool log_placement) : node_(node),
         c_.push_back(std::make_unique<Buffer>(gpu, spec.m * spec.n * 2));
         fill_bf16(*a_.back(), 1, spec.data);
         fill_bf16(*b_.back(), 2, spec.data);
+        if (!spec.keep.empty()) {
+            const auto &kept = spec.keep == "keep_a" ? *a_.back() : *b_.back();
+            keep_in_cache(lanes_.back(), kept.data(), kept.bytes());
+        }
         if (log_placement) log_.push_back(std::make_unique<Buffer>(gpu, grid() * sizeof(Placement)));
     }
 }
@@ -89,6 +97,7 @@ Json GemmTask::workload() const {
     if (spec_.persistent) json.set("schedule", "persistent");
     if (spec_.units) json.set("workgroups", spec_.units);
     if (kept_) json.set("inputs", "warm");
+    if (!spec_.keep.empty()) json.set("cache", Json::object().set(spec_.keep == "keep_a" ? "a" : "b", "keep"));
     if (kept_ && spec_.data != Pattern::random) json.set("data", name_of_data(spec_.data));  // random is what it means left out
     return json;
 }

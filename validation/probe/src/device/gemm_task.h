@@ -14,6 +14,7 @@ struct GemmSpec {
     bool high_priority = false;
     Partition part;           // compute units its stream may use
     Pattern data = Pattern::fraction;
+    std::string keep;         // keep_a, keep_b: operand for which a part of the last cache is set aside
 };
 
 class BlasLibrary;

@@ -1,5 +1,7 @@
 #include "loads.h"
 
+#include <algorithm>
+
 #include "../options.h"
 #include "copy_task.h"
 #include "gemm_task.h"
@@ -9,10 +11,13 @@ namespace probe {
 
 std::unique_ptr<Task> load_of(Node &node, const std::string &text, std::int64_t scale) {
     const auto colon = text.find(':');
-    const std::string kind = text.substr(0, colon);
+    const auto plus = text.find('+');
+    const std::string kind = text.substr(0, std::min(plus, colon));
     const int amount = colon == std::string::npos ? 0 : static_cast<int>(parse_size(text.substr(colon + 1)));
     StreamSpec spec;
     spec.workgroups = amount;
+    const std::string policy = plus == std::string::npos ? "" : text.substr(plus + 1, colon - plus - 1);
+    if (!policy.empty() && kind.find("gemm") == std::string::npos) spec.policy = parse_policy(policy);
     if (kind == "memory" || kind == "read" || kind == "write") {
         spec.pattern = kind == "memory" ? "copy" : kind;
         spec.bytes = scale << 20;
@@ -21,6 +26,13 @@ std::unique_ptr<Task> load_of(Node &node, const std::string &text, std::int64_t 
     if (kind == "cache") {  // half of the L2, over and over
         spec.pattern = "read";
         spec.bytes = node.properties(0).l2CacheSize / 2 / 4096 * 4096;
+        spec.passes = static_cast<int>((scale << 21) / spec.bytes) + 1;
+        return std::make_unique<StreamTask>(node, spec);
+    }
+    if (kind == "reuse") {  // so many MiB, over and over
+        spec.pattern = "read";
+        spec.workgroups = 0;
+        spec.bytes = static_cast<std::int64_t>(amount ? amount : 16) << 20;
         spec.passes = static_cast<int>((scale << 21) / spec.bytes) + 1;
         return std::make_unique<StreamTask>(node, spec);
     }
@@ -47,10 +59,11 @@ std::unique_ptr<Task> load_of(Node &node, const std::string &text, std::int64_t 
         GemmSpec gemm;
         gemm.m = gemm.n = gemm.k = amount ? amount : 4096;
         gemm.library = kind == "gemm" ? vendor_gemm_library() : "probe";
+        gemm.keep = policy;
         return std::make_unique<GemmTask>(node, gemm);
     }
-    throw UsageError("load " + text + ": memory, read, write, cache, alu, hold, dma_push, dma_pull, dma_local, " +
-                     "dma_to_host, dma_from_host, gemm or own_gemm, with :N workgroups, engines or extent");
+    throw UsageError("load " + text + ": memory, read, write, cache, reuse, alu, hold, dma_push, dma_pull, dma_local, " +
+                     "dma_to_host, dma_from_host, gemm or own_gemm, with +POLICY and :N workgroups, MiB, engines or extent");
 }
 
 }  // namespace probe

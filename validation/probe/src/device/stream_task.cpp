@@ -17,17 +17,6 @@ static int whole_unit(const Node &node) {
 #endif
 }
 
-// A thread reads the same addresses in every pass, so without this the first-level cache would serve them.
-__device__ inline float4 load_past_l1(const float4 *from) {
-#if defined(__CUDACC__)
-    return __ldcg(from);
-#else
-    using float4v = __attribute__((__vector_size__(4 * sizeof(float)))) float;
-    const auto v = __builtin_nontemporal_load(reinterpret_cast<const float4v *>(from));
-    return {v[0], v[1], v[2], v[3]};
-#endif
-}
-
 __device__ inline float4 burn(float4 v, int rounds) {  // 8 floating point operations per round
     for (int i = 0; i < rounds; ++i) {
         v.x = v.x * 0.999f + 0.5f;
@@ -45,7 +34,8 @@ __device__ inline void note_end(DeviceTimes *times) {
     if (times && threadIdx.x == 0) atomicMax(&times->last_end, device_clock_ns());
 }
 
-template <bool reads_a, bool reads_b, bool writes>
+// A thread reads the same addresses in every pass; plain loads go past the first-level cache, so that L2 serves them.
+template <bool reads_a, bool reads_b, bool writes, Loads loads = Loads::plain, Stores stores = Stores::plain>
 __global__ void __launch_bounds__(threads) stream_kernel(const float4 *a, const float4 *b, float4 *c, std::size_t count, int passes, int rounds, DeviceTimes *times) {
     note_begin(times);
     extern __shared__ char claimed[];  // only to claim the compute unit
@@ -58,26 +48,26 @@ __global__ void __launch_bounds__(threads) stream_kernel(const float4 *a, const 
             float4 x[unroll], y[unroll];
 #pragma unroll
             for (int j = 0; j < unroll; ++j) {
-                if (reads_a) x[j] = load_past_l1(a + i + j * step);
-                if (reads_b) y[j] = load_past_l1(b + i + j * step);
+                if (reads_a) x[j] = load_as<loads>(a + i + j * step);
+                if (reads_b) y[j] = load_as<loads>(b + i + j * step);
             }
 #pragma unroll
             for (int j = 0; j < unroll; ++j) {
                 float4 v = reads_a ? x[j] : float4{1, 2, 3, 4};
                 if (reads_b) v.x += 3 * y[j].x, v.y += 3 * y[j].y, v.z += 3 * y[j].z, v.w += 3 * y[j].w;
                 if (rounds) v = burn(v, rounds);
-                if (writes) c[i + j * step] = v;
+                if (writes) store_as<stores>(c + i + j * step, v);
                 if (!writes) sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
             }
         }
         for (; i < count; i += step) {
-            float4 v = reads_a ? load_past_l1(a + i) : float4{1, 2, 3, 4};
+            float4 v = reads_a ? load_as<loads>(a + i) : float4{1, 2, 3, 4};
             if (reads_b) {
-                const float4 y = load_past_l1(b + i);
+                const float4 y = load_as<loads>(b + i);
                 v.x += 3 * y.x, v.y += 3 * y.y, v.z += 3 * y.z, v.w += 3 * y.w;
             }
             if (rounds) v = burn(v, rounds);
-            if (writes) c[i] = v;
+            if (writes) store_as<stores>(c + i, v);
             if (!writes) sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
         }
         if (!writes) asm volatile("" ::: "memory");  // the next pass loads again
@@ -97,6 +87,46 @@ StreamTask::StreamTask(Node &node, StreamSpec spec, bool all_gpus) : node_(node)
         c_.push_back(std::make_unique<Buffer>(gpu, c ? spec.bytes : 16));
         for (auto *buffer : {a_.back().get(), b_.back().get()})
             if (buffer) fill_bf16(*buffer, 1, Pattern::whole);
+        if (spec.policy.keep) keep_in_cache(lanes_.back(), (a ? *a_.back() : *c_.back()).data(), spec.bytes);
+    }
+}
+
+// The kernel of a pattern with a cache policy: calls launch(kernel) of those compiled below.
+template <Loads loads, class Launch>
+static void with_stores(const StreamSpec &spec, Launch launch) {
+    if (spec.pattern == "read") return launch(stream_kernel<true, false, false, loads>);
+    const bool copies = spec.pattern == "copy";
+    auto pick = [&](auto copy, auto write) { copies ? launch(copy) : launch(write); };
+    switch (spec.policy.stores) {
+        case Stores::plain: return pick(stream_kernel<true, false, true, loads>, stream_kernel<false, false, true>);
+        case Stores::cs:
+            return pick(stream_kernel<true, false, true, loads, Stores::cs>,
+                        stream_kernel<false, false, true, Loads::plain, Stores::cs>);
+        case Stores::evict_first:
+            return pick(stream_kernel<true, false, true, loads, Stores::evict_first>,
+                        stream_kernel<false, false, true, Loads::plain, Stores::evict_first>);
+        case Stores::evict_last:
+            return pick(stream_kernel<true, false, true, loads, Stores::evict_last>,
+                        stream_kernel<false, false, true, Loads::plain, Stores::evict_last>);
+        case Stores::wt:
+            return pick(stream_kernel<true, false, true, loads, Stores::wt>,
+                        stream_kernel<false, false, true, Loads::plain, Stores::wt>);
+        case Stores::uncached:
+            return pick(stream_kernel<true, false, true, loads, Stores::uncached>,
+                        stream_kernel<false, false, true, Loads::plain, Stores::uncached>);
+    }
+}
+
+template <class Launch>
+static void with_policy(const StreamSpec &spec, Launch launch) {
+    switch (spec.policy.loads) {
+        case Loads::plain: return with_stores<Loads::plain>(spec, launch);
+        case Loads::nc: return with_stores<Loads::nc>(spec, launch);
+        case Loads::no_allocate: return with_stores<Loads::no_allocate>(spec, launch);
+        case Loads::cs: return with_stores<Loads::cs>(spec, launch);
+        case Loads::evict_first: return with_stores<Loads::evict_first>(spec, launch);
+        case Loads::evict_last: return with_stores<Loads::evict_last>(spec, launch);
+        case Loads::uncached: return with_stores<Loads::uncached>(spec, launch);
     }
 }
 
@@ -118,14 +148,10 @@ void StreamTask::submit() {
                 c_[i]->data<float4>(), spec_.bytes / 16, spec_.passes, rounds, times_);
             GPU(gpuGetLastError());
         };
-        if (spec_.pattern == "read")
-            launch(stream_kernel<true, false, false>);
-        else if (spec_.pattern == "write")
-            launch(stream_kernel<false, false, true>);
-        else if (spec_.pattern == "copy")
-            launch(stream_kernel<true, false, true>);
-        else
+        if (spec_.pattern == "triad")
             launch(stream_kernel<true, true, true>);
+        else
+            with_policy(spec_, launch);
     }
     times_ = nullptr;
 }
@@ -152,6 +178,7 @@ Json StreamTask::workload() const {
     if (spec_.workgroups) json.set("workgroups", spec_.workgroups);
     if (spec_.passes > 1) json.set("passes", spec_.passes);
     if (kept_) json.set("inputs", "warm");
+    if (spec_.policy.named()) json.set("cache", policy_json(spec_.policy));
     if (spec_.flops_per_byte) json.set("flops_per_byte", spec_.flops_per_byte);
     return json;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "cache_policy.h"
 #include "task.h"
 
 namespace probe {
@@ -13,6 +14,7 @@ struct StreamSpec {
     int passes = 1;                // over the arrays, by one kernel
     int flops_per_byte = 0;        // vector operations on what was read
     bool high_priority = false;
+    CachePolicy policy;            // of its loads and stores; of a triad: none
 };
 
 class StreamTask : public Task {  // on every GPU, on memory of its own
