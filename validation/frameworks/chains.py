@@ -62,9 +62,9 @@ def chains() -> dict[str, Callable[[], Chain]]:
         "cast": lambda: _plain(lambda x: x.float().bfloat16()),  # two calls
         "dropout": lambda: _plain(lambda x: F.dropout(x, 0.1, True)),
         "view": lambda: _plain(lambda x: x.view(x.shape)),
-        "transpose": lambda: _plain(lambda x: x.transpose(0, 1)),
+        "transpose": lambda: _plain(lambda x: x.transpose(1, 2)),
         "reshape": lambda: _plain(lambda x: x.reshape(x.shape)),
-        "contiguous": lambda: _plain(lambda x: x.transpose(0, 1).contiguous()),
+        "contiguous": lambda: _plain(lambda x: x.transpose(1, 2).contiguous()),
         "chunk_cat": lambda: _plain(lambda x: torch.cat(x.chunk(2, dim=-1)[::-1], dim=-1)),
         "cache_write": _cache_write,
         "rotary": _rotary,
