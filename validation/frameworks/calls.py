@@ -12,8 +12,8 @@ from the first call to the return of the last one, over their number. Phases:
 
 Modes: ``alone``, one process while the others wait; ``together``, a process per GPU at once;
 ``profiled``, the same under the profiler. One JSON line per call, phase, mode and rank goes to
-``calls.rankR.jsonl``: ``us`` host time per call and ``us_to_end`` until the GPU is done too, of each
-repeat. Whole layers of :mod:`.models` are among the calls: what they take more than the sum of
+``calls.rankR.jsonl``: ``us`` host time per call and ``us_to_end`` until the GPU is done too, of
+each repeat. Whole layers of :mod:`.models` are among the calls: what they take more than the sum of
 their operators is what happens between them.
 """
 
@@ -155,9 +155,7 @@ def decode_call() -> Call:
 def run_layers(desk: Desk) -> None:
     for name, sizes in {"layer_decoder": DECODER, "layer_encoder": ENCODER}.items():
         for phase, training in {"forward": False, "both": True}.items():
-            desk.measure(
-                name, phase, LAYERS, lambda s=sizes, t=training: layer_calls(model(s), t)
-            )
+            desk.measure(name, phase, LAYERS, lambda s=sizes, t=training: layer_calls(model(s), t))
     desk.measure("layer_decode", "forward", LAYERS, decode_call)
     desk.measure("layer_decoder", "replay", 1, lambda: replayed(layer_calls(model(DECODER), False)))
     desk.measure("layer_decode", "replay", 1, lambda: replayed(decode_call()))
@@ -205,7 +203,10 @@ def run_collectives(desk: Desk, ranks: int) -> None:
     for name, sizes in {"decoder": DECODER, "encoder": ENCODER}.items():
         for phase, training in {"forward": False, "both": True}.items():
             desk.measure(
-                f"fsdp_{name}", phase, LAYERS, lambda s=sizes, t=training: layer_calls(sharded(s), t)
+                f"fsdp_{name}",
+                phase,
+                LAYERS,
+                lambda s=sizes, t=training: layer_calls(sharded(s), t),
             )
         desk.measure(
             f"ddp_{name}",

@@ -1,4 +1,4 @@
-"""Chains of one operator on tiny tensors, as models call it; their host times are in :mod:`.calls`."""
+"""Chains of one operator on tiny tensors, as models call it, for :mod:`.calls`."""
 
 from __future__ import annotations
 
@@ -141,6 +141,8 @@ def _embedding() -> Chain:
 
 def _cross_entropy() -> Chain:
     """Of logits in 4 bytes a number."""
-    logits = [torch.randn(ROWS, VOCAB, device=BF16["device"]).requires_grad_() for _ in range(CALLS)]
+    logits = [
+        torch.randn(ROWS, VOCAB, device=BF16["device"]).requires_grad_() for _ in range(CALLS)
+    ]
     words = torch.randint(0, VOCAB, (ROWS,), device=BF16["device"])
     return Chain(lambda number, x: F.cross_entropy(logits[number], x), words, True, logits)
