@@ -69,7 +69,7 @@ def test_a_step_of_the_optimizer_grows_with_its_tensors() -> None:
 
 
 def test_hooks_of_sharded_layers_are_no_part_of_their_collectives() -> None:
-    """Communication alone is the calls of its library. The copy of a shard of two is six kernels."""
+    """Communication alone is the calls of its library. A shard's copy is six kernels."""
     node = node_with(reduce_time=400 * US, gather_time=300 * US)
     tasks = built_on(node, layers=1, parallel={"kind": "fsdp"}).workload.tasks
     assert tasks["reduce1-scatter"].launch_time == pytest.approx(30 * US)

@@ -40,7 +40,7 @@ from .models import BF16, Lamb, Model
 
 WARM_UP, REPEATS = 3, 9
 PROFILED_REPEATS = 2
-LAYERS = 8
+LAYERS = 16
 TENSORS = (8, 64, 256)  # of an optimizer
 TINY = {"hidden": 256, "heads": 4, "kv_heads": 2, "head_dim": 64, "ffn": 512, "vocab": 1024}
 DECODER = {**TINY, "gated": True, "causal": True}
@@ -124,17 +124,19 @@ def model(sizes: dict[str, Any]) -> Model:
     return Model(sizes, LAYERS, False, 1, False)
 
 
-def layer_calls(made: Any, training: bool) -> Call:
-    """A pass over a whole model without head: forward alone, or there and back."""
-    x, made = torch.randn(1, 16, TINY["hidden"], **BF16), made.train(training)
+def layer_calls(made: Any, phase: str) -> Call:
+    """A pass over a whole model without head."""
+    x, made = torch.randn(1, 16, TINY["hidden"], **BF16), made.train(phase != "forward")
 
-    def once() -> None:
-        if not training:
+    def once() -> Any:
+        if phase == "forward":
             with torch.no_grad():
-                made(x)
-            return
-        made(x).backward(x)
-        made.zero_grad(set_to_none=True)
+                return made(x)
+        out = made(x)
+        if phase == "both":
+            out.backward(x)
+            made.zero_grad(set_to_none=True)
+        return out
 
     return once
 
@@ -154,10 +156,12 @@ def decode_call() -> Call:
 
 def run_layers(desk: Desk) -> None:
     for name, sizes in {"layer_decoder": DECODER, "layer_encoder": ENCODER}.items():
-        for phase, training in {"forward": False, "both": True}.items():
-            desk.measure(name, phase, LAYERS, lambda s=sizes, t=training: layer_calls(model(s), t))
+        for phase in ("forward", "recorded", "both"):
+            desk.measure(name, phase, LAYERS, lambda s=sizes, p=phase: layer_calls(model(s), p))
     desk.measure("layer_decode", "forward", LAYERS, decode_call)
-    desk.measure("layer_decoder", "replay", 1, lambda: replayed(layer_calls(model(DECODER), False)))
+    desk.measure(
+        "layer_decoder", "replay", 1, lambda: replayed(layer_calls(model(DECODER), "forward"))
+    )
     desk.measure("layer_decode", "replay", 1, lambda: replayed(decode_call()))
 
 
@@ -201,18 +205,15 @@ def run_collectives(desk: Desk, ranks: int) -> None:
         return fully_shard(made)
 
     for name, sizes in {"decoder": DECODER, "encoder": ENCODER}.items():
-        for phase, training in {"forward": False, "both": True}.items():
+        for phase in ("forward", "both"):
             desk.measure(
-                f"fsdp_{name}",
-                phase,
-                LAYERS,
-                lambda s=sizes, t=training: layer_calls(sharded(s), t),
+                f"fsdp_{name}", phase, LAYERS, lambda s=sizes, p=phase: layer_calls(sharded(s), p)
             )
         desk.measure(
             f"ddp_{name}",
             "both",
             LAYERS,
-            lambda s=sizes: layer_calls(DistributedDataParallel(model(s)), True),
+            lambda s=sizes: layer_calls(DistributedDataParallel(model(s)), "both"),
         )
 
 
