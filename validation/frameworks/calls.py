@@ -25,6 +25,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ class Desk:
         """Time what *make* makes, which has *count* calls. One that fails costs no other."""
         try:
             times = self._times(make())
-            about = {
+            about: dict[str, Any] = {
                 "us": [round(1e6 * called / count, 3) for called, _ in times],
                 "us_to_end": [round(1e6 * ended / count, 3) for _, ended in times],
             }
@@ -92,12 +93,14 @@ class Desk:
 
 def run_chains(desk: Desk) -> None:
     for name, make in chains().items():
-        desk.measure(name, "forward", CALLS, lambda make=make: forward(make(), torch.no_grad))
-        desk.measure(name, "recorded", CALLS, lambda make=make: forward(make(), torch.enable_grad))
-        desk.measure(name, "both", CALLS, lambda make=make: there_and_back(make()))
+        desk.measure(name, "forward", CALLS, partial(forward, make, torch.no_grad))
+        desk.measure(name, "recorded", CALLS, partial(forward, make, torch.enable_grad))
+        desk.measure(name, "both", CALLS, partial(there_and_back, make))
 
 
-def forward(chain: Chain, gradients: Callable[[], Any]) -> Call:
+def forward(make: Callable[[], Chain], gradients: Callable[[], Any]) -> Call:
+    chain = make()
+
     def once() -> Any:
         with gradients():
             return chain.run()
@@ -105,7 +108,8 @@ def forward(chain: Chain, gradients: Callable[[], Any]) -> Call:
     return once
 
 
-def there_and_back(chain: Chain) -> Call:
+def there_and_back(make: Callable[[], Chain]) -> Call:
+    chain = make()
     grown: dict[torch.Size, Tensor] = {}
 
     def once() -> None:
@@ -124,9 +128,9 @@ def model(sizes: dict[str, Any]) -> Model:
     return Model(sizes, LAYERS, False, 1, False)
 
 
-def layer_calls(made: Any, phase: str) -> Call:
-    """A pass over a whole model without head."""
-    x, made = torch.randn(1, 16, TINY["hidden"], **BF16), made.train(phase != "forward")
+def layer_calls(make: Callable[[Any], Any], sizes: dict[str, Any], phase: str) -> Call:
+    """A pass over a whole model without head, as *make* makes it."""
+    x, made = torch.randn(1, 16, TINY["hidden"], **BF16), make(sizes).train(phase != "forward")
 
     def once() -> Any:
         if phase == "forward":
@@ -157,10 +161,10 @@ def decode_call() -> Call:
 def run_layers(desk: Desk) -> None:
     for name, sizes in {"layer_decoder": DECODER, "layer_encoder": ENCODER}.items():
         for phase in ("forward", "recorded", "both"):
-            desk.measure(name, phase, LAYERS, lambda s=sizes, p=phase: layer_calls(model(s), p))
+            desk.measure(name, phase, LAYERS, partial(layer_calls, model, sizes, phase))
     desk.measure("layer_decode", "forward", LAYERS, decode_call)
     desk.measure(
-        "layer_decoder", "replay", 1, lambda: replayed(layer_calls(model(DECODER), "forward"))
+        "layer_decoder", "replay", 1, lambda: replayed(layer_calls(model, DECODER, "forward"))
     )
     desk.measure("layer_decode", "replay", 1, lambda: replayed(decode_call()))
 
@@ -170,16 +174,19 @@ def stepped(kind: str, count: int) -> Call:
     tensors = [torch.randn(64, 64, **BF16).requires_grad_() for _ in range(count)]
     for each in tensors:
         each.grad = torch.randn_like(each)
+    made: Any
     if kind == "lamb_foreach":
-        return Lamb(tensors, lr=1e-6).step
-    how = {"fused": True} if kind == "adamw_fused" else {"foreach": True}
-    return torch.optim.AdamW(tensors, lr=1e-6, **how).step
+        made = Lamb(tensors, lr=1e-6)
+    else:
+        how = {"fused": True} if kind == "adamw_fused" else {"foreach": True}
+        made = torch.optim.AdamW(tensors, lr=1e-6, **how)
+    return lambda: made.step()
 
 
 def run_optimizers(desk: Desk) -> None:
     for kind in ("adamw_foreach", "adamw_fused", "lamb_foreach"):
         for count in TENSORS:
-            desk.measure(f"{kind}_{count}", "step", 1, lambda k=kind, c=count: stepped(k, c))
+            desk.measure(f"{kind}_{count}", "step", 1, partial(stepped, kind, count))
 
 
 def run_collectives(desk: Desk, ranks: int) -> None:
@@ -196,7 +203,7 @@ def run_collectives(desk: Desk, ranks: int) -> None:
         "all_to_all": lambda: dist.all_to_all_single(torch.empty_like(whole), whole),
     }
     for name, call in calls.items():
-        desk.measure(name, "call", CALLS, lambda c=call: lambda: [c() for _ in range(CALLS)])
+        desk.measure(name, "call", CALLS, partial(repeated, call))
 
     def sharded(sizes: dict[str, Any]) -> Any:
         made = model(sizes)
@@ -204,17 +211,18 @@ def run_collectives(desk: Desk, ranks: int) -> None:
             fully_shard(layer)
         return fully_shard(made)
 
+    def wrapped(sizes: dict[str, Any]) -> Any:
+        return DistributedDataParallel(model(sizes))
+
     for name, sizes in {"decoder": DECODER, "encoder": ENCODER}.items():
         for phase in ("forward", "both"):
-            desk.measure(
-                f"fsdp_{name}", phase, LAYERS, lambda s=sizes, p=phase: layer_calls(sharded(s), p)
-            )
-        desk.measure(
-            f"ddp_{name}",
-            "both",
-            LAYERS,
-            lambda s=sizes: layer_calls(DistributedDataParallel(model(s)), "both"),
-        )
+            made = partial(layer_calls, sharded, sizes, phase)
+            desk.measure(f"fsdp_{name}", phase, LAYERS, made)
+        desk.measure(f"ddp_{name}", "both", LAYERS, partial(layer_calls, wrapped, sizes, "both"))
+
+
+def repeated(call: Call) -> Call:
+    return lambda: [call() for _ in range(CALLS)]
 
 
 def modes(desk: Desk, rank: int, host: Any) -> Iterator[bool]:

@@ -217,8 +217,8 @@ def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
                 with (out / "iterations.jsonl").open("a") as file:
                     file.write(json.dumps(line) + "\n")
             if mode == "together" and name in plan.get("traced", plan["cases"]):
-                file = out / f"{name}.rank{rank}.json.gz"
-                traced(call, file, {"name": name, **about}, plan.get("profiled", PROFILED))
+                trace = out / f"{name}.rank{rank}.json.gz"
+                traced(call, trace, {"name": name, **about}, plan.get("profiled", PROFILED))
             del call
             torch.cuda.empty_cache()
     dist.barrier(host)

@@ -101,7 +101,7 @@ class Model(nn.Module):  # type: ignore[misc]
         self.embedding = nn.Embedding(sizes["vocab"], sizes["hidden"], **BF16) if head else None
         self.head = nn.Linear(sizes["hidden"], sizes["vocab"], bias=False, **BF16) if head else None
         norm = nn.RMSNorm if sizes["gated"] else nn.LayerNorm
-        self.norm = norm(sizes["hidden"], **BF16) if head else None
+        self.norm: Any = norm(sizes["hidden"], **BF16) if head else None
         rows = sizes.get("positions", 0) if head else 0
         self.positions = nn.Embedding(rows, sizes["hidden"], **BF16) if rows else None
 
