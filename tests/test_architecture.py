@@ -55,8 +55,12 @@ VALIDATION_MAY_IMPORT: dict[str, str] = {
     "importers": "",
     "probing": "",
 }
-#: Underscored names that libraries offer: of named tuples, and the exit of a process.
-OFFERED = ("_replace", "_asdict", "_exit")
+#: Underscored names that libraries offer: of named tuples, the exit of a process, PyTorch's
+#: operations over lists of tensors.
+OFFERED = (
+    *("_replace", "_asdict", "_exit"),
+    *(f"_foreach_{name}" for name in ("mul_", "add_", "addcmul_", "sqrt", "div", "norm")),
+)
 STANDARD_OF_SHARING = {"math", "operator", "fractions", "collections", "heapq", "typing"}
 
 

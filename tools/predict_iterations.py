@@ -18,30 +18,54 @@ from c3sim.iterations.result import IterationResult
 from c3sim.specs.iteration import Iteration
 
 MIB = 1 << 20
-SAME = ("model", "layers", "head", "batch", "tokens", "context", "phase", "optimizer")
+SAME = ("layers", "head", "batch", "tokens", "context", "phase", "optimizer", "launch")
+DEPTH = 1000  # layers that a model has at most; a case says how many run
 
 
-def description(name: str, case: dict[str, Any]) -> Iteration:
-    """The case as an iteration: PyTorch, eager, default kernels of the optimizer, no profiler."""
+def model(sizes: dict[str, Any]) -> dict[str, Any]:
+    """The model of validation/frameworks/models.py with these *sizes* as fields of a description:
+    a decoder as Llama, or an encoder as BERT whose output head is run for every token.
+    """
+    rows, gated = sizes.get("positions", 0), sizes["gated"]
+    fields = {name: value for name, value in sizes.items() if name != "positions"}
+    fields |= {"layers": DEPTH, "bias": not gated, "dropout": not gated}
+    if not gated:
+        fields |= {"positions": "learned" if rows else "none", "learned_rows": rows or None}
+    return fields
+
+
+def description(name: str, case: dict[str, Any], sizes: dict[str, Any]) -> Iteration:
+    """The case as an iteration: PyTorch, default kernels of the optimizer, no profiler."""
     parallel = {key: value for key, value in case["parallel"].items() if key != "bucket_mib"}
     if "bucket_mib" in case["parallel"]:
         parallel["bucket"] = case["parallel"]["bucket_mib"] * MIB
     fields = {key: case[key] for key in SAME if key in case}
     said = {"schema": 1, "kind": "iteration", "name": name, "parallel": parallel}
-    how = {"profile": "framework_alone", "optimizer_kernels": "foreach"}
+    how = {"profile": "framework_alone", "optimizer_kernels": "foreach", "model": model(sizes)}
     return Iteration.model_validate({**said, **how, **fields})
+
+
+def compute(iteration: Iteration) -> Iteration:
+    """The same without communication, as the driver runs it: a rank that has whole weights."""
+    kinds = {entry.kind for entry in iteration.nested}
+    if not kinds & {"ddp", "fsdp"}:
+        return iteration
+    return Iteration.model_validate(
+        {**iteration.model_dump(by_alias=True), "parallel": {"kind": "none"}}
+    )
 
 
 def main(plan_file: str, node: str) -> None:
     plan = yaml.safe_load(Path(plan_file).read_text(encoding="utf-8"))
     for name, case in plan["cases"].items():
-        found = c3sim.run(description(name, case), node=node)
-        assert isinstance(found, IterationResult)
+        iteration = description(name, case, plan["models"][case["model"]])
+        found, alone = c3sim.run(iteration, node=node), c3sim.run(compute(iteration), node=node)
+        assert isinstance(found, IterationResult) and isinstance(alone, IterationResult)
         line = {
             "name": name,
             "node": node,
             "together_s": round(found.wall_s, 6),
-            "compute_s": round(found.compute_s, 6),
+            "compute_s": round(alone.compute_s, 6),
             "communication_s": round(found.communication_s, 6),
             "exposed_s": round(found.exposed_s, 6),
             "host_bound": found.host_bound,

@@ -16,10 +16,11 @@ from c3sim.input.hints import unknown
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.layers import Share
-from c3sim.iterations.operators import Op, OperatorSet
+from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.parallel import Buckets, ExpertBuckets, Replicas, Shards
 from c3sim.iterations.pipeline import hand_on
+from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit, Units, transformer_units
 from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
@@ -193,6 +194,7 @@ def build(planned: Plan, layers: int) -> Built:
     )
     calls = None if profile is None else node.host_profiles[profile]
     builder = Builder(node, planned.operators.activation, calls)
+    builder.recorded = iteration.phase == "training"
     units = planned.units()
     _pass(planned, builder, units, [units.start, *[units.layer] * layers, units.end])
     return Built(
@@ -234,12 +236,12 @@ def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> N
         hand_on(builder, planned.operators, planned, "backward")
     replicas.end(builder)
     builder.backward = False
-    fused = iteration.optimizer_kernels == "fused"
+    name, kernels = iteration.optimizer, iteration.optimizer_kernels
     tensors = [size for unit in order for size in _tensors(unit)]
-    for op in optimizer_ops(
-        planned.operators, iteration.optimizer, tensors, fused=fused, shards=replicas.shards
-    ):
-        builder.compute("optimizer", op)
+    ops = optimizer_ops(
+        planned.operators, name, tensors, fused=kernels == "fused", shards=replicas.shards
+    )
+    builder.optimizer(f"{name}_{kernels}", ops, len(tensors))
 
 
 def _launch(builder: Builder, prefix: str, steps: Any) -> None:

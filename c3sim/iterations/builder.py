@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from c3sim.iterations.operators import Exchange, Op, Step
+from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.specs.hardware import Node
-from c3sim.specs.host import HostProfile
+from c3sim.specs.host import HostCall, HostProfile
 from c3sim.specs.kernel import Operator
 from c3sim.specs.task import Dtype
 from c3sim.specs.workload import Collective, Copy, Task
@@ -28,8 +28,11 @@ class Builder:
     """s that the host is busy with all launches"""
     backward: bool = False
     """whether the backward pass is being launched"""
+    recorded: bool = False
+    """whether what is launched forward gets gradients"""
     last: str = ""
     """the last task of the compute stream"""
+    _of_step: float | None = None  # s of the host for each kernel of the optimizer
     _awaited: list[tuple[str, int]] = field(default_factory=list)
 
     def run(self, prefix: str, steps: Iterable[Step]) -> Iterable[tuple[Step, str]]:
@@ -41,12 +44,22 @@ class Builder:
                 name = self.compute(prefix, step)
             yield step, name
 
-    def compute(self, prefix: str, op: Op, after: Iterable[str] = ()) -> str:
-        """Launch *op* on the compute stream, behind what it must wait for."""
+    def compute(self, prefix: str, op: Op, after: Iterable[str] = (), extra: float = 0.0) -> str:
+        """Launch *op* on the compute stream, behind what it must wait for; the host works *extra* s
+        longer.
+        """
         waits = [*after, *(name for name, left in self._awaited if left <= 0)]
         self._awaited = [(name, left - 1) for name, left in self._awaited if left > 0]
-        self.last = self.put(f"{prefix}-{op.name}", op, COMPUTE, waits)
+        self.last = self.put(f"{prefix}-{op.name}", op, COMPUTE, waits, extra)
         return self.last
+
+    def optimizer(self, name: str, ops: Sequence[Op], tensors: int) -> None:
+        """Launch *ops*, a step of the optimizer *name* over so many *tensors*."""
+        times = () if self.profile is None else self.profile.optimizer_times.items()
+        step = next((time for known, time in times if known == name), None)
+        self._of_step = None if step is None else (step.step + tensors * step.tensor) / len(ops)
+        for op in ops:
+            self.compute("optimizer", op)
 
     def put(
         self, name: str, op: Op, stream: str, after: Iterable[str] = (), extra: float = 0.0
@@ -87,12 +100,25 @@ class Builder:
 
     def _calls(self, op: Op) -> float:
         """S of the host for the launches of *op*."""
-        if self.profile is None:
-            time = self.node.host.launch_time
-        else:
-            time = self.profile.operator_times.get(op.operator, self.profile.launch_time)
-            time += self.profile.backward_time * self.backward
-        return op.launches * time
+        profile = self.profile
+        if profile is None:
+            return op.launches * self.node.host.launch_time
+        if op.operator == "optimizer" and self._of_step is not None:
+            return self._of_step
+        if profile.call_times and op.operator != "optimizer":
+            return sum(count * self._call(name) for name, count in op.host_calls.items())
+        time = profile.operator_times.get(op.operator, profile.launch_time)
+        return op.launches * (time + profile.backward_time * self.backward)
+
+    def _call(self, name: HostCall) -> float:
+        """S of the host for one call in the pass that is being launched."""
+        assert self.profile is not None  # only profiles have times of calls
+        times = self.profile.call_times.get(name)
+        if times is None:
+            return self.profile.launch_time
+        if self.backward:
+            return times.backward
+        return times.recorded if self.recorded else times.forward
 
     def _add(
         self,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from c3sim.iterations.operators import Exchange, Op, OperatorSet, Step
+from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import Unit, Units
 from c3sim.specs.dlrm import Dlrm
 

@@ -3,19 +3,20 @@
 On one of t GPUs that share the layer (tensor parallel), with T rows (tokens of all its sequences),
 hidden width H, q = h d / t and kv = g d / t wide queries and keys, inner width F / t:
 
-    norm, qkv, rotary, attention, o, add, norm, gate_up, silu, product, down, add
+    norm, q, k, v, rotary (5 kernels each of q and k), attention, o, add,
+    norm, gate, silu, up, product, down, add
 
-The GEMMs are those of :func:`c3sim.inference.layers.layer_gemms`. Backward, each GEMM becomes two:
-the gradient of its input (M, K, N) and of its weights (N, K, M).
+The matrix products are those of :mod:`c3sim.iterations.projections`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from c3sim.inference.layers import layer_gemms
-from c3sim.iterations.operators import Exchange, Op, OperatorSet, Step
+from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.projections import Projections
+from c3sim.iterations.rotary import rotary, rotary_backward
+from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.specs.transformer import Transformer
 
 
@@ -50,11 +51,8 @@ class Layer:
 
     def __init__(self, operators: OperatorSet, model: Transformer, share: Share):
         self.o, self.model, self.share = operators, model, share
-        self.gemms: dict[str, dict[str, Any]] = layer_gemms(
-            model, share.tensor, share.rows, share.expert
-        )
-        self.queries = model.heads // share.tensor * model.head_dim
-        self.keys = max(1, model.kv_heads // share.tensor) * model.head_dim
+        self.products = Projections(operators, model, share.rows, share.tensor, share.expert)
+        self.queries, self.keys = self.products.queries, self.products.keys
         self.chosen = share.rows * model.experts_per_token  # tokens that go through experts
         self.inner = self.chosen * (model.ffn // share.tensor)
         self.size = float(share.rows * model.hidden * operators.element)
@@ -64,12 +62,11 @@ class Layer:
         o, model, share = self.o, self.model, self.share
         rows, width = share.own_rows, model.hidden
         return [
-            o.normalisation("norm1", rows, width),
+            o.normalisation("norm1", rows, width).beside({"layer": 1}),
             *self._whole("gather1"),
-            self._gemm("qkv"),
-            *self._rotary("rotary"),
-            self._attention("attention"),
-            self._gemm("o"),
+            *self._inputs_of_attention(),
+            self._attention("attention").beside({"view": 2}),
+            self.products.forward("o"),
             *self._sum("reduce1"),
             *self._residual("1"),
             o.normalisation("norm2", rows, width),
@@ -92,35 +89,32 @@ class Layer:
             o.elementwise("add-gradient2", rows * width, 2, 1),
             *self._undropped("1"),
             *self._whole("gather-gradient1"),
-            *self._gradients("o", width),
+            *self.products.gradients(("o",)),
             *self._attention_backward(),
-            *self._rotary("rotary-gradient"),
-            *self._gradients("qkv", self.queries + 2 * self.keys, self._sum_of_input("1")),
+            *self._turned(backward=True),
+            *self.products.gradients(self.products.attention, self._sum_of_input("1")),
             *o.normalisation_backward("norm1", rows, width, vectors),
-            o.elementwise("add-gradient1", rows * width, 2, 1),
+            o.elementwise("add-gradient1", rows * width, 2, 1).beside({"layer": 1}),
         ]
 
-    def _gemm(self, name: str) -> Op:
-        gemm = self.gemms[name]
-        return self.o.gemm(name, gemm["m"], gemm["n"], gemm["k"], gemm["batch"])
-
-    def _gradients(self, name: str, width: int, exchange: list[Step] | None = None) -> list[Step]:
-        """Of the input of a GEMM, then of its weights and bias; *exchange* runs beside the
-        latter.
+    def _inputs_of_attention(self) -> list[Step]:
+        """Queries, keys and values by heads, a view and a transpose each; in one product they are
+        split before. One new token: its keys and values go to their places among the others.
         """
-        gemm = self.gemms[name]
-        m, n, k, batch = gemm["m"], gemm["n"], gemm["k"], gemm["batch"]
-        weight = self.o.gemm(f"{name}-weight", n, k, m, batch)
-        steps: list[Step] = [self.o.gemm(f"{name}-input", m, k, n, batch), *(exchange or [])]
-        held = self._held(name)
-        steps.append(Op(weight.name, weight.task, "gemm", weight.flops, gradients=(n * k * held,)))
-        if self.model.bias and width:
-            steps.append(self.o.column_sum(f"{name}-bias", m * batch, width))
+        together = self.model.fused_qkv
+        names = self.products.attention
+        steps: list[Step] = [
+            self.products.forward(name, views=7 if together else 2) for name in names
+        ]
+        steps += self._turned()
+        if self.share.tokens == 1 and not self.share.training:
+            numbers = self.share.rows * self.keys
+            writes = [("keys-and-values", 2)] if self.o.fused else [("keys", 1), ("values", 1)]
+            steps += [
+                self.o.elementwise(name, count * numbers, 1, 1).called({"copy": 1, "view": 1})
+                for name, count in writes
+            ]
         return steps
-
-    def _held(self, name: str) -> int:
-        """Weight matrices of that kind that this GPU has."""
-        return self.model.experts // self.share.expert if name in ("gate_up", "down") else 1
 
     def _attention(self, name: str, *, backward: bool = False) -> Op:
         model, share = self.model, self.share
@@ -138,39 +132,47 @@ class Layer:
 
     def _attention_backward(self) -> list[Step]:
         """The product of the output and its gradient, the gradients, that of q in 2 bytes again;
-        of heads that share keys, those of the keys are added up; all are put side by side.
+        of heads that share keys, those of the keys are added up. One call, and eight views. Where
+        q, k and v were one product, their gradients are put side by side.
         """
         o, rows = self.o, self.share.rows
         queries, keys = rows * self.queries, rows * self.keys
         steps: list[Step] = [
-            o.elementwise("attention-product", queries, 2, 0),
-            self._attention("attention-gradient", backward=True),
-            o.elementwise("attention-convert", queries, 2, 1),
+            o.elementwise("attention-product", queries, 2, 0).called({}),
+            self._attention("attention-gradient", backward=True).beside({"view": 8}),
+            o.elementwise("attention-convert", queries, 2, 1).called({}),
         ]
-        if self.keys < self.queries:
+        grouped = self.keys < self.queries
+        if grouped:
             part = keys / queries
-            steps += [o.elementwise(f"attention-sum-{x}", queries, 1, part) for x in "kv"]
-            return [*steps, o.elementwise("qkv-side-by-side", queries + 2 * keys, 1, 1)]
-        whole = queries + 2 * keys
-        moves = ("qkv-side-by-side",) if o.fused else ("qkv-side-by-side", "qkv-transpose")
-        return [*steps, *(o.elementwise(name, whole, 1, 1, strided=True) for name in moves)]
+            sums = (o.elementwise(f"attention-sum-{x}", queries, 1, part) for x in "kv")
+            steps += [each.called({}) for each in sums]
+        if not self.model.fused_qkv:
+            return steps
+        whole, side = queries + 2 * keys, "qkv-side-by-side"
+        if grouped:
+            return [*steps, o.elementwise(side, whole, 1, 1).called({"copy": 1})]
+        moves = (side,) if o.fused else (side, "qkv-transpose")
+        each = (o.elementwise(name, whole, 1, 1, strided=True) for name in moves)
+        return [*steps, *(move.called({"copy": 1}) for move in each)]
 
-    def _rotary(self, name: str) -> list[Step]:
-        """Queries and keys are turned in place by one kernel."""
+    def _turned(self, *, backward: bool = False) -> list[Step]:
+        """Queries and keys, where that is how a token knows its place."""
         if self.model.positions != "rotary":
             return []
-        return [self.o.elementwise(name, self.share.rows * (self.queries + self.keys), 1, 1)]
+        turn = rotary_backward if backward else rotary
+        return turn(self.o, self.share.rows * self.queries, self.share.rows * self.keys)
 
     def _network(self) -> list[Step]:
         steps: list[Step] = []
         if self.model.experts > 1:
             steps += [
-                self._gemm("router"),
+                self.products.forward("router"),
                 self.o.elementwise("choose", self.share.rows * self.model.experts, 1, 1),
                 self.o.elementwise("permute", self.chosen * self.model.hidden, 1, 1),
                 *self._to_experts("to-experts"),
             ]
-        steps += [self._gemm("gate_up"), *self._activation(), self._gemm("down")]
+        steps += [*self._activated(), self.products.forward("down")]
         if self.model.experts > 1:
             steps += [
                 *self._to_experts("from-experts"),
@@ -178,16 +180,24 @@ class Layer:
             ]
         return steps
 
-    def _activation(self) -> list[Step]:
-        o = self.o
-        flops = o.parts.activation_flops
+    def _activated(self) -> list[Step]:
+        """From the network's input to that of ``down``."""
+        o, products, flops = self.o, self.products, self.o.parts.activation_flops
         if not self.model.gated:
-            return [o.elementwise("gelu", self.inner, 1, 1, flops=flops)]
+            return [
+                products.forward("gate_up"),
+                o.elementwise("gelu", self.inner, 1, 1, flops=flops),
+            ]
+        apart = len(products.network) == 2
+        first, *others = products.network
         if o.fused:
-            return [o.elementwise("swiglu", self.inner, 2, 1, flops=flops)]
+            last = o.elementwise("swiglu", self.inner, 2, 1, flops=flops)
+            return [*(products.forward(name) for name in products.network), last]
         return [
-            o.elementwise("silu", self.inner, 1, 1, strided=True, flops=flops),
-            o.elementwise("product", self.inner, 2, 1, strided=True),
+            products.forward(first, views=0 if apart else 1),
+            o.elementwise("silu", self.inner, 1, 1, strided=not apart, flops=flops),
+            *(products.forward(name) for name in others),
+            o.elementwise("product", self.inner, 2, 1, strided=not apart),
         ]
 
     def _network_backward(self) -> list[Step]:
@@ -197,13 +207,14 @@ class Layer:
         if model.experts > 1:
             steps += [o.elementwise("unpermute-gradient", moved, 1, 1)]
             steps += self._to_experts("from-experts-gradient")
-        steps += [*self._gradients("down", model.hidden), *self._activation_backward()]
-        inner = self.gemms["gate_up"]["n"]
+        steps += self.products.gradients(("down",))
+        steps += self._activation_backward()
         own = self._sum_of_input("2") if model.experts == 1 else []
-        steps += self._gradients("gate_up", inner, own)
+        steps += self.products.gradients(self.products.network, own)
         if model.experts > 1:
             steps += self._to_experts("to-experts-gradient")
-            steps += [o.elementwise("permute-gradient", moved, 1, 1), *self._gradients("router", 0)]
+            steps += [o.elementwise("permute-gradient", moved, 1, 1)]
+            steps += self.products.gradients(("router",), bias=False)
             steps += self._sum_of_input("2", beside=0)
         return steps
 
@@ -214,11 +225,13 @@ class Layer:
             return [o.elementwise("gelu-gradient", numbers, 2, 1, flops=flops)]
         if o.fused:
             return [o.elementwise("swiglu-gradient", numbers, 3, 2, flops=flops)]
+        apart = len(self.products.network) == 2
+        side = o.elementwise("gate-up-side-by-side", 2 * numbers, 1, 1).called({"copy": 1})
         return [
             o.elementwise("product-gradient-up", numbers, 2, 1),
-            o.elementwise("product-gradient-silu", numbers, 2, 1, strided=True),
-            o.elementwise("silu-gradient", numbers, 2, 1, strided=True, flops=flops),
-            o.elementwise("gate-up-side-by-side", 2 * numbers, 1, 1),
+            o.elementwise("product-gradient-silu", numbers, 2, 1, strided=not apart),
+            o.elementwise("silu-gradient", numbers, 2, 1, strided=not apart, flops=flops),
+            *([] if apart else [side]),
         ]
 
     def _residual(self, number: str) -> list[Step]:
@@ -229,18 +242,16 @@ class Layer:
             return [o.elementwise(f"add{number}", numbers, 2, 1)]
         if o.fused:
             return [o.elementwise(f"dropout-add{number}", numbers, 2, 1 + mask, flops=flops)]
-        return [
-            o.elementwise(f"dropout{number}", numbers, 1, 1 + mask, flops=flops),
-            o.elementwise(f"add{number}", numbers, 2, 1),
-        ]
+        dropped = o.elementwise(f"dropout{number}", numbers, 1, 1 + mask, flops=flops)
+        return [dropped.called({"dropout": 1}), o.elementwise(f"add{number}", numbers, 2, 1)]
 
     def _undropped(self, number: str) -> list[Step]:
         if not self.model.dropout:
             return []
         numbers = self.share.own_rows * self.model.hidden
-        return [
-            self.o.elementwise(f"dropout-gradient{number}", numbers, 1 + 1.0 / self.o.element, 1)
-        ]
+        read = 1 + 1.0 / self.o.element
+        op = self.o.elementwise(f"dropout-gradient{number}", numbers, read, 1)
+        return [op.called({"dropout": 1})]
 
     def _whole(self, name: str) -> list[Step]:
         """All tokens, where norms have a part of them."""

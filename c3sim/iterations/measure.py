@@ -11,6 +11,8 @@ kernel; else its part is left out, as that of a graph.
 
 from __future__ import annotations
 
+from typing import Any
+
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.iterations.build import Model, Plan, build, plan
 from c3sim.iterations.memory import memory_bytes
@@ -43,6 +45,7 @@ def run_iteration(
     """
     planned = plan(iteration, model, node)
     layers = planned.own_layers
+    called = iteration.launch == "eager"
     few, more = _layers(planned)
     if all_layers or layers <= more + 1:
         few = more = layers
@@ -51,15 +54,16 @@ def run_iteration(
         built = build(planned, more)
         check_on_node(built.workload, node)
         average = average_before(node, change(launched(built.workload, eager=eager)))
-        last = Runs.of(node, built, change, eager=eager, average=average, trace=trace)
+        how: dict[str, Any] = {"eager": eager, "called": called, "average": average}
+        last = Runs.of(node, built, change, **how, trace=trace)
         if few == more:
             return last, last
         less = build(planned, few)
-        return Runs.of(node, less, change, eager=eager, average=average, trace=False), last
+        return Runs.of(node, less, change, **how, trace=False), last
 
     low, high = runs(eager=False)
     numbers = _at(low, high, few, more, layers)
-    host_bound = iteration.launch == "eager" and numbers.host > numbers.wall
+    host_bound = called and numbers.host > numbers.wall
     if host_bound:
         low, high = runs(eager=True)
         numbers = _at(low, high, few, more, layers)

@@ -14,7 +14,7 @@ What allocators and libraries need beside that is not counted.
 from __future__ import annotations
 
 from c3sim.iterations.build import Plan
-from c3sim.iterations.operators import Op
+from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit
 from c3sim.specs.dlrm import Dlrm
 
@@ -52,10 +52,10 @@ def _activations(planned: Plan) -> float:
 
 
 def _written(unit: Unit) -> float:
-    """Bytes that the forward operators of *unit* write."""
+    """Bytes that the forward operators of *unit* write and the backward pass reads."""
     total = 0.0
     for step in unit.forward:
-        if not isinstance(step, Op):
+        if not (isinstance(step, Op) and step.kept):
             continue
         if step.task.kind == "gemm":
             total += 2.0 * step.task.m * step.task.n * step.task.batch

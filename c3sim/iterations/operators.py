@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal
 
 from c3sim.errors import InputError
+from c3sim.iterations.steps import Op
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.kernel import Kernel, Operator
 from c3sim.specs.operators import Operators
@@ -30,36 +30,6 @@ COLUMNS, ROWS_AT_A_TIME = 32, 256
 #: aten/src/ATen/native/cuda/MultiTensorApply.cuh of github.com/pytorch/pytorch.
 LIST_WORKGROUPS, LIST_CHUNK = 320, 65536
 LIST_PER_UNIT, ROW_PER_UNIT = 4, 16
-
-
-@dataclass(frozen=True, slots=True)
-class Op:
-    """One kernel or a few: a *task* without stream and dependencies, its *operator* class, the
-    *flops* that the model needs of it, how many kernels the host *launches* for it, and the sizes
-    of the parameters' *gradients* that are complete after it.
-    """
-
-    name: str
-    task: Kernel | Gemm
-    operator: Operator
-    flops: float = 0.0
-    launches: int = 1
-    gradients: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A collective of *size* bytes between operators. It waits for the one before it; the next one
-    waits for it, after *beside* operators that need not.
-    """
-
-    name: str
-    op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
-    size: float
-    beside: int = 0
-
-
-Step = Op | Exchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +180,11 @@ class OperatorSet:
             per_unit=1,
             dependent_loads=2 * ceil(rows / ROWS_AT_A_TIME),
         )
-        return [
+        kernels = [
             self._rows(f"{name}-input", rows, width, self.element, read=2, written=1),
             Op(f"{name}-weight", weights, "normalisation", gradients=(width,) * vectors),
         ]
+        return [kernel.called({"normalisation": 0.5}) for kernel in kernels]
 
     def softmax(self, name: str, rows: int, width: int, *, backward: bool = False) -> Op:
         """Over rows of 4 byte numbers, for the loss: reads a tensor (backward two), writes one."""

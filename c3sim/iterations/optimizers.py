@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from c3sim.iterations.operators import Op, OperatorSet
+from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.steps import Op
 
 #: name -> tensors read and written, of a pass over all parameters
 ADAMW = {

@@ -2,20 +2,23 @@
 
 ``ddp`` (torch.nn.parallel.DistributedDataParallel): gradients are copied into buckets as the
 backward pass completes them; a full bucket is reduced beside the rest of the pass. The first bucket
-is full at 1 MiB. The optimizer waits for all.
+is full at 1 MiB. Behind the pass each gradient is copied back out of its bucket, once that is
+reduced, unless gradients are views of the buckets.
 
 ``fsdp`` (torch.distributed.fsdp.fully_shard): the weights of a unit are copied into one buffer,
 gathered, and copied out in front of its operators. A gather waits until the copy-out of the unit so
 many before it has freed a buffer. Gradients are copied into one buffer behind the unit and
 reduce-scattered; the next unit's copy waits for that. Embedding and head are one unit, gathered
-once.
+once. What the host does for these copies is in ``gather_time`` and ``reduce_time``.
 """
 
 from __future__ import annotations
 
 from c3sim.iterations.builder import COPIES, Builder
-from c3sim.iterations.operators import Op, OperatorSet, Step
+from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.steps import Op, Step
 from c3sim.iterations.units import Unit
+from c3sim.specs.host import HostCall
 from c3sim.specs.iteration import Ddp, Fsdp
 
 #: torch.distributed: the first bucket, so that communication begins early.
@@ -49,14 +52,16 @@ class Buckets(Replicas):
 
     def __init__(self, ddp: Ddp, operators: OperatorSet):
         self.ddp, self.o = ddp, operators
-        self.filled, self.number, self.sent = 0.0, 0, list[str]()
+        self.filled, self.number = 0.0, 0
+        self.sent: list[tuple[str, list[int]]] = []  # the collective, sizes of what it reduces
+        self.sizes: list[int] = []
 
     def ready(self, builder: Builder, name: str, step: Step) -> None:
         if not isinstance(step, Op) or (step.name.startswith(("gate_up", "down")) and self._dealt):
             return
         for number, size in enumerate(step.gradients):
-            copy = self.o.elementwise(f"into-bucket{number or ''}", size, 1, 1)
-            builder.compute(name, copy)
+            builder.compute(name, self._copied(f"into-bucket{number or ''}", size))
+            self.sizes.append(size)
             self.filled += size * self.o.element
             if self.filled >= (self.ddp.bucket if self.number else FIRST_BUCKET):
                 self._send(builder)
@@ -66,12 +71,23 @@ class Buckets(Replicas):
     def end(self, builder: Builder) -> None:
         if self.filled:
             self._send(builder)
-        builder.awaits(self.sent)
+        if self.ddp.views:
+            builder.awaits(name for name, _ in self.sent)
+            return
+        for name, sizes in self.sent:
+            builder.awaits([name])
+            for number, size in enumerate(sizes):
+                builder.compute(name, self._copied(f"out{number}", size))
+
+    def _copied(self, name: str, size: int) -> Op:
+        calls: dict[HostCall, float] = {"bucket": 1.0 if self.ddp.views else 0.5}
+        return self.o.elementwise(name, size, 1, 1).called(calls)
 
     def _send(self, builder: Builder) -> None:
         name = f"bucket{self.number}"
-        self.sent.append(builder.collective(name, "all_reduce", self.filled, [builder.last]))
-        self.filled, self.number = 0.0, self.number + 1
+        reduced = builder.collective(name, "all_reduce", self.filled, [builder.last])
+        self.sent.append((reduced, self.sizes))
+        self.filled, self.number, self.sizes = 0.0, self.number + 1, []
 
 
 class ExpertBuckets(Buckets):
@@ -134,6 +150,7 @@ class Shards(Replicas):
             return
         size, prefix = self.o.element, self._name(index, backward)
         copy = self.o.over_lists("copy-in", numbers / self.shards, size, size, "elementwise")
+        copy = copy.called({})
         extra = 0.0 if builder.profile is None else builder.profile.gather_time
         waits = [builder.last] if builder.last else []
         if self.fsdp.prefetch:  # a buffer is free when the unit so many before has copied out
@@ -150,18 +167,19 @@ class Shards(Replicas):
         if gather is None:
             return
         numbers = self._root() if index == ROOT else self.order[index].shared
-        copy = self.o.elementwise("copy-out", numbers, 1, 1)
+        copy = self.o.elementwise("copy-out", numbers, 1, 1).called({})
         name = builder.compute(self._name(index, backward), copy, [gather])
         if index != ROOT:
             self.copied_out.append(name)
 
     def _reduce(self, builder: Builder, prefix: str, numbers: int) -> None:
         """Gradients into one buffer, behind the reduce-scatter before; then their own."""
-        copy = self.o.elementwise("copy-in", numbers, 1, 1)
-        ready = builder.compute(prefix, copy, [self.reduced] if self.reduced else [])
+        copy = self.o.elementwise("copy-in", numbers, 1, 1).called({})
         extra = 0.0 if builder.profile is None else builder.profile.reduce_time
+        waits = [self.reduced] if self.reduced else []
+        ready = builder.compute(prefix, copy, waits, extra)
         self.reduced = builder.collective(
-            f"{prefix}-scatter", "reduce_scatter", float(numbers * self.o.element), [ready], extra
+            f"{prefix}-scatter", "reduce_scatter", float(numbers * self.o.element), [ready]
         )
 
     def _name(self, index: int, backward: bool) -> str:

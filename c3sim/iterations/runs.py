@@ -75,10 +75,13 @@ class Runs:
         change: Change,
         *,
         eager: bool,
+        called: bool,
         average: float | None,
         trace: bool,
     ) -> Runs:
-        """*average*: power [W] of a GPU before the iteration."""
+        """*eager*: the host is in the loop; *called*: it is where collectives run alone, which can
+        be short. *average*: power [W] of a GPU before the iteration.
+        """
         workload = change(launched(built.workload, eager=eager))
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
         whole = simulate(node, workload, energy=True, trace=trace, average=average)
@@ -88,7 +91,11 @@ class Runs:
             built,
             whole,
             simulate(node, without(workload, exchanged), average=average),
-            simulate(node, without(workload, workload.tasks.keys() - exchanged), average=average),
+            simulate(
+                node,
+                without(launched(workload, eager=called), workload.tasks.keys() - exchanged),
+                average=average,
+            ),
         )
 
     @property

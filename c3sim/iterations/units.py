@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from c3sim.iterations.layers import Layer, Share
-from c3sim.iterations.operators import Exchange, Op, OperatorSet, Step
+from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.specs.transformer import Transformer
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from c3sim.specs.base import Spec
@@ -50,6 +52,45 @@ class Host(Spec):
     """how fast it writes them; null: at once"""
 
 
+#: What a framework's host calls. ``view``: no kernel (views, splits, transposes); ``copy``: parts
+#: put side by side or in another order; ``bucket``: a gradient into its bucket and back; ``layer``:
+#: a layer's own modules, between its operators.
+HostCall = Literal[
+    "linear",
+    "attention",
+    "normalisation",
+    "elementwise",
+    "dropout",
+    "view",
+    "copy",
+    "embedding",
+    "loss",
+    "bucket",
+    "layer",
+]
+OptimizerCall = Literal["adamw_foreach", "adamw_fused", "lamb_foreach", "lamb_fused"]
+
+
+class CallTime(Spec):
+    """How long a call keeps the host thread busy."""
+
+    forward: Time
+    """no gradients are wanted"""
+    recorded: Time
+    """forward, and the graph for gradients is built"""
+    backward: Time = 0.0
+    """its nodes of the backward pass, gradients of its parameters stored"""
+
+
+class StepTime(Spec):
+    """How long a step of an optimizer keeps the host thread busy."""
+
+    step: Time
+    """whatever its tensors"""
+    tensor: Time
+    """more per tensor"""
+
+
 class HostProfile(Spec):
     """What calls cost a host thread on which a framework runs."""
 
@@ -67,3 +108,8 @@ class HostProfile(Spec):
     """busy longer around the all-gather of a layer's sharded weights: hooks, views, bookkeeping"""
     reduce_time: Time = 0.0
     """the same around the reduce-scatter of its gradients"""
+    call_times: dict[HostCall, CallTime] = Field({})
+    """what calls of a model's operators cost; given: in place of operator_times and backward_time,
+    launch_time for calls that it lacks"""
+    optimizer_times: dict[OptimizerCall, StepTime] = Field({})
+    """the same of a step of an optimizer"""

@@ -29,6 +29,9 @@ class Ddp(Spec):
     kind: Literal["ddp"]
     bucket: Bytes = 25.0 * 2**20
     """a bucket is sent when it has as much; the first one from 1 MiB on"""
+    views: bool = False
+    """whether gradients are views of the buckets (gradient_as_bucket_view of PyTorch); false: each
+    is copied back once its bucket is reduced"""
 
 
 class Fsdp(Spec):

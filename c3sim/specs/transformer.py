@@ -39,6 +39,11 @@ class Transformer(Spec):
     """of weights, activations, keys and values"""
     gated: bool = True
     """whether the network multiplies two inner projections; false: it has one"""
+    fused_qkv: bool = False
+    """whether queries, keys and values are one matrix product; false: three, as in most models that
+    are trained (torchtitan, Hugging Face); serving engines have one"""
+    fused_gate: bool = False
+    """the same of gate and up; experts always have one"""
     causal: bool = True
     """whether a token sees those before it only"""
     bias: bool = False

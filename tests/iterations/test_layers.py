@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from c3sim.input.loading import load_hardware, load_model
 from c3sim.iterations.layers import Layer, Share
-from c3sim.iterations.operators import Exchange, Op, OperatorSet, Step
+from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import transformer_units
+from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Gemm
 
 H200 = load_hardware("h200-4").node.gpu
 ON = OperatorSet.on(H200, "bf16", fused=False)
 BERT = load_model("bert-large")
+TOGETHER = BERT.model_copy(update={"fused_qkv": True})  # as in the profile
 LLAMA = load_model("llama-3-8b")
 
 
@@ -36,7 +41,7 @@ def test_gemms_of_a_bert_layer() -> None:
     """T x 1024 x 1024 four times (three in one for q, k, v) and T x 4096 x 1024 both ways; backward
     each becomes the gradients of its input and its weights, twice the FLOP.
     """
-    layer = Layer(ON, BERT, Share(sequences=64, tokens=128, training=True))
+    layer = Layer(ON, TOGETHER, Share(sequences=64, tokens=128, training=True))
     rows = 64 * 128
     assert gemms(layer.forward()) == {
         "qkv": (rows, 3072, 1024),
@@ -64,7 +69,7 @@ def test_a_whole_pass_has_the_kernels_of_a_profile() -> None:
     norms forward, 100 kernels of their gradients.
     """
     share = Share(sequences=64, tokens=128, training=True)
-    units = transformer_units(ON, BERT, share, 24, head=True, generates=False)
+    units = transformer_units(ON, TOGETHER, share, 24, head=True, generates=False)
 
     def count(part: str, operator: str) -> int:
         each = [(units.start, 1), (units.layer, 24), (units.end, 1)]
@@ -100,7 +105,7 @@ def test_the_gradient_of_weights_runs_beside_the_sum_of_inputs() -> None:
     for index in sums:
         step, before, after = steps[index], steps[index - 1], steps[index + 1]
         assert isinstance(step, Exchange) and step.beside == 1
-        assert before.name.endswith("-input") and after.name.endswith("-weight")
+        assert before.name.endswith(("-input", "-sum")) and after.name.endswith("-weight")
 
 
 def test_dealt_experts_exchange_tokens_twice_each_way() -> None:
@@ -118,6 +123,75 @@ def test_fusion_leaves_fewer_kernels_and_the_same_flop() -> None:
     share = Share(sequences=1, tokens=4096, training=True)
     plain = Layer(ON, LLAMA, share)
     fused = Layer(OperatorSet.on(H200, "bf16", fused=True), LLAMA, share)
-    assert len(fused.forward()) == len(plain.forward()) - 1
-    assert len(fused.backward()) == len(plain.backward()) - 3
+    # silu and product are one kernel, rotary's ten are one; gradients the same, theirs of three
+    assert len(fused.forward()) == len(plain.forward()) - 1 - 9
+    assert len(fused.backward()) == len(plain.backward()) - 2 - 9
     assert flops(fused.backward()) == pytest.approx(flops(plain.backward()))
+
+
+def test_products_of_one_input_are_one_or_several() -> None:
+    """Llama 8B: q of 4096, k and v of 1024 columns; gate and up of 14336. The same FLOP, the same
+    parameters; backward two sums of three gradients of the input, and one of two.
+    """
+    share = Share(sequences=1, tokens=512, training=True)
+    apart = Layer(ON, LLAMA, share)
+    together = Layer(ON, LLAMA.model_copy(update={"fused_qkv": True, "fused_gate": True}), share)
+    assert [n for _, n, _ in gemms(apart.forward()).values()] == [
+        *(4096, 1024, 1024, 4096, 14336, 14336, 4096)
+    ]
+    assert [n for _, n, _ in gemms(together.forward()).values()] == [6144, 4096, 28672, 4096]
+    assert flops(apart.forward()) == flops(together.forward())
+    assert flops(apart.backward()) == flops(together.backward())
+    sums = {"gate-sum", "k-sum", "q-sum"}
+    assert sums < {step.name for step in apart.backward()}
+    assert not sums & {step.name for step in together.backward()}
+
+
+#: What PyTorch's profiler shows of one layer of validation/frameworks/models.py, forward.
+INPUTS = ["linear", "view", "transpose"] * 3
+TURN = ["chunk", "mul", "neg", "cat", "mul", "add"] * 2
+MIXED = ["attention", "transpose", "reshape", "linear"]
+DECODER = ["norm", *INPUTS, *TURN, *MIXED, "add", "norm"]
+DECODER += ["linear", "silu", "linear", "mul", "linear", "add"]
+ENCODER = [*INPUTS, *MIXED, "dropout", "add", "norm", "linear", "gelu", "linear", "dropout", "add"]
+ENCODER += ["norm"]
+CACHE = ["slice", "copy"] * 2
+#: and of a decoder's with one product for q, k, v, one for gate and up, and no rotary embedding
+SPLIT = ["norm", "linear", "split", *["view", "transpose"] * 3, *MIXED, "add", "norm"]
+SPLIT += ["linear", "chunk", "silu", "mul", "linear", "add"]
+CALL = {"norm": "normalisation", "cat": "copy", "copy": "copy"} | dict.fromkeys(
+    ("view", "transpose", "reshape", "chunk", "split", "slice"), "view"
+)
+CALL |= dict.fromkeys(("mul", "neg", "add", "silu", "gelu"), "elementwise")
+FUSED = {"fused_qkv": True, "fused_gate": True, "positions": "none"}
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "seen"),
+    [
+        (LLAMA, 4096, DECODER),
+        (LLAMA, 1, [*DECODER, *CACHE]),
+        (BERT, 128, ENCODER),
+        (LLAMA.model_copy(update=FUSED), 4096, SPLIT),
+    ],
+    ids=["decoder", "decode", "encoder", "fused"],
+)
+def test_the_host_calls_what_a_profile_shows(
+    model: Transformer, tokens: int, seen: list[str]
+) -> None:
+    share = Share(sequences=1, tokens=tokens, training=tokens > 1)
+    calls: Counter[str] = Counter()
+    for step in Layer(ON, model, share).forward():
+        calls.update(step.host_calls if isinstance(step, Op) else {})
+    assert calls.pop("layer") == 1
+    assert calls == Counter(CALL.get(name, name) for name in seen)
+
+
+def test_backward_calls_are_nodes_of_the_graph() -> None:
+    """Seven products, two norms, one attention; a product's two kernels are one call."""
+    calls: Counter[str] = Counter()
+    share = Share(sequences=1, tokens=512, training=True)
+    for step in Layer(ON, LLAMA, share).backward():
+        calls.update(step.host_calls if isinstance(step, Op) else {})
+    assert (calls["linear"], calls["normalisation"], calls["attention"]) == (7, 2, 1)
+    assert calls["copy"] == 2  # halves of rotary's gradients

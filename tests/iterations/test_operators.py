@@ -6,8 +6,9 @@ import pytest
 
 from c3sim.errors import InputError
 from c3sim.input.loading import load_hardware
-from c3sim.iterations.operators import Op, OperatorSet
+from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
+from c3sim.iterations.steps import Op
 from c3sim.specs.kernel import Kernel
 
 H200 = load_hardware("h200-2").node.gpu

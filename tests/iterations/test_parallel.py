@@ -9,6 +9,7 @@ from iteration_case import built, planned
 
 from c3sim.errors import InputError
 from c3sim.input.checks.workload import check_workload
+from c3sim.input.loading import load_model
 from c3sim.iterations.build import Built
 from c3sim.specs.workload import Collective
 
@@ -40,7 +41,8 @@ def test_every_kind_is_a_workload_without_mistakes(parallel: Any, head: bool) ->
 
 def test_buckets_of_bert_are_those_of_a_profile() -> None:
     """672 MB of gradients in buckets that are full from 25 MiB on: PyTorch sent 21."""
-    sent = collectives(built(24, **BERT, parallel={"kind": "ddp"}))
+    together = {**load_model("bert-large").model_dump(by_alias=True), "fused_qkv": True}
+    sent = collectives(built(24, **{**BERT, "model": together}, parallel={"kind": "ddp"}))
     assert len(sent) == 21
     # positions and types of tokens, pooler and second output are not of the pass that is modelled
     assert sum(t.size for t in sent.values()) == pytest.approx(2 * 336.2e6, rel=0.01)
@@ -49,7 +51,7 @@ def test_buckets_of_bert_are_those_of_a_profile() -> None:
 
 
 def test_a_bucket_waits_for_its_last_gradient_and_the_optimizer_for_all() -> None:
-    found = built(3, parallel={"kind": "ddp"}, optimizer="adamw")
+    found = built(3, parallel={"kind": "ddp", "views": True}, optimizer="adamw")
     tasks = found.workload.tasks
     sent = collectives(found)
     for task in sent.values():
@@ -57,6 +59,19 @@ def test_a_bucket_waits_for_its_last_gradient_and_the_optimizer_for_all() -> Non
         assert "into-bucket" in last
     first = next(task for name, task in tasks.items() if name.startswith("optimizer"))
     assert set(first.after) == set(sent)
+
+
+def test_gradients_are_copied_back_out_of_their_buckets() -> None:
+    """Each as many bytes as went in, behind its bucket's reduction; as views, none is."""
+    parallel = {"kind": "ddp"}
+    tasks = built(3, parallel=parallel).workload.tasks
+    into = [task for name, task in tasks.items() if "into-bucket" in name]
+    out = {name: task for name, task in tasks.items() if "-out" in name}
+    assert sorted(task.read for task in out.values()) == sorted(task.read for task in into)
+    for name in (f"bucket{number}" for number in range(4)):
+        assert name in tasks[f"{name}-out0"].after
+    views = built(3, parallel={**parallel, "views": True}).workload.tasks
+    assert not any("-out" in name for name in views)
 
 
 def test_fsdp_gathers_each_layer_twice_and_scatters_once() -> None:

@@ -2,15 +2,16 @@
 
     python -m validation.frameworks.iterations PLAN.yaml --out FOLDER
 
-A process per GPU, eager, no barrier between iterations. Each case of the plan is a description
-(`kind: iteration`) with a name. The modes:
+A process per GPU, no barrier between iterations. Each case of the plan is a description
+(`kind: iteration`) with a name; one with `launch: graph` is captured and replayed. The modes:
 
 - ``together``: as a user runs it;
 - ``compute``: the same work of each GPU without any communication (a rank with whole weights);
 - ``communication``: the collectives of the iteration, in order, nothing else.
 
 One line of JSON per case and mode goes to ``iterations.jsonl``: seconds of each iteration on the
-slowest rank. Runs together leave the profiler's trace of each rank as well.
+slowest rank. Runs together leave the profiler's trace of each rank as well, of *profiled*
+iterations, if the plan names their case in *traced* (left out: of all).
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
-from .models import BF16, Model
+from .models import BF16, Lamb, Model
 
 WARM_UP, TIMED, PROFILED = 4, 12, 3
+OPTIMIZERS = {"adamw": torch.optim.AdamW, "lamb": Lamb}
 MODES = ("compute", "communication", "together")
 MIB = 1 << 20
 Call = Callable[[], Any]
@@ -57,8 +59,10 @@ class Case:
     def call(self) -> Call:
         """One iteration."""
         if self.mode == "communication":
-            return self.collectives()
-        return self.trained() if self.phase == "training" else self.run_forward()
+            call = self.collectives()
+        else:
+            call = self.trained() if self.phase == "training" else self.run_forward()
+        return replayed(call) if self.about.get("launch") == "graph" else call
 
     def model(self) -> Any:
         about, talks = self.about, self.mode == "together"
@@ -96,19 +100,15 @@ class Case:
 
     def trained(self) -> Call:
         model, x = self.model().train(), self.given()
-        optimizer = (
-            torch.optim.AdamW(model.parameters(), lr=1e-6)
-            if self.about["optimizer"] == "adamw"
-            else None
-        )
+        kind = OPTIMIZERS.get(self.about["optimizer"])
+        optimizer = None if kind is None else kind(model.parameters(), lr=1e-6)
 
         def once() -> None:
             out = model(x)
             if self.about["head"]:
-                loss = F.cross_entropy(out.flatten(0, 1).float(), x.flatten())
-            else:
-                loss = out.float().pow(2).mean()
-            loss.backward()
+                F.cross_entropy(out.flatten(0, 1).float(), x.flatten()).backward()
+            else:  # what follows the layers is not described
+                out.backward(x)
             if optimizer is not None:
                 optimizer.step()
             model.zero_grad(set_to_none=True)
@@ -140,6 +140,26 @@ class Case:
         return lambda: [call() for call in calls]
 
 
+def replayed(call: Call) -> Call:
+    """*call*, captured in a CUDA graph."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARM_UP):
+            call()
+    torch.cuda.current_stream().wait_stream(side)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    # other threads of the process (the library's watchdog) go on with calls of the runtime
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        call()
+
+    def once(_kept: Call = call) -> None:  # the graph reads tensors that the call holds
+        graph.replay()
+
+    return once
+
+
 def timed(call: Call) -> list[float]:
     """Seconds of each iteration on this rank, from event to event on its stream."""
     marks = [torch.cuda.Event(enable_timing=True) for _ in range(TIMED + 1)]
@@ -151,12 +171,12 @@ def timed(call: Call) -> list[float]:
     return [a.elapsed_time(b) / 1e3 for a, b in pairwise(marks)]
 
 
-def traced(call: Call, file: Path, about: dict[str, Any]) -> None:
-    """Profile some iterations with step marks and leave the trace in *file*."""
+def traced(call: Call, file: Path, about: dict[str, Any], iterations: int) -> None:
+    """Profile so many iterations with step marks and leave the trace in *file*."""
     activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     with profile(activities=activities, record_shapes=True) as profiler:
         profiler.add_metadata_json("iteration", json.dumps(about))
-        for step in range(PROFILED):
+        for step in range(iterations):
             with torch.profiler.record_function(f"ProfilerStep#{step}"):
                 call()
         torch.cuda.synchronize()
@@ -196,8 +216,9 @@ def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
                 print(f"{name:32} {mode:14} {1e3 * median(slowest):9.3f} ms", flush=True)
                 with (out / "iterations.jsonl").open("a") as file:
                     file.write(json.dumps(line) + "\n")
-            if mode == "together":
-                traced(call, out / f"{name}.rank{rank}.json.gz", {"name": name, **about})
+            if mode == "together" and name in plan.get("traced", plan["cases"]):
+                trace = out / f"{name}.rank{rank}.json.gz"
+                traced(call, trace, {"name": name, **about}, plan.get("profiled", PROFILED))
             del call
             torch.cuda.empty_cache()
     dist.barrier(host)

@@ -1,4 +1,6 @@
 """Models of iterations, as one would write them with PyTorch: decoder and encoder layers, eager.
+Projections of queries, keys and values are modules of their own, gate and up too, as most models
+have them.
 
 A model is built from a description (`kind: iteration`): its sizes, how many of its layers, and how
 many GPUs share each layer (tensor parallel).
@@ -6,6 +8,7 @@ many GPUs share each layer (tensor parallel).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -87,7 +90,9 @@ def turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
 
 
 class Model(nn.Module):  # type: ignore[misc]
-    """*layers* layers; with *head* the embedding and the projection to words too."""
+    """*layers* layers; with *head* the embedding and the projection to words too. An encoder's
+    embedding adds learned *positions*, with a norm; a decoder has a last norm.
+    """
 
     def __init__(self, sizes: dict[str, Any], layers: int, head: bool, part: int, reduces: bool):
         super().__init__()
@@ -95,17 +100,59 @@ class Model(nn.Module):  # type: ignore[misc]
         self.rotary = sizes["head_dim"] if sizes["gated"] else 0
         self.embedding = nn.Embedding(sizes["vocab"], sizes["hidden"], **BF16) if head else None
         self.head = nn.Linear(sizes["hidden"], sizes["vocab"], bias=False, **BF16) if head else None
+        norm = nn.RMSNorm if sizes["gated"] else nn.LayerNorm
+        self.norm: Any = norm(sizes["hidden"], **BF16) if head else None
+        rows = sizes.get("positions", 0) if head else 0
+        self.positions = nn.Embedding(rows, sizes["hidden"], **BF16) if rows else None
 
     def forward(self, x: Tensor, past: Any = None, place: int = 0) -> Tensor:
         if self.embedding is not None:
             x = self.embedding(x)
+        if self.positions is not None:
+            places = torch.arange(x.shape[1], device=x.device)
+            x = self.norm(x + self.positions(places))
         angles = self.angles(place, x.shape[1]) if self.rotary else None
         for index, layer in enumerate(self.layers):
             x = layer(x, angles, None if past is None else past[index])
-        return x if self.head is None else self.head(x)
+        if self.head is None:
+            return x
+        return self.head(x if self.positions is not None else self.norm(x))
 
     def angles(self, place: int, tokens: int) -> tuple[Tensor, Tensor]:
         half = torch.arange(0, self.rotary, 2, device="cuda") / self.rotary
         turns = torch.outer(torch.arange(place, place + tokens, device="cuda"), 500_000.0**-half)
         both = torch.cat([turns, turns], dim=-1)
         return both.cos().bfloat16(), both.sin().bfloat16()
+
+
+class Lamb(torch.optim.Optimizer):  # type: ignore[misc]
+    """LAMB over lists of tensors, without correction of its moments (arXiv 1904.00962, algorithm
+    2).
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float, decay: float = 0.01):
+        super().__init__(parameters, {"lr": lr, "decay": decay})
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def step(self) -> None:
+        for group in self.param_groups:
+            weights = [each for each in group["params"] if each.grad is not None]
+            for each in weights:
+                if each not in self.state:
+                    self.state[each] = (torch.zeros_like(each), torch.zeros_like(each))
+            self._update(weights, [each.grad for each in weights], group["lr"], group["decay"])
+
+    def _update(self, weights: list[Tensor], grads: list[Any], lr: float, decay: float) -> None:
+        first, second = ([self.state[each][i] for each in weights] for i in range(2))
+        torch._foreach_mul_(first, 0.9)
+        torch._foreach_add_(first, grads, alpha=0.1)
+        torch._foreach_mul_(second, 0.999)
+        torch._foreach_addcmul_(second, grads, grads, 0.001)
+        update = torch._foreach_sqrt(second)
+        torch._foreach_add_(update, 1e-6)
+        update = torch._foreach_div(first, update)
+        torch._foreach_add_(update, weights, alpha=decay)
+        sizes, changes = torch._foreach_norm(weights), torch._foreach_norm(update)
+        for each, size, change in zip(update, sizes, changes, strict=True):
+            each.mul_(size.clamp(min=1e-6) / change.clamp(min=1e-6))
+        torch._foreach_add_(weights, update, alpha=-lr)

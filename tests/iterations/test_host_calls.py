@@ -1,0 +1,77 @@
+"""What a host profile's times of calls make of an iteration's launches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from iteration_case import described
+
+from c3sim.input.loading import load_hardware
+from c3sim.iterations.build import Built, build, plan
+from c3sim.specs.hardware import Node
+from c3sim.specs.host import CallTime, HostProfile, StepTime
+
+US = 1e-6
+NODE = load_hardware("h200-2").node
+#: An unlike time for each call, so that a wrong one shows.
+TIMES = {
+    "linear": CallTime(forward=20 * US, recorded=30 * US, backward=70 * US),
+    "view": CallTime(forward=1 * US, recorded=2 * US, backward=4 * US),
+    "normalisation": CallTime(forward=15 * US, recorded=16 * US, backward=40 * US),
+    "layer": CallTime(forward=5 * US, recorded=6 * US, backward=7 * US),
+}
+
+
+def node_with(**fields: Any) -> Node:
+    plain = {"launch_time": 10 * US, "enqueue_time": 30 * US, "start_latency": 0.0}
+    profile = HostProfile.model_validate({**plain, **fields})
+    return NODE.model_copy(update={"host_profiles": {"own": profile}})
+
+
+def built_on(node: Node, **fields: Any) -> Built:
+    loaded = described(node="h200-2", profile="own", **fields)
+    return build(plan(loaded.iteration, loaded.model, node), 1)
+
+
+@pytest.mark.parametrize(("phase", "product"), [("forward", 20), ("training", 30)])
+def test_a_call_costs_more_where_gradients_are_wanted(phase: str, product: float) -> None:
+    """A query's product has a view and a transpose; without times of calls it is one launch."""
+    node = node_with(call_times=TIMES)
+    tasks = built_on(node, layers=1, phase=phase).workload.tasks
+    view = 1 if phase == "forward" else 2
+    assert tasks["forward1-q"].launch_time == pytest.approx((product + 2 * view) * US)
+    # a call that the profile does not know costs a launch
+    assert tasks["forward1-silu"].launch_time == pytest.approx(10 * US)
+    plain = built_on(node_with(), layers=1, phase=phase).workload.tasks
+    assert plain["forward1-q"].launch_time == pytest.approx(10 * US)
+
+
+def test_a_node_of_the_graph_is_one_call_of_several_kernels() -> None:
+    """Both gradients of a product take what its backward call takes, so do those of a norm."""
+    tasks = built_on(node_with(call_times=TIMES), layers=1).workload.tasks
+    of_q = [tasks[f"backward1-q-{part}"].launch_time for part in ("input", "weight")]
+    of_norm = [tasks[f"backward1-norm2-{part}"].launch_time for part in ("input", "weight")]
+    assert sum(time or 0.0 for time in of_q) == pytest.approx(70 * US)
+    assert sum(time or 0.0 for time in of_norm) == pytest.approx(40 * US)
+    assert tasks["backward1-attention-convert"].launch_time == 0
+
+
+def test_a_step_of_the_optimizer_grows_with_its_tensors() -> None:
+    """A layer of Llama has nine: 100 us and 3 us each."""
+    times = {"adamw_foreach": StepTime(step=100 * US, tensor=3 * US)}
+    tasks = built_on(node_with(optimizer_times=times), layers=1, optimizer="adamw").workload.tasks
+    step = [task.launch_time for name, task in tasks.items() if name.startswith("optimizer")]
+    assert len(step) == 8 and sum(time or 0.0 for time in step) == pytest.approx(127 * US)
+    other = built_on(node_with(optimizer_times=times), layers=1, optimizer="lamb").workload.tasks
+    # 218112000 numbers are 11 kernels of 320 workgroups with 65536 each
+    assert other["optimizer-lamb-square"].launch_time == pytest.approx(110 * US)
+
+
+def test_hooks_of_sharded_layers_are_no_part_of_their_collectives() -> None:
+    """Communication alone is the calls of its library. A shard's copy is six kernels."""
+    node = node_with(reduce_time=400 * US, gather_time=300 * US)
+    tasks = built_on(node, layers=1, parallel={"kind": "fsdp"}).workload.tasks
+    assert tasks["reduce1-scatter"].launch_time == pytest.approx(30 * US)
+    assert tasks["reduce1-copy-in"].launch_time == pytest.approx(410 * US)
+    assert tasks["gather-1-copy-in"].launch_time == pytest.approx(360 * US)
