@@ -70,9 +70,9 @@ class Builder:
 
     def exchange(self, prefix: str, step: Exchange) -> str:
         """A collective that the operators after it wait for."""
-        name = self.collective(
-            f"{prefix}-{step.name}", step.op, step.size, [self.last] if self.last else []
-        )
+        waits = [self.last] if self.last else []
+        extra = 0.0 if self.profile is None else self.profile.exchange_time
+        name = self.collective(f"{prefix}-{step.name}", step.op, step.size, waits, extra)
         self._awaited.append((name, step.beside))
         return name
 

@@ -108,6 +108,9 @@ class HostProfile(Spec):
     """busy longer around the all-gather of a layer's sharded weights: hooks, views, bookkeeping"""
     reduce_time: Time = 0.0
     """the same around the reduce-scatter of its gradients"""
+    exchange_time: Time = 0.0
+    """the same around a collective between operators of a layer that GPUs share: calls in between
+    leave nothing of the collective's in the thread's caches"""
     call_times: dict[HostCall, CallTime] = Field({})
     """what calls of a model's operators cost; given: in place of operator_times and backward_time,
     launch_time for calls that it lacks"""

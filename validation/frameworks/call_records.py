@@ -6,7 +6,7 @@
 The first prints a record for each call, phase and mode; the second the entries of a host profile
 (mode ``together``: without a profiler, ``profiled``: under it), as text of the node file. A value
 is the mean over what belongs to its class, its interval their range; of two ranks the mean, of
-repeats the median. Backward is there and back less the recorded forward pass.
+repeats the median, of runs the mean. Backward is there and back less the recorded forward pass.
 """
 
 from __future__ import annotations
@@ -52,14 +52,19 @@ MODELS = {
     "encoder": TransformerInPlace.model_validate({**TINY, "kv_heads": 4, **ENCODER}),
 }
 PARAMETERS = {"decoder": 9, "encoder": 16}  # of a layer
+SUMS = 2  # all-reduces of a layer that GPUs share
 Times = Mapping[tuple[str, str], float]  # call and phase -> us
 Rows = list[dict[str, Any]]
 
 
 def rows_of(folder: Path) -> Rows:
-    files = sorted(folder.glob("calls.rank*.jsonl"))
-    lines = (line for file in files for line in file.read_text(encoding="utf-8").splitlines())
-    return [row for row in map(json.loads, lines) if "us" in row]
+    """Lines of every run below *folder* that have times."""
+    rows = []
+    for file in sorted(folder.rglob("calls.rank*.jsonl")):
+        of = {"run": file.parent.name}
+        lines = file.read_text(encoding="utf-8").splitlines()
+        rows += [of | row for row in map(json.loads, lines) if "us" in row]
+    return rows
 
 
 def records(rows: Rows, node: str) -> Iterator[dict[str, Any]]:
@@ -72,8 +77,8 @@ def records(rows: Rows, node: str) -> Iterator[dict[str, Any]]:
         task = {"kind": "kernel", "operator": "elementwise", "read": 8192, "written": 8192}
         name = f"{call}, {phase}, {mode}"
         workload = {"schema": 1, "node": node, "name": name, "tasks": {"kernel": task}}
-        times = {f"rank{row['rank']}": row["us"] for row in same}
-        to_end = {f"rank{row['rank']}": row["us_to_end"] for row in same}
+        times = {f"{row['run']} rank{row['rank']}": row["us"] for row in same}
+        to_end = {f"{row['run']} rank{row['rank']}": row["us_to_end"] for row in same}
         about = {"call": call, "phase": phase, "mode": mode, "us": times, "us_to_end": to_end}
         yield {
             "schema": 1,
@@ -145,7 +150,12 @@ def of_wrappers(times: Times) -> dict[str, list[float]]:
         both = times[f"fsdp_{name}", "both"] - times[f"layer_{name}", "both"]
         gathers.append(forward - call)
         reduces.append(both - 2 * forward - call)
-    return {"enqueue_time": calls, "gather_time": gathers, "reduce_time": reduces}
+    sums = [
+        (times[f"tensor_{name}", "forward"] - times[f"split_{name}", "forward"]) / SUMS - call
+        for name in ("decoder", "decode")
+    ]
+    wrappers = {"gather_time": gathers, "reduce_time": reduces, "exchange_time": sums}
+    return {"enqueue_time": calls} | wrappers
 
 
 def of_optimizers(times: Times) -> dict[tuple[str, str], float]:

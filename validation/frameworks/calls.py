@@ -124,8 +124,8 @@ def there_and_back(make: Callable[[], Chain]) -> Call:
     return once
 
 
-def model(sizes: dict[str, Any]) -> Model:
-    return Model(sizes, LAYERS, False, 1, False)
+def model(sizes: dict[str, Any], part: int = 1, reduces: bool = False) -> Model:
+    return Model(sizes, LAYERS, False, part, reduces)
 
 
 def layer_calls(make: Callable[[Any], Any], sizes: dict[str, Any], phase: str) -> Call:
@@ -145,10 +145,10 @@ def layer_calls(make: Callable[[Any], Any], sizes: dict[str, Any], phase: str) -
     return once
 
 
-def decode_call() -> Call:
-    made, context = model(DECODER).eval(), 64
+def decode_call(part: int = 1, reduces: bool = False) -> Call:
+    made, context = model(DECODER, part, reduces).eval(), 64
     x = torch.randn(2, 1, TINY["hidden"], **BF16)
-    shape = (2, TINY["kv_heads"], context + 1, TINY["head_dim"])
+    shape = (2, TINY["kv_heads"] // part, context + 1, TINY["head_dim"])
     past = [(torch.randn(*shape, **BF16), torch.randn(*shape, **BF16))] * LAYERS
 
     def once() -> None:
@@ -214,6 +214,11 @@ def run_collectives(desk: Desk, ranks: int) -> None:
     def wrapped(sizes: dict[str, Any]) -> Any:
         return DistributedDataParallel(model(sizes))
 
+    for name, reduces in {"split": False, "tensor": True}.items():
+        shared = partial(model, part=ranks, reduces=reduces)
+        made = partial(layer_calls, shared, DECODER, "forward")
+        desk.measure(f"{name}_decoder", "forward", LAYERS, made)
+        desk.measure(f"{name}_decode", "forward", LAYERS, partial(decode_call, ranks, reduces))
     for name, sizes in {"decoder": DECODER, "encoder": ENCODER}.items():
         for phase in ("forward", "both"):
             made = partial(layer_calls, sharded, sizes, phase)
