@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors
+from c3sim.evaluation.effort import Effort
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
@@ -27,6 +29,7 @@ PARAMETERS = (
 )
 USUAL, LARGEST = 256 * MIB, 4096 * MIB  # of unpacked text: without asking, and at all
 MEMORY = 6  # bytes in use per byte of text, about: text, lines, and what JSON becomes
+READ_S = 0.12e-6  # per byte of text, of traces of 35 MB; other logs take less
 MOST_LINES = 5_000_000  # without asking: each is an object of its own
 _BLANKS = re.compile(r"[ \t]{65,}")  # wider than any table; patterns go over them again and again
 ROLES: tuple[Role, ...] = ("calibration", "validation")
@@ -117,6 +120,27 @@ def read_log(path: Path, *, large: bool = False) -> tuple[str, str]:
     """
     largest = LARGEST if large else USUAL
     return _text(read_bytes(path, largest), path, largest)
+
+
+def effort_of_logs(paths: Sequence[Path]) -> Effort:
+    """What reading *paths* takes, files or folders of traces, by the size of their text."""
+    files = [file for path in paths for file in (path.iterdir() if path.is_dir() else (path,))]
+    sizes = [_text_bytes(file) for file in files if file.is_file()]
+    return Effort(READ_S * sum(sizes), MEMORY * max(sizes, default=0.0))
+
+
+def _text_bytes(path: Path) -> float:
+    """Bytes of its text: of a gzip file, what its last four bytes say (RFC 1952)."""
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            size = file.seek(0, os.SEEK_END)
+            if not packed or size < 4:
+                return size
+            file.seek(-4, os.SEEK_END)
+            return max(size, int.from_bytes(file.read(4), "little"))
+    except OSError:  # said when it is read
+        return 0
 
 
 def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:
