@@ -136,7 +136,7 @@ def _measured_by(written: Result, result: Result) -> Result:
 
 
 def _names_iteration(workload: object) -> bool:
-    return isinstance(workload, str | PathLike) and is_iteration(_name_or_path(workload))
+    return isinstance(workload, str | PathLike) and kept(is_iteration, _name_or_path(workload))
 
 
 def explain(

@@ -8,6 +8,7 @@ import typer
 from typer import Argument, Option
 
 from c3sim.cli import complete
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json
 
@@ -27,6 +28,7 @@ def calibrate(
     write: Annotated[
         bool, Option("--write", help="Put values and provenance into the files of the node.")
     ] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Fit the free parameters of NODE, those that say calibrated or fitted, to calibration records
@@ -44,14 +46,21 @@ def calibrate(
     from datetime import UTC, datetime
 
     from c3sim.cli.progress import progress
+    from c3sim.validation.compare.effort import effort_of_lines, own_files
     from c3sim.validation.compare.record_files import load
     from c3sim.validation.fit.calibrate import calibrate as fit_groups
     from c3sim.validation.fit.calibration_text import to_dict, to_yaml
 
+    own, agree = own_files(data or []), agreeing(yes)
+    agree(effort_of_lines(own, 0.0, jobs=1))
     records = load(data or [])
     with progress() as tell:
         found: Any = fit_groups(
-            node, records, only, lambda _, number, total: tell("groups", number, total)
+            node,
+            records,
+            only,
+            lambda _, number, total: tell("groups", number, total),
+            agree if own else None,  # fits to the packaged records are known
         )
     date = datetime.now(UTC).date().isoformat()
     if as_json:

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from c3sim.cli import complete
-from c3sim.cli.consent import Yes, agree_to_run, agreeing
+from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
 
@@ -42,9 +42,11 @@ def compare(
     from c3sim.api import prepare
     from c3sim.input.loading import is_iteration
 
-    if not is_iteration(workload):
-        plain, on = prepare(workload, node, changes)
-        agree_to_run(agreeing(yes), plain, on, RUNS if strategies == "all" else 1)
+    agree, runs = agreeing(yes), RUNS if strategies == "all" else 1 + strategies.count(",")
+    if is_iteration(workload):
+        agree_to_iteration(agree, workload, node, changes, runs)
+    else:
+        agree_to_run(agree, *prepare(workload, node, changes), runs)
     results = run_all(workload, node=node, strategies=strategies, set=changes)
     if as_json:
         emit_json(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,16 +25,21 @@ Yes = Annotated[
 
 
 def agreeing(yes: bool) -> Callable[[Effort], None]:
-    """Asks about an effort; raises InputError, or ends the command, where the answer is no."""
+    """Asks about an effort; raises InputError, or ends the command, where the answer is no. What is
+    no more than it was told to go on with is not asked again.
+    """
+    seconds, size = MOST_SECONDS, MOST_BYTES
 
     def agree(effort: Effort) -> None:
-        if yes or (effort.seconds <= MOST_SECONDS and effort.bytes <= MOST_BYTES):
+        nonlocal seconds, size
+        if yes or (effort.seconds <= seconds and effort.bytes <= size):
             return
         text = f"takes about {_time(effort.seconds)} and {effort.bytes / 2**30:.2g} GiB of memory"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise InputError(f"this {text}; add --yes to run it all the same", "--yes")
         if not typer.confirm(f"This {text}. Go on?", err=True):
             raise typer.Exit(BAD_INPUT)
+        seconds, size = max(seconds, effort.seconds), max(size, effort.bytes)
 
     return agree
 
@@ -46,6 +51,25 @@ def agree_to_run(
     from c3sim.evaluation.effort import effort_of
 
     agree(effort_of(workload, node).times(runs))
+
+
+def agree_to_iteration(
+    agree: Callable[[Effort], None],
+    name: str,
+    node: str | None,
+    settings: Mapping[str, object],
+    runs: int = 1,
+) -> None:
+    """Asks about so many *runs* of the iteration *name*, before more than a layer of it is made."""
+    from c3sim.evaluation.effort import Effort, effort_of
+    from c3sim.input.loading import load_hardware, open_iteration
+    from c3sim.iterations.described import sample_described
+
+    loaded = open_iteration(name)
+    on = load_hardware(node or loaded.iteration.node).node
+    layer, on, layers = sample_described(loaded, on, settings)
+    one = effort_of(layer, on)
+    agree(Effort(one.seconds * layers * runs, one.bytes * layers))
 
 
 def _time(seconds: float) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json
 from c3sim.errors import LONGEST, C3simError, InputError, InputErrors, short
@@ -52,9 +53,7 @@ def import_logs(
         Path | None,
         Option("--out", "-o", metavar="FILE", help="Write it there (replaces it). Else: printed."),
     ] = None,
-    yes: Annotated[
-        bool, Option("--yes", help="Read logs of more than 256 MiB of text as well.")
-    ] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Turn logs of benchmarks and profilers into measurement records, one JSON line each, or one
@@ -89,10 +88,13 @@ def import_logs(
     _check_kind(as_, iteration, trace)
     if node is None:
         raise _without_node(files[0], format)
+    from c3sim.validation.importers import effort_of_logs
+
+    agreeing(yes)(effort_of_logs(files))
     if as_ == "workload":
         from c3sim.cli.import_workload import import_workload
 
-        import_workload(files, node, iteration, out, trace, as_json, large=yes)
+        import_workload(files, node, iteration, out, trace, as_json, yes=yes)
         return
     from c3sim.validation.importers import combine_loops, find_target, import_file
     from c3sim.validation.importers.assumed import parse_assumptions

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from c3sim.cli.consent import agreeing
 from c3sim.cli.emit import emit_json, say
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def import_workload(
     trace: str | None,
     as_json: bool,
     *,
-    large: bool = False,
+    yes: bool = False,
 ) -> None:
     """Write the workload and, into *trace*, the original beside its replay; say what was guessed
     and how far the replay is off.
@@ -34,7 +35,12 @@ def import_workload(
         if path is not None:
             check_writable(path)
     found = import_iteration(
-        files, load_hardware(node).node, iteration, trace=trace is not None, large=large
+        files,
+        load_hardware(node).node,
+        iteration,
+        trace=trace is not None,
+        large=yes,
+        agree=agreeing(yes),
     )
     if out is not None:
         write_text(out, found.text)

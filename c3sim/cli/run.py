@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from c3sim.cli.consent import Yes, agree_to_run, agreeing
+from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import (
     MOST_TRIALS,
@@ -77,6 +77,8 @@ def run(
         agree_to_run(agree, *prepare(workload, node, changes))
     elif uncertainty:
         raise InputError("an iteration has no band yet; run it without", "--uncertainty")
+    else:
+        agree_to_iteration(agree, workload, node, changes)
     result = simulate(
         workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
     )

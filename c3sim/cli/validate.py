@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED
 from c3sim.cli.options import Json, NodeName, Report, Settings, settings
@@ -14,8 +15,9 @@ from c3sim.cli.pages import PAGES
 from c3sim.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from c3sim.evaluation.effort import Effort
     from c3sim.specs.record import Record
     from c3sim.validation.compare.verdict import Verdict
     from c3sim.validation.pages.check_page import Check
@@ -62,6 +64,7 @@ def validate(
         str, Option(metavar="PATH", help="Of --coverage: numbers at or below this path alone.")
     ] = "",
     jobs: Annotated[int, Option(min=0, help="Processes; 0 for as many as there are cores.")] = 0,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Predict every measurement record and compare; exit code 1 when a bound is missed.
@@ -86,7 +89,7 @@ def validate(
         given: dict[str, object] = {"--node": node, "--set": set_, "--bounds": bounds}
         given |= {"--report": report, "--junit": junit, "--summary": summary}
         given["--annotate"] = annotate or None
-        show_coverage(files or [], only, jobs, as_json, given)
+        show_coverage(files or [], only, jobs, as_json, given, agreeing(yes))
         return
     if only:
         raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
@@ -99,7 +102,8 @@ def validate(
         check_writable(report, PAGES)
     for file in filter(None, (junit, summary)):
         check_writable(file)
-    verdict = _verdict(files or [], node, settings(set_), bounds, jobs, suite)
+    agree = agreeing(yes)
+    verdict = _verdict(files or [], node, settings(set_), bounds, jobs, suite, agree)
     if report is not None:
         write_report(verdict, report)
     found = check_page.check(verdict)
@@ -142,8 +146,10 @@ def _verdict(
     bounds: str | None,
     jobs: int,
     suite: str,
+    agree: Callable[[Effort], None],
 ) -> Verdict:
     from c3sim.cli.progress import progress
+    from c3sim.validation.compare import effort
     from c3sim.validation.compare.bounds import FILE, load_bounds
     from c3sim.validation.compare.measurements import merge
     from c3sim.validation.compare.nodes import nodes_for
@@ -153,8 +159,14 @@ def _verdict(
     limits = load_bounds(bounds or FILE)
     if bounds is None and not are_packaged(files):
         limits = limits.for_own_records()
+    own = effort.own_files(files)
+    agree(effort.effort_of_lines(own, effort.PREDICT_S, jobs))
     records = _of_suite(load(files), suite)
     nodes = nodes_for(records, node, changes)
+    if own:
+        added = merge(_of_suite(load(own), suite, of_many=True))
+        specs = {name: loaded.node for name, loaded in nodes.items()}
+        agree(effort.effort_of_measurements(added, specs, jobs))
     done, total = 0, len(merge(records))
     with progress() as watcher:
 
@@ -167,10 +179,12 @@ def _verdict(
     return verdict
 
 
-def _of_suite(records: Sequence[Record], suite: str) -> list[Record]:
-    """Those of *suite*; all where it is empty. Raises InputError for one that has no record."""
+def _of_suite(records: Sequence[Record], suite: str, *, of_many: bool = False) -> list[Record]:
+    """Those of *suite*; all where it is empty. Raises InputError for one that has no record, unless
+    *records* are some *of many*.
+    """
     found = [record for record in records if suite in ("", record.suite)]
-    if not found and suite:
+    if not found and suite and not of_many:
         from c3sim.input.hints import unknown
 
         known = sorted({record.suite for record in records})

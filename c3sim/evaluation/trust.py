@@ -17,7 +17,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -77,10 +76,10 @@ def nearest(node: Node, workload: Workload) -> str:
     near = [cell for cell in cells() if cell.gpu == node.gpu.name]
     if not near:
         return f"nearest measurement: none on {node.gpu.name}; what was measured: c3sim validate"
-    single = len(workload.tasks) == 1
+    single, here = len(workload.tasks) == 1, frozenset(work)
 
     def distance(cell: Cell) -> tuple[float, int]:
-        far = _other_work(work.keys() - cell.work.keys(), cell.work.keys() - work.keys())
+        far = _other_work(here, frozenset(cell.work))
         far += SINGLE * (cell.single != single) + OTHER_NODE * (cell.node != node.name)
         return far + sum(octaves for octaves, _ in _beyond(work, cell)), -cell.count
 
@@ -100,9 +99,10 @@ def nearest(node: Node, workload: Workload) -> str:
     return f"{text}; c3sim validate --suite {cell.suite}"
 
 
-def _other_work(here: AbstractSet[str], there: AbstractSet[str]) -> float:
+@lru_cache(maxsize=1024)
+def _other_work(here: frozenset[str], there: frozenset[str]) -> float:
     """The distance of kinds of work that are only *here* or only *there*."""
-    left, right = (Counter(map(_sort, kinds)) for kinds in (here, there))
+    left, right = (Counter(map(_sort, kinds)) for kinds in (here - there, there - here))
     return sum(
         ANOTHER * min(left[sort], right[sort]) + MISSING * abs(left[sort] - right[sort])
         for sort in left | right
@@ -118,7 +118,7 @@ def _sort(kind: str) -> str:
 
 def _beyond(work: Work, cell: Cell) -> Iterator[tuple[float, str]]:
     """Conditions of *work* beyond those of *cell*: by how many octaves, and in words."""
-    for kind in work.keys() & cell.work.keys():
+    for kind in filter(cell.work.__contains__, work):
         for name, (low, high) in work[kind].items():
             least, most = cell.work[kind][name]
             octaves = max(0.0, math.log2(least / low), math.log2(high / most))

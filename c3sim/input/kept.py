@@ -35,7 +35,8 @@ def kept(load: Callable[[str | Path], Loaded], name_or_path: str | Path) -> Load
         loaded = load(name_or_path)
     if len(_kept) >= MOST:
         del _kept[next(iter(_kept))]
-    _kept[key] = loaded, {path.resolve(): data for path, data in files.items()}
+    if files:  # else nothing tells when it is no longer so
+        _kept[key] = loaded, {path.resolve(): data for path, data in files.items()}
     return loaded
 
 

@@ -10,7 +10,7 @@ from c3sim.input.constraints import with_places
 from c3sim.input.loading import LoadedIteration, with_model
 from c3sim.input.paths import is_of_workload, set_field, set_value
 from c3sim.input.shapes import fields_of
-from c3sim.iterations.measure import run_iteration
+from c3sim.iterations.measure import run_iteration, sample
 from c3sim.iterations.result import IterationResult
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
@@ -33,15 +33,7 @@ def run_described(
     """*loaded* on *node*. *settings*: fields of the description (``batch``, ``parallel.bucket``),
     values of the node, and of the tasks (``task.NAME.channels``). Raises InputErrors.
     """
-    iteration, of_tasks = loaded.iteration, {}
-    for path, value in settings.items():
-        if path.split(".")[0] in fields_of(Iteration).keys() - {"node"}:
-            iteration = set_field(iteration, path, value)
-        elif is_of_workload(path):
-            of_tasks[path] = value
-        else:
-            nothing = Workload.model_validate(_NO_WORKLOAD)
-            node, _ = set_value(node, nothing, path, value)
+    loaded, node, of_tasks = _changed(loaded, node, settings)
 
     def change(workload: Workload) -> Workload:
         for path, value in of_tasks.items():
@@ -51,11 +43,9 @@ def run_described(
         return workload
 
     with with_places(loaded.file, loaded.places):
-        if iteration is not loaded.iteration:
-            loaded = with_model(iteration, loaded.file, loaded.places)
         try:
             return run_iteration(
-                iteration,
+                loaded.iteration,
                 loaded.model,
                 node,
                 strategy=strategy,
@@ -65,3 +55,36 @@ def run_described(
             )
         except InputError as error:
             raise InputErrors([error]) from None
+
+
+def sample_described(
+    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
+) -> tuple[Workload, Node, float]:
+    """A workload of one layer of *loaded* with *settings*, its node, and how many times as much
+    :func:`run_described` simulates. Raises InputErrors.
+    """
+    loaded, node, _ = _changed(loaded, node, settings)
+    with with_places(loaded.file, loaded.places):
+        try:
+            return sample(loaded.iteration, loaded.model, node)
+        except InputError as error:
+            raise InputErrors([error]) from None
+
+
+def _changed(
+    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
+) -> tuple[LoadedIteration, Node, dict[str, object]]:
+    """Both with *settings*, and those of tasks."""
+    iteration, of_tasks = loaded.iteration, {}
+    for path, value in settings.items():
+        if path.split(".")[0] in fields_of(Iteration).keys() - {"node"}:
+            iteration = set_field(iteration, path, value)
+        elif is_of_workload(path):
+            of_tasks[path] = value
+        else:
+            nothing = Workload.model_validate(_NO_WORKLOAD)
+            node, _ = set_value(node, nothing, path, value)
+    if iteration is not loaded.iteration:
+        with with_places(loaded.file, loaded.places):
+            loaded = with_model(iteration, loaded.file, loaded.places)
+    return loaded, node, of_tasks

@@ -24,7 +24,7 @@ from c3sim.result import TaskResult
 from c3sim.simulation.simulate import average_before
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
-from c3sim.specs.workload import Collective
+from c3sim.specs.workload import Collective, Workload
 
 #: Layers of the two runs; the increment is steady once the first layers have filled the queues.
 FEW, MORE = 2, 4
@@ -68,6 +68,16 @@ def run_iteration(
         low, high = runs(eager=True)
         numbers = _at(low, high, few, more, layers)
     return _result(planned, high, numbers, strategy, more, host_bound=host_bound)
+
+
+def sample(iteration: Iteration, model: Model, node: Node) -> tuple[Workload, Node, float]:
+    """A workload of one layer of what :func:`run_iteration` simulates, its node, and how many times
+    as much that is, about: both numbers of layers, each with both sides, one side, and the other.
+    """
+    planned = plan(iteration, model, node)
+    layers = min(sum(_layers(planned)), 2 * planned.own_layers)
+    turns = 2 if iteration.launch == "eager" else 1
+    return build(planned, 1).workload, planned.node, float(max(1, layers) * turns)
 
 
 def _layers(planned: Plan) -> tuple[int, int]:

@@ -46,15 +46,17 @@ class Governor:
     def factor(self, power: Callable[[float], float]) -> float:
         """The clock factor from now on; *power(f)*: W at factor f of what goes on."""
         clock = self.clock
-        held = self._within(clock.power_limit, power)
         if clock.power_window == 0:
-            return held
+            return self._within(clock.power_limit, power)
         self._settle()
-        most = 1.0 if clock.peak_power is None else self._within(clock.peak_power, power)
-        factor = held if self.average >= clock.power_limit * REACHED else most
+        if self.average >= clock.power_limit * REACHED:
+            factor = self._within(clock.power_limit, power)
+            self.drawn = power(factor)
+            return factor
+        factor = 1.0 if clock.peak_power is None else self._within(clock.peak_power, power)
         self.drawn = power(factor)
-        if held < factor:
-            above = self.drawn - clock.power_limit
+        above = self.drawn - clock.power_limit
+        if above > 0.0 and factor > clock.minimum / clock.maximum:
             self.again(clock.power_window * math.log((self.drawn - self.average) / above))
         return factor
 

@@ -87,17 +87,16 @@ class StateRule:
         of one task that are bound by one capacity get together what one of them could alone.
         """
         clock = self.gpu.clock
-        rates = [flow.tags.rate(state) for flow in flows]
         used: dict[object, float] = {}
-        for flow, rate in zip(flows, rates, strict=True):
+        rates = []
+        for flow in flows:
             tags = flow.tags
-            key = tags.task, tags.narrowest
+            rate, key = tags.rate(state), (tags.task, tags.narrowest)
             used[key] = used.get(key, 0.0) + rate / tags.alone
-        total = clock.idle_power
-        for flow, rate in zip(flows, rates, strict=True):
-            tags = flow.tags
-            rate /= max(1.0, used[tags.task, tags.narrowest])
-            total += power(tags.load, rate, state.clock, clock.voltage_exponent)
+            rates.append((tags.load, rate, key))
+        total, exponent = clock.idle_power, clock.voltage_exponent
+        for load, rate, key in rates:
+            total += power(load, rate / max(1.0, used[key]), state.clock, exponent)
         return total
 
     def _state(self, flows: Sequence[Flow], clock: float) -> GpuState:

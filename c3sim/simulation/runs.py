@@ -15,9 +15,14 @@ from c3sim.specs.workload import Collective, Workload
 REMEMBERED = 8192  # runs; about 1 kB each
 
 ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
+#: Kinds of task that stay within a GPU, and the parts of a node that then have no say in the times
+#: of one alone (tests/simulation/test_isolated_once.py).
+WITHIN_A_GPU = frozenset({"gemm", "stream", "hold"})
+AROUND_A_GPU = frozenset({"name", "description", "links", "collective_libraries", "scale_out"})
 
 _runs: dict[tuple[str, str, frozenset[str], bool], Run] = {}
-_texts: dict[int, tuple[Node, str]] = {}  # by id of a node, which is kept, so that the id stays
+#: by id of a node, which is kept, so that the id stays, and whether only its GPU counts
+_texts: dict[tuple[int, bool], tuple[Node, str]] = {}
 
 
 def run_once(
@@ -27,13 +32,15 @@ def run_once(
     *,
     by_class: bool = False,
     energy: bool = True,
+    around: bool = True,
 ) -> Run:
     """The run of *workload* on *node*, from memory if it was simulated before; *private* and
     *by_class* as in :func:`simulate`. The *energy* of one that is asked for without is not known.
+    Not *around*: what is around a GPU has no say in what is asked for.
     """
     # What of a workload decides its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={"buffers", "tasks", "streams", "host"})
-    key = (_text(node), conditions, private, by_class)
+    key = (_text(node, around), conditions, private, by_class)
     run = _runs.get(key)
     if run is None:
         if len(_runs) >= REMEMBERED:
@@ -50,13 +57,15 @@ def undisturbed(node: Node, workload: Workload) -> Run:
     return run_once(node, workload, frozenset(SHARING), by_class=True, energy=False)
 
 
-def _text(node: Node) -> str:
-    """The whole of *node*."""
-    if id(node) not in _texts:
+def _text(node: Node, around: bool) -> str:
+    """The whole of *node*, or what counts where nothing *around* a GPU does."""
+    key = id(node), around
+    if key not in _texts:
         if len(_texts) >= REMEMBERED:
             _texts.clear()
-        _texts[id(node)] = (node, node.model_dump_json())
-    return _texts[id(node)][1]
+        left_out = None if around else set(AROUND_A_GPU)
+        _texts[key] = (node, node.model_dump_json(exclude=left_out))
+    return _texts[key][1]
 
 
 def forget() -> None:
@@ -67,7 +76,8 @@ def forget() -> None:
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
-    return run_once(node, alone(workload, task, called=ALONE)).task(ALONE)
+    around = workload.tasks[task].kind not in WITHIN_A_GPU
+    return run_once(node, alone(workload, task, called=ALONE), around=around).task(ALONE)
 
 
 def alone(workload: Workload, task: str, called: str | None = None) -> Workload:

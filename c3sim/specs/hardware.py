@@ -128,6 +128,10 @@ class Kernels(Spec):
     """what back_to_back_latency lacks of a kernel that goes over memory: until its first loads are
     there and its last stores are out; dispatch_latency has it"""
 
+    parameter_fault: Time | None = None
+    """how long the workgroups of a launch wait for parameters in managed memory that the host has
+    touched: faults, and the way of their pages; left out: not known, so no such launch is run"""
+
     @property
     def gap(self) -> float:
         """Seconds between two kernels of one task."""

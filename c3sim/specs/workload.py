@@ -177,6 +177,9 @@ class Copy(TaskBase):
     """dma executor only: engines that share it; left out: 1"""
     workgroups: Workgroups | None = None
     """kernel executor only"""
+    parameters: Literal["value", "managed"] = "value"
+    """kernel executor only: where a launch has its parameters; in managed memory that the host
+    touches between launches they move to the GPU first (gpu.kernels.parameter_fault)"""
     mapping: Literal["peer", "ipc"] | None = None
     """dma executor only: how the peer's memory is mapped: by peer access in one process (peer), or
     by the handle of another process (ipc), where the GPU that asks carries it; left out: peer"""

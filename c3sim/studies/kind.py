@@ -44,10 +44,12 @@ class Options:
     progress: Progress | None = None
     agree: Callable[[Effort], None] | None = None
 
-    def ask(self, one: Effort, cases: int) -> None:
-        """Whether to run so many *cases* that each take *one*; ``agree`` raises where not."""
+    def ask(self, one: Effort, cases: int, jobs: int | None = None) -> None:
+        """Whether to run so many *cases* that each take *one*; ``agree`` raises where not. *jobs*:
+        of a kind that runs in fewer processes than it is given.
+        """
         if self.agree is not None:
-            self.agree(one.times(cases, self.n_jobs or (os.cpu_count() or 1)))
+            self.agree(one.times(cases, jobs or self.n_jobs or (os.cpu_count() or 1)))
 
     def report(self, what: str, done: int, total: int) -> None:
         """Tell the caller how far *what* is."""

@@ -73,6 +73,16 @@ def test_what_differs_is_said(known):
     assert "(there m 4096, n 4096 and 1 more)" in line and suite_of(line) == "alone"
 
 
+def test_what_differs_is_said_in_the_order_of_the_tasks():
+    """Six kinds of work, whatever the order of a set of their names."""
+    ops = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce")
+    sizes = {op: 2.0 ** (40 + number) for number, op in enumerate(ops)}
+    there = cell("all", **{op: {"size": (size, size)} for op, size in sizes.items()})
+    work = {op: {"size": (1.0, 1.0)} for op in ops}
+    beyond = [words for _, words in trust._beyond(work, there)]
+    assert beyond == [f"size {sizes[op] / 2**20:.4g} MiB" for op in ops]
+
+
 def test_a_single_task_is_compared_with_tasks_alone(known):
     known(ALONE, LARGE, REDUCE)
     line = nearest(NODE, workload(gemm=GEMM))

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import c3sim
-from c3sim.errors import InputErrors
+from c3sim.errors import InputError, InputErrors
 from c3sim.input import kept as module
-from c3sim.input import reading
+from c3sim.input import loading, reading
 from c3sim.input.kept import kept
 from c3sim.input.loading import load_hardware
 
@@ -48,6 +48,24 @@ def test_a_loop_of_runs_parses_each_file_once(parsed):
     assert sorted(parsed) == sorted(
         ["w.yaml", "n.yaml", "base.yaml", "teaching-4.yaml", "teaching.yaml"]
     )
+
+
+def test_a_loop_of_runs_asks_once_whether_its_workload_is_an_iteration(monkeypatch):
+    """That is looked up in every packaged file and in the workload's own."""
+    asked = []
+    monkeypatch.setattr(loading.library, "names", lambda kind: asked.append(kind) or ())
+    for _ in range(3):
+        c3sim.run("w.yaml", node="n.yaml")
+    assert asked == ["iteration"]
+
+
+def test_a_workload_that_was_not_there_is_found_once_it_is():
+    """Nothing was read that could tell of a change, so nothing is kept."""
+    for _ in range(2):
+        with pytest.raises(InputError, match="does not exist"):
+            c3sim.run("later.yaml", node="n.yaml")
+    Path("later.yaml").write_text(WORKLOAD)
+    assert c3sim.run("later.yaml", node="n.yaml").wall_s > 0
 
 
 @pytest.mark.parametrize("file", ["n.yaml", "base.yaml"])

@@ -140,6 +140,17 @@ def coverage(
         yield each
 
 
+def predictions(files: Sequence[str], only: str) -> int:
+    """How many measurements :func:`coverage` predicts: those a number concerns, for each value."""
+    loaded, measurements = _loaded(tuple(files))
+    return sum(
+        len(number.values)
+        for number in numbers_of(loaded, only)
+        for one in measurements
+        if one.record.node in number.nodes and concerns(number, one.record)
+    )
+
+
 def sight(files: tuple[str, ...], number: Number) -> Sight:
     """Which suites of *files* notice *number*."""
     plain = _errors(files, number.nodes, None, 0.0)

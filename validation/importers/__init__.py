@@ -6,7 +6,7 @@ lists them, ``import_file`` opens a file and picks one. README.md says what each
 bounds.
 """
 
-from .files import Target, combine_loops, find_target, fitting_nodes, import_file
+from .files import Target, combine_loops, effort_of_logs, find_target, fitting_nodes, import_file
 from .formats import FORMATS, Format, find_format
 from .result import Given, ImportResult, KernelTimes, LoopTrace, Overlap, Remark
 from .workloads.imported import import_iteration
@@ -22,6 +22,7 @@ __all__ = [
     "Remark",
     "Target",
     "combine_loops",
+    "effort_of_logs",
     "find_format",
     "find_target",
     "fitting_nodes",

@@ -25,6 +25,7 @@ class Given:
     gpus: int | None = None
     assume: Mapping[str, str] = field(default_factory=dict)  # op, size, dtype, m, n, k, gpus
     profiles: tuple[str, ...] = ()  # of hosts, that the node describes
+    gpu: str = ""  # name of the node's GPU, where it is known
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,10 @@ def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
         yield from command_errors(task, node, path)
     if isinstance(task, Collective | Copy):
         yield from engine_errors(task, node, path)
+    managed = isinstance(task, Copy) and task.parameters == "managed"
+    if managed and node.gpu.kernels.parameter_fault is None:
+        message = f"{node.gpu.name} gives no kernels.parameter_fault; what 'managed' costs there"
+        yield InputError(message, join(path, "parameters"))
 
 
 def _kernel_errors(task: Kernel, node: Node, path: str) -> Iterator[InputError]:

@@ -107,6 +107,9 @@ def _copy_errors(task: Copy, path: str) -> Iterator[InputError]:
     elif task.engines is not None and task.executor != "dma":
         message = "a copy on compute units has no engines; needs executor dma"
         yield InputError(message, join(path, "engines"))
+    elif task.parameters == "managed" and task.executor != "kernel":
+        message = "'managed' is of the launch of a kernel; needs executor kernel"
+        yield InputError(message, join(path, "parameters"))
 
 
 def _collective_errors(task: Collective, path: str) -> Iterator[InputError]:

@@ -129,17 +129,19 @@ class _Tiles:
         memory_time = self.context.machine.memory_time(moved)
         # the operands that come through the caches; the others are in `missing`
         feed = plan.feed * max(0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written))
+        # constants of the many calls of rate()
+        issue, prologue, speed = plan.issue, plan.prologue, task.speed
+        waiting, asked = from_hbm / demanded, speed * concurrent * memory_time
+        hidden, softness = per_unit * stages, spec.hbm.saturation_exponent
 
         def rate(state: GpuState) -> float:
-            alone = per_unit * hypot(plan.issue / state.clock, feed) + plan.prologue / state.clock
-            own = task.speed * concurrent * memory_time / (alone + from_hbm / demanded)
-            others = max(0.0, state.load - own)
-            served = served_share(burst + others, spec.hbm.saturation_exponent)
-            missing = from_hbm / demanded / served
-            busy = hypot(plan.issue / state.clock, feed / state.memory)
-            working = per_unit * busy + plan.prologue / state.clock
-            hidden = per_unit * stages
-            return task.speed / (max(working, missing) + min(working, missing) / hidden)
+            clock, memory, load = state
+            begin = prologue / clock
+            alone = per_unit * hypot(issue / clock, feed) + begin
+            others = max(0.0, load - asked / (alone + waiting))
+            missing = waiting / served_share(burst + others, softness)
+            working = per_unit * hypot(issue / clock, feed / memory) + begin
+            return speed / (max(working, missing) + min(working, missing) / hidden)
 
         return TileCost(rate=rate, traffic=moved)
 

@@ -56,6 +56,7 @@ class KernelSpec:
     residents: int  # workgroups that share a compute unit
     cost: CostOfTile
     setup: float = 0.0  # s before the grid is launched
+    fault: float = 0.0  # s from the first workgroup's start until their parameters are there
     own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
     # several rounds may be one segment (not when a task waits for tiles)
     fold_rounds: bool = True
@@ -101,6 +102,7 @@ class Kernel:
             self.pool -= self.owed
             self.longer = self.owed % self.shape.workgroups
         self.active: dict[_Cohort, None] = {}
+        self.parameters_at: float | None = None  # s, once the first workgroup has started
         self.finished = False
         self.dispatcher = context.dispatcher(gpu, task)
         self.grid = Grid(
@@ -123,7 +125,9 @@ class Kernel:
         self.started()
         schedule, tiles, grid = self.spec.schedule, self.spec.tiles, self.shape.workgroups
         if schedule == "one_per_tile":
-            self._begin(_Cohort(batch.parts, batch.workgroups, float(batch.rounds), batch))
+            cohort = _Cohort(batch.parts, batch.workgroups, float(batch.rounds), batch)
+            self.active[cohort] = None
+            self.context.once_past(self._until_parameters(), lambda: self._begin(cohort))
         elif schedule == "stream_k":
             self._begin(_Cohort(batch.parts, batch.workgroups, tiles / grid))
         elif schedule == "persistent":
@@ -132,6 +136,13 @@ class Kernel:
             self._begin_lists(batch, min(self.spec.own_tiles, tiles // grid))
         else:
             self._steal(_Cohort(batch.parts, batch.workgroups, 0.0), first=True)
+
+    def _until_parameters(self) -> float:
+        """Seconds that workgroups which start now hold their room and wait for parameters."""
+        now = self.context.env.now
+        if self.parameters_at is None:
+            self.parameters_at = now + self.spec.fault
+        return self.parameters_at - now
 
     def _cut(self) -> None:
         """Another grid waits: keep only the round in progress of each multi-round segment."""

@@ -134,7 +134,9 @@ def copy_kernel(context: Context, name: str, gpu: int, task: Copy) -> KernelSpec
         time = (2 if local else 1) * part * per_unit / unit_rate
         return TileCost(lambda state: min(state.clock * state.memory / time, most), traffic)
 
-    return _kernel(workgroups, COPIES_PER_UNIT, cost)
+    managed = task.parameters == "managed"
+    fault = spec.kernels.parameter_fault if managed else None
+    return replace(_kernel(workgroups, COPIES_PER_UNIT, cost), fault=fault or 0.0)
 
 
 def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from c3sim.evaluation.effort import Effort
 from c3sim.inference.fetch import METHODS, Fetch
 from c3sim.inference.kv import block_bytes, copies_of, node_of
 from c3sim.inference.requests import measures
@@ -20,6 +21,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.studies.kind import About, Options, StudyResult, published_for
 from c3sim.studies.kv_fetch.cases import ServingCase, serving_cases
+from c3sim.studies.kv_fetch.effort import effort_of_serving
 from c3sim.studies.plain import KEY
 
 BASE = "per_block"
@@ -122,6 +124,7 @@ class KvFetchResult(StudyResult):
 def run(study: Study, options: Options) -> KvFetchResult:
     """All cases of *study* by all methods. Raises InputError."""
     cases = serving_cases(study, options.node)
+    options.ask(Effort.mean(effort_of_serving(case.serving) for case in cases), len(cases), jobs=1)
     node = cases[0].node
     published = published_for(study, node)
     reported = published.get("copy_costs", ())

@@ -52,7 +52,10 @@ def test_a_node_file_gives_its_name_to_the_records(command, data, tmp_path):
 
 def test_transferbench_on_nvidia_says_what_its_times_hold(command, data):
     log = data / "transferbench_scaling_h200x4.txt"
-    assert "take 0 to 300 us longer" in command(log, "--node", "h200-4").stderr
+    done = command(log, "--node", "h200-4")
+    assert "launch parameters in managed memory" in done.stderr
+    tasks = [json.loads(line)["workload"]["tasks"] for line in done.stdout.splitlines()]
+    assert {task["copy"]["parameters"] for task in tasks} == {"managed"}
 
 
 def test_without_out_records_are_printed_one_per_line(command, data):

@@ -23,6 +23,7 @@ class Log:
     software: str
     gpus: int | None
     ended: bool  # the last line has its line end
+    managed: bool  # whether launches have their parameters in managed memory
 
     @property
     def samples(self) -> int | None:
@@ -52,9 +53,10 @@ class Log:
         note: str = "",
     ) -> None:
         """A record of this log."""
+        tasks = {name: self._launched(task) for name, task in workload["tasks"].items()}
         collector.add(
             suite=f"transferbench_{preset}",
-            workload=workload,
+            workload={**workload, "tasks": tasks},
             measured=measured,
             software=self.software,
             facts=self.facts,
@@ -63,6 +65,10 @@ class Log:
             line=line,
             gpus=self.gpus,
         )
+
+    def _launched(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
+        by_kernel = self.managed and task["executor"] == "kernel"
+        return {**task, "parameters": "managed"} if by_kernel else task
 
     def add_copy(
         self,

@@ -2,6 +2,10 @@
 from a file.
 
 Times follow from the bytes and the rates, which have more digits than the times.
+
+Built for NVIDIA, the tool allocates what a kernel has to know in managed memory (``MEM_MANAGED``
+under ``__NVCC__`` in its public source, else ``MEM_GPU``) and reads the cycles of start and stop
+from there on the host after every iteration, so that its pages move to and fro.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ def read(text: str, given: Given) -> ImportResult:
         lines=tuple(lines),
         settings=settings,
         ended=text.endswith("\n"),
+        managed="NVIDIA" in given.gpu,
         software=f"TransferBench {version[1]}"
         if version
         else "TransferBench, version not in the log",

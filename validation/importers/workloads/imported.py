@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from c3sim.errors import InputError
+from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
 from c3sim.specs.hardware import Node
@@ -39,9 +40,11 @@ def import_iteration(
     *,
     trace: bool = False,
     large: bool = False,
+    agree: Callable[[Effort], None] = lambda effort: None,
 ) -> Imported:
     """One iteration of the traces in *paths*: files, or folders of them; *trace*: keep the
-    timeline of the replay; *large*: read long files too. Raises InputError or InputErrors.
+    timeline of the replay; *large*: read long files too; *agree* is told what the replay takes, and
+    raises where that is too much. Raises InputError or InputErrors.
     """
     files = trace_files(paths)
     traces = [read_trace(read_log(path, large=large)[0], path.name) for path in files]
@@ -51,6 +54,7 @@ def import_iteration(
         raise InputError(f"got traces of ranks {numbers}; must be one of each rank of one job")
     built = build(sorted(traces, key=lambda each: each.rank), node, wanted)
     workload = _checked(built, node)
+    agree(effort_of(workload, node))
     found = replay(built, workload, node, trace=trace)
     if built.before and at_power_limit(found.run, node):
         if built.earliest:

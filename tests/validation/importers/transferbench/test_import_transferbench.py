@@ -122,3 +122,17 @@ def test_a_rate_that_is_no_number_is_named_with_its_line(text, given):
     number = damaged[: damaged.index("16o.14")].count("\n") + 1
     assert result.warnings == (f"line {number}: '16o.14' is not a number; expected 5 rates",)
     assert len(result.records) == 155
+
+
+@pytest.mark.parametrize(
+    ("gpu", "where"), [("NVIDIA H200", "managed"), ("AMD Instinct MI300X", "value"), ("", "value")]
+)
+def test_kernels_of_the_tool_built_for_nvidia_have_managed_parameters(
+    gpu, where, text, given, written
+):
+    """Copies by engines launch no kernel."""
+    for name in ("transferbench_scaling_h200x4.txt", "transferbench_a2a_h200x4.txt"):
+        for record in written(transferbench.read(text(name), given(gpu=gpu))):
+            for task in record.workload.tasks.values():
+                expected = where if task.executor == "kernel" else "value"
+                assert task.parameters == expected
