@@ -67,6 +67,10 @@ def run_iteration(
     if host_bound:
         low, high = runs(eager=True)
         numbers = _at(low, high, few, more, layers)
+        if numbers.host > numbers.wall and more < layers:  # few layers are bound by their head
+            few = more = layers
+            low, high = runs(eager=True)
+            numbers = high.numbers
     return _result(planned, high, numbers, strategy, more, host_bound=host_bound)
 
 

@@ -91,11 +91,7 @@ class Runs:
             built,
             whole,
             simulate(node, without(workload, exchanged), average=average),
-            simulate(
-                node,
-                without(launched(workload, eager=called), workload.tasks.keys() - exchanged),
-                average=average,
-            ),
+            simulate(node, one_after_the_other(workload, exchanged, eager=called), average=average),
         )
 
     @property
@@ -122,6 +118,15 @@ class Runs:
 def launched(workload: Workload, *, eager: bool) -> Workload:
     launch = "eager" if eager else "graph"
     return workload.model_copy(update={"host": workload.host.model_copy(update={"launch": launch})})
+
+
+def one_after_the_other(workload: Workload, names: frozenset[str], *, eager: bool) -> Workload:
+    """Nothing but the collectives *names*: calls of their library, with nothing in between."""
+    alone = without(launched(workload, eager=eager), workload.tasks.keys() - names)
+    tasks = {
+        name: each.model_copy(update={"launch_time": None}) for name, each in alone.tasks.items()
+    }
+    return alone.model_copy(update={"tasks": tasks})
 
 
 def without(workload: Workload, names: frozenset[str] | set[str]) -> Workload:

@@ -5,8 +5,9 @@
 
 The first prints a record for each call, phase and mode; the second the entries of a host profile
 (mode ``together``: without a profiler, ``profiled``: under it), as text of the node file. A value
-is the mean over what belongs to its class, its interval their range; of two ranks the mean, of
-repeats the median, of runs the mean. Backward is there and back less the recorded forward pass.
+is the mean over what belongs to its class, its interval their range; of repeats the median, of two
+ranks the slower one, for which the other waits in every collective, of runs the mean. Backward is
+there and back less the recorded forward pass.
 """
 
 from __future__ import annotations
@@ -98,11 +99,12 @@ def records(rows: Rows, node: str) -> Iterator[dict[str, Any]]:
 
 def times_of(rows: Rows, mode: str) -> dict[tuple[str, str], float]:
     """Us of each call and phase, ``backward`` among them."""
-    every: dict[tuple[str, str], list[float]] = {}
+    runs: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in rows:
         if row["mode"] == mode:
-            every.setdefault((row["call"], row["phase"]), []).append(median(row["us"]))
-    times = {key: mean(each) for key, each in every.items()}
+            of_call = runs.setdefault((row["call"], row["phase"]), {})
+            of_call.setdefault(row.get("run", ""), []).append(median(row["us"]))
+    times = {key: mean(map(max, each.values())) for key, each in runs.items()}
     for call, phase in list(times):
         if phase == "both" and (call, "recorded") in times:
             times[call, "backward"] = times[call, "both"] - times[call, "recorded"]
