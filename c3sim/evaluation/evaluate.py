@@ -15,7 +15,7 @@ from c3sim.simulation.critical_path import least_of, plan_of
 from c3sim.simulation.medians import weighted_quantile
 from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
-from c3sim.simulation.simulate import simulate
+from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.specs.hardware import Node
 from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Task, Workload
@@ -24,6 +24,7 @@ from c3sim.strategies.rewrites import baseline, collectives
 from c3sim.strategies.table import strategy_name
 
 
+@uncollected()  # tens of thousands of runs of one task, of 10 kB each
 def evaluate_run(
     workload: Workload,
     node: Node,

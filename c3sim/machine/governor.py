@@ -46,12 +46,17 @@ class Governor:
     def factor(self, power: Callable[[float], float]) -> float:
         """The clock factor from now on; *power(f)*: W at factor f of what goes on."""
         clock = self.clock
-        held = self._within(clock.power_limit, power)
         if clock.power_window == 0:
-            return held
+            return self._within(clock.power_limit, power)
         self._settle()
         most = 1.0 if clock.peak_power is None else self._within(clock.peak_power, power)
-        factor = held if self.average >= clock.power_limit * REACHED else most
+        reached = self.average >= clock.power_limit * REACHED
+        if most == 1.0 and not reached and clock.minimum < clock.maximum:
+            # whether the limit would hold the clock down is enough to know
+            held = 1.0 if power(1.0) <= clock.power_limit else clock.minimum / clock.maximum
+        else:
+            held = self._within(clock.power_limit, power)
+        factor = held if reached else most
         self.drawn = power(factor)
         if held < factor:
             above = self.drawn - clock.power_limit

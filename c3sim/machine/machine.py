@@ -39,6 +39,7 @@ class FlowTags:
     task: str
     gpu: int
     rate: Callable[[GpuState], float]  # units/s that it asks for in a state
+    full: float  # the same at full speed
     through_ports: float  # units/s that ports let through to memory
     alone: float  # units/s with all capacities to itself, and the one that
     narrowest: Capacity | None  # lets no more through
@@ -121,6 +122,7 @@ class Machine:
             task=task,
             gpu=gpu,
             rate=rate,
+            full=full,
             through_ports=through_ports,
             alone=alone,
             narrowest=narrowest,

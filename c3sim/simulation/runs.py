@@ -12,11 +12,16 @@ from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Workload
 
-REMEMBERED = 8192  # runs; about 1 kB each
+#: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and
+#: for thousands of runs of a few tasks.
+REMEMBERED = 65536
+REMEMBERED_NODES = 8192
 
 ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
 
-_runs: dict[tuple[str, str, frozenset[str], bool], Run] = {}
+_Key = tuple[str, str, frozenset[str], bool, bool]
+_runs: dict[_Key, Run] = {}
+_held = 0  # times of tasks in them
 _texts: dict[int, tuple[Node, str]] = {}  # by id of a node, which is kept, so that the id stays
 
 
@@ -33,14 +38,21 @@ def run_once(
     """
     # What of a workload decides its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={"buffers", "tasks", "streams", "host"})
-    key = (_text(node), conditions, private, by_class)
+    key = (_text(node), conditions, private, by_class, energy)
     run = _runs.get(key)
     if run is None:
-        if len(_runs) >= REMEMBERED:
-            del _runs[next(iter(_runs))]
         run = simulate(node, workload, private=private, by_class=by_class, energy=energy)
-        _runs[key] = run
+        _remember(key, run)
     return run
+
+
+def _remember(key: _Key, run: Run) -> None:
+    """Keep *run*, and the latest of the others as far as there is room."""
+    global _held
+    _runs[key] = run
+    _held += len(run.times)
+    while _held > REMEMBERED and len(_runs) > 1:
+        _held -= len(_runs.pop(next(iter(_runs))).times)
 
 
 def undisturbed(node: Node, workload: Workload) -> Run:
@@ -53,7 +65,7 @@ def undisturbed(node: Node, workload: Workload) -> Run:
 def _text(node: Node) -> str:
     """The whole of *node*."""
     if id(node) not in _texts:
-        if len(_texts) >= REMEMBERED:
+        if len(_texts) >= REMEMBERED_NODES:
             _texts.clear()
         _texts[id(node)] = (node, node.model_dump_json())
     return _texts[id(node)][1]
@@ -61,13 +73,15 @@ def _text(node: Node) -> str:
 
 def forget() -> None:
     """Remember no run any more."""
+    global _held
     _runs.clear()
+    _held = 0
     _texts.clear()
 
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
-    return run_once(node, alone(workload, task, called=ALONE)).task(ALONE)
+    return run_once(node, alone(workload, task, called=ALONE), energy=False).task(ALONE)
 
 
 def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
