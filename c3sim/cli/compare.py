@@ -40,11 +40,9 @@ def compare(
     changes = settings(set_)
     from c3sim.api import compare as run_all
     from c3sim.api import prepare
-    from c3sim.input.loading import is_iteration
 
-    if not is_iteration(workload):
-        plain, on = prepare(workload, node, changes)
-        agree_to_run(agreeing(yes), plain, on, RUNS if strategies == "all" else 1)
+    plain, on = prepare(workload, node, changes)
+    agree_to_run(agreeing(yes), plain, on, RUNS if strategies == "all" else 1)
     results = run_all(workload, node=node, strategies=strategies, set=changes)
     if as_json:
         emit_json(

@@ -12,11 +12,11 @@ pipeline.py    stages that hand on micro batches
 builder.py     tasks in the order of launches
 build.py       a description as a workload: streams, dependencies, launches
 memory.py      bytes that a GPU needs
-times.py       busy and exposed time by operator class
 runs.py        the runs of a few layers, and what a layer adds
-measure.py     a description, run: a result
-result.py      the result
-described.py   the same with settings by path
+measure.py     a description, run
+outcome.py     its result
+result.py      what that has
+described.py   a description in the place of a workload: set by path, run, explained
 =============  ===============================================================================
 
 It knows models, frameworks and workloads. It must not know any device: parts of the peak that

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import c3sim
-from c3sim.evaluation.explanation import CAUSES, shapley
+from c3sim.evaluation.explanation import CAUSES
+from c3sim.evaluation.shares import shapley
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
 from c3sim.machine.machine import SHARING

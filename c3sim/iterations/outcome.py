@@ -1,0 +1,152 @@
+"""The result of an iteration from its runs."""
+
+from __future__ import annotations
+
+from c3sim.iterations.build import Plan
+from c3sim.iterations.measure import Measured
+from c3sim.iterations.memory import memory_bytes
+from c3sim.iterations.result import IterationResult
+from c3sim.iterations.runs import Numbers, Runs
+from c3sim.machine.energy import IDLE, by_component, components_of
+from c3sim.result import ClassTime, TaskResult
+from c3sim.simulation.class_times import CLASSES
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective
+
+
+def result_of(measured: Measured, strategy: str) -> IterationResult:
+    """The result of what was *measured* under *strategy*."""
+    planned, runs, simulated = measured.planned, measured.high, measured.more
+    numbers, host_bound = measured.numbers, measured.host_bound
+    node, iteration, wall = planned.node, planned.iteration, numbers.wall
+    serial = [numbers.compute, numbers.communication]
+    longest = max(serial) or wall
+    ideal, speedup = sum(serial) / longest, sum(serial) / wall
+    energy = _energy(node, numbers)
+    total, memory = sum(energy.values()), memory_bytes(planned)
+    tokens = iteration.batch * iteration.length * planned.replicas
+    return IterationResult(
+        workload=iteration.name,
+        node=node.name,
+        strategy=strategy,
+        wall_s=wall,
+        serial_s=sum(serial),
+        ideal_speedup=ideal,
+        speedup=speedup,
+        fraction_of_ideal=(speedup - 1) / (ideal - 1) if ideal - 1 > 1e-9 else None,
+        own_fraction=None,
+        energy_j=total,
+        gpus=node.ranks,
+        ranks=node.ranks,
+        wall_p5_s=wall,
+        wall_p95_s=wall,
+        energy=by_component(node, energy),
+        average_power_w=total / wall,
+        component_names=components_of(node),
+        energy_measured=node.gpu.energy.measured,
+        tasks=_tasks(node, runs),
+        folded=runs.whole.folded,
+        events=runs.whole.events,
+        notes=_notes(planned, numbers, memory, simulated, host_bound=host_bound),
+        timeline=runs.whole.timeline,
+        compute_s=serial[0],
+        communication_s=serial[1],
+        exposed_s=numbers.waited,
+        stretched_s=numbers.stretched,
+        classes=_classes(numbers),
+        tokens_per_s=tokens / wall,
+        mfu=_model_flops_used(planned, wall),
+        memory_bytes=memory,
+        fits=memory <= node.gpu.hbm.capacity,
+        host_s=numbers.host,
+        host_bound=host_bound,
+        layers=planned.own_layers,
+        simulated=min(simulated, planned.own_layers),
+    )
+
+
+def _energy(node: Node, numbers: Numbers) -> dict[str, float]:
+    """J of all GPUs by name of the energy, idle power over the wall time included."""
+    idle = node.gpu.clock.idle_power * numbers.wall * node.ranks
+    return {**numbers.account, IDLE: idle}
+
+
+def _classes(numbers: Numbers) -> dict[str, ClassTime]:
+    """Times of each operator class."""
+    return {
+        name: ClassTime(busy_s=numbers.busy[name], exposed_s=numbers.exposed[name])
+        for name in CLASSES
+    }
+
+
+def _model_flops_used(planned: Plan, wall: float) -> float:
+    """FLOP of the model on a GPU by what its matrix units do in *wall* s at the full clock."""
+    gpu = planned.node.gpu
+    per_cycle = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
+    peak = per_cycle * gpu.compute_unit_count * gpu.clock.maximum
+    return planned.units().flops * planned.micro_batches / (wall * peak)
+
+
+def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
+    """Every simulated task; alone: as in the run without the other side."""
+    results = {}
+    alone_in = {True: runs.communication or runs.whole, False: runs.compute}
+    alone = {
+        side: {name: each for (name, gpu), each in run.times.items() if gpu == 0}
+        for side, run in alone_in.items()
+    }
+    for (name, gpu), times in runs.whole.times.items():
+        if gpu:
+            continue
+        task = runs.built.workload.tasks[name]
+        own = alone[runs.built.classes[name] == "communication"][name]
+        account = runs.whole.account_of(name)
+        duration, isolated = times.end - times.start, own.end - own.start
+        energy = sum(account.values())
+        results[name] = TaskResult(
+            isolated_s=isolated,
+            start_s=times.start,
+            end_s=times.end,
+            time_s=times.end,
+            slowdown=duration / isolated if isolated else 1.0,
+            stream=task.stream or "",
+            ready_s=times.ready,
+            predecessors_s=times.ready,
+            room_s=(times.start - times.ready) - (own.start - own.ready),
+            slower_s=duration - isolated,
+            kind=task.kind,
+            energy_j=energy,
+            energy=by_component(node, account, idle=False),
+            average_power_w=energy / duration if duration else 0.0,
+            payload_bytes=task.size if isinstance(task, Collective) else None,
+            detail={"operator": runs.built.classes[name], **times.detail},
+        )
+    return results
+
+
+def _notes(
+    planned: Plan, numbers: Numbers, memory: float, simulated: int, *, host_bound: bool
+) -> list[str]:
+    notes = []
+    capacity = planned.node.gpu.hbm.capacity
+    if memory > capacity:
+        notes.append(
+            f"warning: needs {memory / 1e9:.0f} GB per GPU, which has {capacity / 1e9:.0f} GB;"
+            " times are those of a GPU with more"
+        )
+    if host_bound:
+        notes.append(
+            f"bound by the host: its launches take {numbers.host * 1e3:.1f} ms; a graph or fewer"
+            " kernels would shorten the iteration"
+        )
+    if simulated < planned.own_layers:
+        notes.append(
+            f"{simulated} of {planned.own_layers} layers were simulated; each further one adds what"
+            " the last ones did"
+        )
+    if planned.stages > 1:
+        notes.append(
+            "pipeline: a middle stage was simulated; fill and drain are added as"
+            f" {planned.stages - 1} more micro batches"
+        )
+    return notes
