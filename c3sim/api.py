@@ -230,8 +230,7 @@ def _described(
     """The node with its settings; the description in the place of a workload with the others."""
     of_node = SetByPath({path: v for path, v in settings.items() if not is_of_workload(path)})
     others = {path: value for path, value in settings.items() if path not in of_node}
-    nothing = Workload.model_construct(tasks={}, streams={}, buffers={})
-    target, _ = of_node.apply(node, nothing)
+    target, _ = of_node.apply(node, described(loaded, node))
     return target, described(loaded, target, others)
 
 

@@ -36,7 +36,8 @@ MAY_IMPORT: dict[str, str] = {
     "strategies": "errors specs models input processes simulation",
     "evaluation": "errors specs models result machine simulation strategies",
     "inference": "errors specs input simulation",
-    "iterations": "errors specs models result input machine simulation strategies evaluation inference",
+    "iterations": "errors specs models result input machine simulation strategies evaluation"
+    " inference",
     "output.kit": "errors result",
     "sweeps": "errors specs result input simulation strategies evaluation iterations output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"

@@ -86,7 +86,7 @@ def _few_layers(iteration: Iteration, model: Transformer | Dlrm, node: Node) -> 
         **{
             name: getattr(built, name) for name in Workload.model_fields if name != "schema_version"
         },
-        schema=1,
+        schema_version=1,
         iteration=iteration.model_copy(update={"model": whole}),
     )
 
@@ -148,7 +148,7 @@ def explain_described(workload: Described, node: Node, strategy: str) -> Explana
 
 
 def _figures(numbers: Numbers) -> dict[str, float]:
-    busy = {name: numbers.busy[name] for name in CLASSES if numbers.busy[name]}
+    busy: dict[str, float] = {n: numbers.busy[n] for n in CLASSES if numbers.busy[n]}
     return {"wall": numbers.wall, "exposed": numbers.waited, **busy}
 
 

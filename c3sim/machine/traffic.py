@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from c3sim.models.groups import Group
 from c3sim.models.links import Hop
 from c3sim.models.network import Draw
 
@@ -20,6 +21,7 @@ class Traffic:
     hbm_write: float = 0.0
     ports: tuple[tuple[Hop, float], ...] = ()  # ((GPU, port), bytes)
     network: tuple[Draw, ...] = ()  # between nodes
+    alike: Group | None = None  # whose GPUs are renumbered on *ports*, where one stands for all
     together: bool = False  # all GPUs that share a part of the network draw on it alike
     remote: tuple[tuple[int, float, float], ...] = ()  # (GPU, bytes read, bytes written there)
     host: tuple[tuple[str, float], ...] = ()  # ("in" | "out", bytes)
@@ -39,6 +41,7 @@ class Traffic:
             ports=tuple((port, amount * count) for port, amount in self.ports),
             network=tuple((where, amount * count) for where, amount in self.network),
             remote=tuple((gpu, read * count, write * count) for gpu, read, write in self.remote),
+            alike=self.alike,
             together=self.together,
             host=tuple((direction, amount * count) for direction, amount in self.host),
             engine=self.engine,

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 EXPLAINED = (
     "nothing shared: every task has everything to itself and only waits for others. Each kind of"
     " sharing adds its column.\nwall is the whole run, exposed the time in which communication runs"
-    " or is waited for and nothing is computed,\nthe others the time in which an operator class runs"
+    " or is waited for and nothing is computed,\nthe others the time in which an operator class"
+    " runs"
 )
 
 
