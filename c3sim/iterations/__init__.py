@@ -8,6 +8,7 @@ dlrm.py        the same of a recommendation model
 optimizers.py  AdamW and LAMB, fused or tensor list by tensor list
 units.py       what comes before the layers, the layers, what comes after
 parallel.py    collectives of data parallelism and what waits for them: ddp, fsdp
+mesh.py        groups of GPUs, where kinds of parallelism nest
 pipeline.py    stages that hand on micro batches
 builder.py     tasks in the order of launches
 build.py       a description as a workload: streams, dependencies, launches

@@ -20,6 +20,7 @@ from c3sim.specs.iteration import Ddp, Fsdp
 
 #: torch.distributed: the first bucket, so that communication begins early.
 FIRST_BUCKET = 2.0**20
+EXPERTS = "replicas of experts"  # of the groups of a mesh
 ROOT = -1  # stands for embedding and head, one unit
 
 
@@ -45,39 +46,42 @@ class Replicas:
 
 
 class Buckets(Replicas):
-    """Distributed data parallel. *shared*: part of the parameters that all replicas have."""
+    """Distributed data parallel. *dealt*: experts are dealt to GPUs; their gradients are added up,
+    in buckets of their own, among the *copies* of each.
+    """
 
-    def __init__(self, ddp: Ddp, operators: OperatorSet):
-        self.ddp, self.o = ddp, operators
-        self.filled, self.number, self.sent = 0.0, 0, list[str]()
+    def __init__(self, ddp: Ddp, operators: OperatorSet, *, dealt: bool = False, copies: int = 1):
+        self.ddp, self.o, self.dealt, self.copies = ddp, operators, dealt, copies
+        self.filled = {"data": 0.0, EXPERTS: 0.0}
+        self.number = {"data": 0, EXPERTS: 0}
+        self.sent: list[str] = []
 
     def ready(self, builder: Builder, name: str, step: Step) -> None:
-        if not isinstance(step, Op) or (step.name.startswith(("gate_up", "down")) and self._dealt):
+        if not isinstance(step, Op):
             return
+        of_experts = self.dealt and step.name.startswith(("gate_up", "down"))
+        if of_experts and self.copies == 1:  # they stay where they are
+            return
+        among = EXPERTS if of_experts else "data"
         for number, size in enumerate(step.gradients):
             copy = self.o.elementwise(f"into-bucket{number or ''}", size, 1, 1)
             builder.compute(name, copy)
-            self.filled += size * self.o.element
-            if self.filled >= (self.ddp.bucket if self.number else FIRST_BUCKET):
-                self._send(builder)
-
-    _dealt = False
+            self.filled[among] += size * self.o.element
+            most = self.ddp.bucket if self.number[among] else FIRST_BUCKET
+            if self.filled[among] >= most:
+                self._send(builder, among)
 
     def end(self, builder: Builder) -> None:
-        if self.filled:
-            self._send(builder)
+        for among, filled in self.filled.items():
+            if filled:
+                self._send(builder, among)
         builder.awaits(self.sent)
 
-    def _send(self, builder: Builder) -> None:
-        name = f"bucket{self.number}"
-        self.sent.append(builder.collective(name, "all_reduce", self.filled, [builder.last]))
-        self.filled, self.number = 0.0, self.number + 1
-
-
-class ExpertBuckets(Buckets):
-    """The same where experts are dealt to the GPUs: their gradients stay there."""
-
-    _dealt = True
+    def _send(self, builder: Builder, among: str) -> None:
+        name = f"{'expert-' if among == EXPERTS else ''}bucket{self.number[among]}"
+        size, ready = self.filled[among], [builder.last]
+        self.sent.append(builder.collective(name, "all_reduce", size, ready, among=among))
+        self.filled[among], self.number[among] = 0.0, self.number[among] + 1
 
 
 class Shards(Replicas):
