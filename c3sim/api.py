@@ -27,10 +27,8 @@ from c3sim.input.loading import (
     open_workload,
     with_model,
 )
-from c3sim.input.paths import is_of_workload
-from c3sim.input.settings import Settings as SetByPath
 from c3sim.input.settings import beyond_the_file, settings_of
-from c3sim.iterations.described import described, evaluate
+from c3sim.iterations.described import described_on, evaluate
 from c3sim.iterations.described import explain as explain_any
 from c3sim.result import Result
 from c3sim.specs.described import Described
@@ -205,7 +203,7 @@ def _prepared(
     loaded = opened if isinstance(opened, LoadedNode) else LoadedNode(node=opened, provenance={})
     settings = settings_of(set)
     if isinstance(workload, LoadedIteration):
-        target, model = _described(workload, loaded.node, settings)
+        target, model = described_on(workload, loaded.node, settings)
     else:
         assert isinstance(model, Workload)
         target, model = settings.apply(loaded.node, model)
@@ -222,16 +220,6 @@ def _prepared(
 
 def _of_file(loaded: LoadedWorkload | LoadedIteration) -> Workload | Iteration:
     return loaded.workload if isinstance(loaded, LoadedWorkload) else loaded.iteration
-
-
-def _described(
-    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
-) -> tuple[Node, Workload]:
-    """The node with its settings; the description in the place of a workload with the others."""
-    of_node = SetByPath({path: v for path, v in settings.items() if not is_of_workload(path)})
-    others = {path: value for path, value in settings.items() if path not in of_node}
-    target, _ = of_node.apply(node, described(loaded, node))
-    return target, described(loaded, target, others)
 
 
 def _noted(result: Result, notes: Sequence[str]) -> Result:

@@ -14,8 +14,8 @@ builder.py     tasks in the order of launches
 build.py       a description as a workload: streams, dependencies, launches
 memory.py      bytes that a GPU needs
 runs.py        the runs of a few layers, and what a layer adds
-measure.py     a description, run
-outcome.py     its result
+measured.py    a description, measured by them
+measure.py     its result
 result.py      what that has
 described.py   a description in the place of a workload: set by path, run, explained
 =============  ===============================================================================

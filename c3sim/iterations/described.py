@@ -19,10 +19,11 @@ from c3sim.input.loading import (
     open_iteration,
     with_model,
 )
-from c3sim.input.paths import set_field, set_si, set_value
+from c3sim.input.paths import is_of_workload, set_field, set_si, set_value
+from c3sim.input.settings import Settings
 from c3sim.iterations.build import build, plan
-from c3sim.iterations.measure import Measured, layers_to_run, measure
-from c3sim.iterations.outcome import result_of
+from c3sim.iterations.measure import result_of
+from c3sim.iterations.measured import Measured, layers_to_run, measure
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Numbers
 from c3sim.machine.machine import SHARING
@@ -76,6 +77,23 @@ def described(
     return workload
 
 
+def described_on(
+    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
+) -> tuple[Node, Described]:
+    """*node* with those *settings* that are its, and *loaded* on it with the others. Raises
+    InputError(s).
+    """
+    of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
+    if of_node:
+        node, _ = Settings(of_node).apply(node, described(loaded, node))
+    others = {path: value for path, value in settings.items() if path not in of_node}
+    return node, described(loaded, node, others)
+
+
+def _is_of_iteration(path: str) -> bool:
+    return path == "name" or is_of_workload(path)
+
+
 def _few_layers(iteration: Iteration, model: Transformer | Dlrm, node: Node) -> Described:
     """The model stands in place, so that the description needs no other file."""
     planned = plan(iteration, model, node)
@@ -102,7 +120,8 @@ def evaluate(
 ) -> Result:
     """As :func:`c3sim.evaluation.evaluate.evaluate_run`, of a description too."""
     if isinstance(workload, Described):
-        return run_described(workload, node, strategy=strategy, trace=trace)
+        name = strategy_name(strategy)
+        return result_of(_measured(workload, node, name, trace=trace), name)
     return evaluate_run(workload, node, strategy, trace=trace, noted=noted, stretched=stretched)
 
 
@@ -115,14 +134,16 @@ def explain(workload: Workload, node: Node, strategy: str) -> Explanation:
 
 
 def run_described(
-    workload: Described,
+    loaded: LoadedIteration,
     node: Node,
     *,
     strategy: str = "as_written",
+    settings: Mapping[str, object],
     trace: bool = False,
     all_layers: bool = False,
 ) -> IterationResult:
-    """The iteration that *workload* stands for, on *node*. Raises InputErrors."""
+    """*loaded* on *node* with *settings* of any kind. Raises InputErrors."""
+    node, workload = described_on(loaded, node, settings)
     strategy = strategy_name(strategy)
     measured = _measured(workload, node, strategy, trace=trace, all_layers=all_layers)
     return result_of(measured, strategy)

@@ -1,126 +1,168 @@
-"""A description of an iteration, run: its wall time, and where it went.
-
-Layers are equal, so a few are simulated, twice: with a few and with a few more. What a layer adds
-to any time or energy is the difference by the number of layers; all others are taken to add the
-same.
-
-An eager host runs ahead of the GPU as long as its launches take less than the GPU's work. Where
-they take longer over the whole iteration, the run is simulated with the host in the loop, kernel by
-kernel; else its part is left out, as that of a graph.
-"""
+"""A description of an iteration, run: its result."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.iterations.build import Model, Plan, build, plan
-from c3sim.iterations.runs import Change, Numbers, Runs, launched
-from c3sim.simulation.simulate import average_before
+from c3sim.iterations.build import Model, Plan
+from c3sim.iterations.measured import Measured, measure
+from c3sim.iterations.memory import memory_bytes
+from c3sim.iterations.result import IterationResult
+from c3sim.iterations.runs import Change, Numbers, Runs
+from c3sim.machine.energy import IDLE, by_component, components_of
+from c3sim.result import ClassTime, TaskResult
+from c3sim.simulation.class_times import CLASSES
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
-
-#: Layers of the two runs; the increment is steady once the first layers have filled the queues.
-FEW, MORE = 2, 4
+from c3sim.specs.workload import Collective
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
-    """The runs of a *few* layers and of *more*, and what they say of the whole iteration."""
-
-    planned: Plan
-    few: int
-    more: int
-    low: Runs
-    high: Runs
-    host_bound: bool
-
-    @property
-    def numbers(self) -> Numbers:
-        """Of the whole iteration."""
-        return self.whole(self.low.numbers, self.high.numbers)
-
-    def sharing(self, private: frozenset[str]) -> Numbers:
-        """The same where tasks have the kinds of sharing *private* to themselves."""
-        node = self.planned.node
-        high = self.high.sharing(node, private)
-        low = high if self.low is self.high else self.low.sharing(node, private)
-        return self.whole(low, high)
-
-    def whole(self, low: Numbers, high: Numbers) -> Numbers:
-        """Of all layers, and of all micro batches of a pipeline."""
-        if self.few != self.more:
-            high = low.at(high, self.few, self.more, self.planned.own_layers)
-        return high if self.planned.stages == 1 else in_pipeline(self.planned, high)
-
-
-def in_pipeline(planned: Plan, one: Numbers) -> Numbers:
-    """All micro batches, from *one* through a stage: each takes a turn, fill and drain take a turn
-    for each further stage. The optimizer runs once, behind them.
-    """
-    batches = planned.micro_batches
-    turns, last = batches + planned.stages - 1, one.busy["optimizer"]
-
-    def with_bubble(time: float) -> float:
-        return turns * (time - last) + last
-
-    def each(times: dict[str, float]) -> dict[str, float]:
-        return {name: t * (1 if name == "optimizer" else batches) for name, t in times.items()}
-
-    return replace(
-        one,
-        wall=with_bubble(one.wall),
-        compute=with_bubble(one.compute),
-        communication=turns * one.communication,
-        stretched=turns * one.stretched,
-        waited=turns * one.waited,
-        busy=each(one.busy),
-        exposed=each(one.exposed),
-        account={
-            name: batches * (joules - one.once.get(name, 0.0)) + one.once.get(name, 0.0)
-            for name, joules in one.account.items()
-        },
-    )
-
-
-def measure(
+def run_iteration(
     iteration: Iteration,
     model: Model,
     node: Node,
     *,
+    strategy: str = "as_written",
     change: Change = lambda workload: workload,
     trace: bool = False,
     all_layers: bool = False,
-) -> Measured:
-    """*iteration* on *node*. *change*: of every workload that is simulated (a strategy, settings).
-    *all_layers*: simulate every one. Raises InputErrors where it cannot run there.
-    """
-    planned = plan(iteration, model, node)
-    layers = planned.own_layers
-    few, more = layers_to_run(planned)
-    if all_layers or layers <= more + 1:
-        few = more = layers
-
-    def runs(eager: bool) -> Measured:
-        built = build(planned, more)
-        check_on_node(built.workload, node)
-        average = average_before(node, change(launched(built.workload, eager=eager)))
-        last = Runs.of(node, built, change, eager=eager, average=average, trace=trace)
-        low = last
-        if few != more:
-            less = build(planned, few)
-            low = Runs.of(node, less, change, eager=eager, average=average, trace=False)
-        return Measured(planned=planned, few=few, more=more, low=low, high=last, host_bound=eager)
-
-    measured = runs(eager=False)
-    one = measured.low.numbers
-    if few != more:
-        one = one.at(measured.high.numbers, few, more, layers)
-    return runs(eager=True) if iteration.launch == "eager" and one.host > one.wall else measured
+) -> IterationResult:
+    """*iteration* on *node*; arguments as of :func:`c3sim.iterations.measured.measure`."""
+    measured = measure(iteration, model, node, change=change, trace=trace, all_layers=all_layers)
+    return result_of(measured, strategy)
 
 
-def layers_to_run(planned: Plan) -> tuple[int, int]:
-    """Layers of the two runs: enough for what is gathered ahead."""
-    fsdp = planned.kinds.get("fsdp")
-    further = max(0, fsdp.prefetch - 1) if fsdp is not None else 0
-    return FEW + further, MORE + further
+def result_of(measured: Measured, strategy: str) -> IterationResult:
+    """The result of what was *measured* under *strategy*."""
+    planned, runs, simulated = measured.planned, measured.high, measured.more
+    numbers, host_bound = measured.numbers, measured.host_bound
+    node, iteration, wall = planned.node, planned.iteration, numbers.wall
+    serial = [numbers.compute, numbers.communication]
+    longest = max(serial) or wall
+    ideal, speedup = sum(serial) / longest, sum(serial) / wall
+    energy = _energy(node, numbers)
+    total, memory = sum(energy.values()), memory_bytes(planned)
+    tokens = iteration.batch * iteration.length * planned.replicas
+    return IterationResult(
+        workload=iteration.name,
+        node=node.name,
+        strategy=strategy,
+        wall_s=wall,
+        serial_s=sum(serial),
+        ideal_speedup=ideal,
+        speedup=speedup,
+        fraction_of_ideal=(speedup - 1) / (ideal - 1) if ideal - 1 > 1e-9 else None,
+        own_fraction=None,
+        energy_j=total,
+        gpus=node.ranks,
+        ranks=node.ranks,
+        wall_p5_s=wall,
+        wall_p95_s=wall,
+        energy=by_component(node, energy),
+        average_power_w=total / wall,
+        component_names=components_of(node),
+        energy_measured=node.gpu.energy.measured,
+        tasks=_tasks(node, runs),
+        folded=runs.whole.folded,
+        events=runs.whole.events,
+        notes=_notes(planned, numbers, memory, simulated, host_bound=host_bound),
+        timeline=runs.whole.timeline,
+        compute_s=serial[0],
+        communication_s=serial[1],
+        exposed_s=numbers.waited,
+        stretched_s=numbers.stretched,
+        classes=_classes(numbers),
+        tokens_per_s=tokens / wall,
+        mfu=_model_flops_used(planned, wall),
+        memory_bytes=memory,
+        fits=memory <= node.gpu.hbm.capacity,
+        host_s=numbers.host,
+        host_bound=host_bound,
+        layers=planned.own_layers,
+        simulated=min(simulated, planned.own_layers),
+    )
+
+
+def _energy(node: Node, numbers: Numbers) -> dict[str, float]:
+    """J of all GPUs by name of the energy, idle power over the wall time included."""
+    idle = node.gpu.clock.idle_power * numbers.wall * node.ranks
+    return {**numbers.account, IDLE: idle}
+
+
+def _classes(numbers: Numbers) -> dict[str, ClassTime]:
+    """Times of each operator class."""
+    return {
+        name: ClassTime(busy_s=numbers.busy[name], exposed_s=numbers.exposed[name])
+        for name in CLASSES
+    }
+
+
+def _model_flops_used(planned: Plan, wall: float) -> float:
+    """FLOP of the model on a GPU by what its matrix units do in *wall* s at the full clock."""
+    gpu = planned.node.gpu
+    per_cycle = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
+    peak = per_cycle * gpu.compute_unit_count * gpu.clock.maximum
+    return planned.units().flops * planned.micro_batches / (wall * peak)
+
+
+def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
+    """Every simulated task; alone: as in the run without the other side."""
+    results = {}
+    alone_in = {True: runs.communication or runs.whole, False: runs.compute}
+    alone = {
+        side: {name: each for (name, gpu), each in run.times.items() if gpu == 0}
+        for side, run in alone_in.items()
+    }
+    for (name, gpu), times in runs.whole.times.items():
+        if gpu:
+            continue
+        task = runs.built.workload.tasks[name]
+        own = alone[runs.built.classes[name] == "communication"][name]
+        account = runs.whole.account_of(name)
+        duration, isolated = times.end - times.start, own.end - own.start
+        energy = sum(account.values())
+        results[name] = TaskResult(
+            isolated_s=isolated,
+            start_s=times.start,
+            end_s=times.end,
+            time_s=times.end,
+            slowdown=duration / isolated if isolated else 1.0,
+            stream=task.stream or "",
+            ready_s=times.ready,
+            predecessors_s=times.ready,
+            room_s=(times.start - times.ready) - (own.start - own.ready),
+            slower_s=duration - isolated,
+            kind=task.kind,
+            energy_j=energy,
+            energy=by_component(node, account, idle=False),
+            average_power_w=energy / duration if duration else 0.0,
+            payload_bytes=task.size if isinstance(task, Collective) else None,
+            detail={"operator": runs.built.classes[name], **times.detail},
+        )
+    return results
+
+
+def _notes(
+    planned: Plan, numbers: Numbers, memory: float, simulated: int, *, host_bound: bool
+) -> list[str]:
+    notes = []
+    capacity = planned.node.gpu.hbm.capacity
+    if memory > capacity:
+        notes.append(
+            f"warning: needs {memory / 1e9:.0f} GB per GPU, which has {capacity / 1e9:.0f} GB;"
+            " times are those of a GPU with more"
+        )
+    if host_bound:
+        notes.append(
+            f"bound by the host: its launches take {numbers.host * 1e3:.1f} ms; a graph or fewer"
+            " kernels would shorten the iteration"
+        )
+    if simulated < planned.own_layers:
+        notes.append(
+            f"{simulated} of {planned.own_layers} layers were simulated; each further one adds what"
+            " the last ones did"
+        )
+    if planned.stages > 1:
+        notes.append(
+            "pipeline: a middle stage was simulated; fill and drain are added as"
+            f" {planned.stages - 1} more micro batches"
+        )
+    return notes

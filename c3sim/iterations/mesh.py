@@ -24,7 +24,9 @@ class Group(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """GPUs of each kind of group; *replicas* are data parallel. *strides*: tensor, pipeline, data."""
+    """GPUs of each kind of group; *replicas* are data parallel. *strides*: of tensor,
+    pipeline, data.
+    """
 
     ranks: int
     tensor: int

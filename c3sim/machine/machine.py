@@ -22,7 +22,6 @@ from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity, of_gpu
-from c3sim.models.links import Hop, reverse
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
 from c3sim.models.power import Load
@@ -213,19 +212,12 @@ class Machine:
         """
         share, drawn = self.node.links.reverse_share, dict(amounts)
         for hop, amount in traffic.ports if share else ():
-            where, port = self._answering(hop, traffic)
+            where, port = traffic.answering(self.node.gpus, hop)
             capacity = of_gpu(self.home(where, here), port)
             own = capacity._replace(task=group) if "links" in self.private else capacity
             drawn[own] = drawn.get(own, 0.0) + amount * share
             self._declare(own, 1)
         return drawn
-
-    def _answering(self, hop: Hop, traffic: Traffic) -> Hop:
-        """The port that answers what goes through *hop*."""
-        gpu, port = hop
-        if traffic.alike is not None and port.number is not None:
-            return gpu, traffic.alike.back(port)
-        return reverse(self.node.gpus, hop)
 
     def _host_memory(self, direction: str, amount: float) -> float:
         """Share of what host memory can do for *amount* B/s; in a folded run of all GPUs."""
@@ -255,7 +247,7 @@ class Machine:
         for hop, amount in traffic.ports:
             for (_, port), drawn in (
                 (hop, amount),
-                (self._answering(hop, traffic), amount * self.node.links.reverse_share),
+                (traffic.answering(self.node.gpus, hop), amount * self.node.links.reverse_share),
             ):
                 amounts[port] = amounts.get(port, 0.0) + drawn
         return link_rate(self.node) / max(amounts.values()) if amounts else math.inf

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from c3sim.models.groups import Group
-from c3sim.models.links import Hop
+from c3sim.models.links import Hop, reverse
 from c3sim.models.network import Draw
 
 
@@ -30,6 +30,13 @@ class Traffic:
     inserted: float = 0.0  # bytes that displace others in the memory-side cache
     # bytes that waves load and store, through L2; for energy only, a GEMM's are in its FLOPs'
     vector: float = 0.0
+
+    def answering(self, gpus: int, hop: Hop) -> Hop:
+        """The port that answers what goes through *hop*, in nodes of so many *gpus*."""
+        gpu, port = hop
+        if self.alike is not None and port.number is not None:
+            return gpu, self.alike.back(port)
+        return reverse(gpus, hop)
 
     def times(self, count: float) -> Traffic:
         """The same for *count* units at once."""

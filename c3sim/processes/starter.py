@@ -7,8 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from c3sim.models.gemm import plan_gemm
-from c3sim.models.groups import group_of
-from c3sim.processes.collectives.collective import ChannelCollective
+from c3sim.processes.collectives.collective import ChannelCollective, together
 from c3sim.processes.context import Context
 from c3sim.processes.dma.collectives import collective_program, is_one_batch
 from c3sim.processes.dma.commands import Words, copy_step
@@ -64,7 +63,6 @@ class Starter:
         self.dma = DmaHost(context)
         self.words = Words()
         self.across = AcrossNodes(context, self.dma, self.words)
-        # (collective, repeat, first rank of a group)
         self._collectives: dict[tuple[str, int, int], ChannelCollective] = {}
         # (collective, rank, repeat) -> what to call when it starts, and when it is done
         self._callbacks: dict[tuple[str, int, int], tuple[Callback, Callback]] = {}
@@ -102,8 +100,7 @@ class Starter:
             self._start_kernel(name, gpu, task, latencies, detail, started, done)
         elif isinstance(task, Collective) and task.backend != "dma":
             self._callbacks[name, gpu, repeat] = (started, done)
-            warm = looped or repeat > 1
-            run = self._collective(name, gpu, repeat, task, latencies.completion, warm)
+            run = self._collective(name, gpu, repeat, task, latencies.completion, looped)
             detail.update(run.describe())
             context.after(latencies.dispatch, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
@@ -195,13 +192,11 @@ class Starter:
                 self.signals.fire((signal, gpu))
 
     def _collective(
-        self, name: str, gpu: int, repeat: int, task: Collective, completion: float, warm: bool
+        self, name: str, gpu: int, repeat: int, task: Collective, completion: float, looped: bool
     ) -> ChannelCollective:
-        """The run that all ranks share, or those of the group of *gpu*; *completion*: s from its end to the signal."""
-        context = self.context
-        group = None if context.machine.folded else group_of(context.node, task)
-        ranks = context.machine.gpus if group is None else group.members(gpu)
-        key = name, repeat, ranks[0]
+        """The run that the ranks of a group share; *completion*: s from its end to the signal."""
+        context, ranks = self.context, together(self.context.machine, task, gpu)
+        key = name, repeat, ranks[0]  # of its group
 
         def chunk_done(chunk: int) -> None:
             for rank in ranks:
@@ -216,7 +211,7 @@ class Starter:
                 started=lambda rank: self._callbacks[name, rank, repeat][0](),
                 chunk_done=chunk_done,
                 done=lambda rank: context.after(completion, self._callbacks[name, rank, repeat][1]),
-                warm=warm,
+                warm=looped or repeat > 1,
             )
         return self._collectives[key]
 

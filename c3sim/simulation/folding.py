@@ -37,8 +37,8 @@ def _network_is_alike(workload: Workload, node: Node) -> bool:
 
 
 def _is_for_some_gpus(task: Task) -> bool:
-    """Whether only the first GPU runs it, or, of a swap, one GPU of each pair submits; or engines go to
-    peers that are at other places of the node for each GPU of a group.
+    """Whether only the first GPU runs it, or, of a swap, one GPU of each pair submits; or engines
+    go to peers that are at other places of the node for each GPU of a group.
     """
     if isinstance(task, Copy | Commands):
         return task.gpus == "first"

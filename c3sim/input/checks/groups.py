@@ -12,8 +12,8 @@ from c3sim.specs.workload import Collective
 
 
 def group_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
-    """Groups lie inside a node, whose links lead from each GPU to each other one; or they have a GPU
-    of every node.
+    """Groups lie inside a node, whose links lead from each GPU to each other one; or they have a
+    GPU of every node.
     """
     group = group_of(node, task)
     if group is None:

@@ -18,8 +18,8 @@ HeldWorkgroups = dict[int, list[tuple[EngineGroup, int]]]
 
 
 class Channels:
-    """The channels of *task* on *ranks*; calls *placed(rank)* when some get room, and *ready(channels, held)*
-    for those that have just become resident on every rank.
+    """The channels of *task* on *ranks*; calls *placed(rank)* when some get room, and
+    *ready(channels, held)* for those that have just become resident on every rank.
     """
 
     def __init__(

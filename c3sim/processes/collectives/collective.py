@@ -13,8 +13,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from c3sim.machine.machine import Machine
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.groups import group_of
 from c3sim.models.hierarchy import plan_collective
 from c3sim.models.network import mirrored
 from c3sim.models.phase import PhasePlan
@@ -54,6 +56,12 @@ def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> 
         together=True,
         vector=moved - 2 * phase.by_nic,
     )
+
+
+def together(machine: Machine, task: Collective, gpu: int) -> tuple[int, ...]:
+    """The simulated GPUs that run *task* with *gpu*: its group, or those that stand for all."""
+    group = None if machine.folded else group_of(machine.node, task)
+    return machine.gpus if group is None else group.members(gpu)
 
 
 class ChannelCollective:
