@@ -71,6 +71,9 @@ class Gemm(TaskBase):
     ) = None
     workgroups: Workgroups | None = None
     """grid of a persistent schedule; left out: one per CU"""
+    lds: Bytes | None = None
+    """local data share that a workgroup reserves; beyond what its tiles need, it caps how many
+    share a compute unit; left out: what they need"""
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     """state of private operands"""
     data: Literal["random", "pattern", "zero"] = "random"

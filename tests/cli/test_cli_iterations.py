@@ -127,6 +127,7 @@ def test_explain_splits_wall_exposed_and_classes_by_cause(cli, tmp_path):
         "links.bandwidth=5 GB/s",
         "gpu.dies.shader_engines=[12]",
         "tasks[kind=gemm].library=cublas",
+        "tasks[kind=gemm].lds=200 KiB",
     ],
 )
 def test_what_ifs_reach_every_command(cli, tmp_path, what_if):

@@ -160,6 +160,9 @@ def _variant_errors(task: Collective, node: Node, path: str) -> Iterator[InputEr
 def _gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
     gpu = node.gpu
     yield from unknown_errors("library", task.library, gpu.gemm_libraries, join(path, "library"))
+    if task.lds is not None and task.lds > gpu.compute_units.lds:
+        message = f"got {task.lds:.0f} B; a compute unit has {gpu.compute_units.lds:.0f}"
+        yield InputError(message, join(path, "lds"))
     dtypes = gpu.compute_units.flops_per_cycle
     yield from unknown_errors(f"data type on {gpu.name}", task.dtype, dtypes, join(path, "dtype"))
     for i, side in enumerate(task.macro_tile or ()):
