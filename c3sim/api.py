@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.domain import domains
-from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.kept import kept
 from c3sim.input.loading import (
@@ -29,12 +28,14 @@ from c3sim.input.loading import (
     with_model,
 )
 from c3sim.input.settings import beyond_the_file, settings_of
+from c3sim.iterations.described import described_on, evaluate
+from c3sim.iterations.described import explain as explain_any
 from c3sim.result import Result
+from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import best_candidate
-from c3sim.strategies.table import STRATEGIES, strategy_name
+from c3sim.strategies.table import STRATEGIES
 
 if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
@@ -62,18 +63,8 @@ def run(
     """One workload under one strategy, on *node* or its own; *set*: values by path. An iteration
     gives an :class:`c3sim.iterations.result.IterationResult`.
     """
-    if isinstance(workload, str | PathLike) and _names_iteration(workload):
-        workload = open_iteration(_name_or_path(workload))
-    if isinstance(workload, Iteration):
-        workload = with_model(workload)
-    if isinstance(workload, LoadedIteration):
-        from c3sim.iterations.described import run_described
-
-        on = _plain(_opened(workload.iteration.node if node is None else node))
-        values = settings_of(set)
-        return run_described(workload, on, strategy=strategy, settings=values, trace=trace)
     model, target, notes = _prepared(workload, node, set)
-    return _noted(evaluate_run(model, target, strategy, trace=trace), notes)
+    return _noted(evaluate(model, target, strategy, trace=trace), notes)
 
 
 def compare(
@@ -84,45 +75,21 @@ def compare(
     set: Settings | None = None,
 ) -> Comparison:
     """The workload under several strategies; ``all``: those that can apply to it."""
-    if isinstance(workload, LoadedIteration | Iteration) or _names_iteration(workload):
-        return Comparison(_of_iteration(workload, node, strategies, set))
     model, target, notes = _prepared(workload, node, set)
-    if strategies != "all":
-        names = strategies.split(",") if isinstance(strategies, str) else strategies
-        results = [evaluate_run(model, target, name.strip()) for name in names]
-    else:
-        results = []
-        for name in STRATEGIES:
-            with suppress(InputError):
-                results.append(evaluate_run(model, target, name))
+    written = evaluate(model, target, "as_written") if isinstance(model, Described) else None
+    names = strategies.split(",") if isinstance(strategies, str) else strategies
+    results = []
+    for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
+        with suppress(*((InputError, InputErrors) if strategies == "all" else ())):
+            result = evaluate(model, target, name)
+            results.append(result if written is None else _measured_by(written, result))
     return Comparison(_noted(result, notes) for result in results)
 
 
-def _of_iteration(
-    workload: AnyRun,
-    node: AnyNode | None,
-    strategies: Sequence[str] | str,
-    settings: Settings | None,
-) -> list[Result]:
-    """Results of :func:`compare`, without single tasks, as there are many. All are compared with
-    what the iteration as written takes one after the other.
-    """
-    names = strategies.split(",") if isinstance(strategies, str) else strategies
-    written = run(workload, node=node, set=settings)
-    results = []
-    for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
-        try:
-            result = run(workload, node=node, strategy=name, set=settings)
-        except (InputError, InputErrors):
-            if strategies != "all":
-                raise
-            continue
-        results.append(_measured_by(written, result))
-    return results
-
-
 def _measured_by(written: Result, result: Result) -> Result:
-    """*result* with the ideal of the iteration as *written*, without its tasks."""
+    """*result* of an iteration with the ideal of the iteration as *written*, without single tasks,
+    as there are many.
+    """
     speedup, most = written.serial_s / result.wall_s, written.ideal_speedup - 1
     return replace(
         result,
@@ -135,24 +102,18 @@ def _measured_by(written: Result, result: Result) -> Result:
     )
 
 
-def _names_iteration(workload: object) -> bool:
-    return isinstance(workload, str | PathLike) and kept(is_iteration, _name_or_path(workload))
-
-
 def explain(
-    workload: AnyWorkload,
+    workload: AnyRun,
     *,
     node: AnyNode | None = None,
     strategy: str = "as_written",
     set: Settings | None = None,
 ) -> Explanation:
-    """Where the time of each task went: its slowdown split by cause."""
-    from c3sim.evaluation.explanation import explain_run
-
+    """Where the time of each task went: its slowdown split by cause. Of an iteration: where the
+    wall time, the exposed communication and the time of each operator class went.
+    """
     model, target, notes = _prepared(workload, node, set)
-    strategy = strategy_name(strategy)
-    explanation = explain_run(best_candidate(strategy, model, target), target, strategy)
-    return replace(explanation, notes=notes)
+    return replace(explain_any(model, target, strategy), notes=notes)
 
 
 def sweep(
@@ -220,25 +181,32 @@ def study(
 
 
 def prepare(
-    workload: AnyWorkload, node: AnyNode | None, set: Settings | None = None
+    workload: AnyRun, node: AnyNode | None, set: Settings | None = None
 ) -> tuple[Workload, Node]:
-    """Models of both, with the settings applied, checked against each other."""
+    """Models of both, with the settings applied, checked against each other; of an iteration the
+    workload that stands for it.
+    """
     return _prepared(workload, node, set)[:2]
 
 
 def _prepared(
-    workload: AnyWorkload, node: AnyNode | None, set: Settings | None
+    workload: AnyRun, node: AnyNode | None, set: Settings | None
 ) -> tuple[Workload, Node, tuple[str, ...]]:
     """The models, and notes: what of the node was set, or written, beyond what was checked."""
-    if _names_iteration(workload):
-        raise InputError(f"{str(workload)!r} is an iteration; run and compare take it")
     if isinstance(workload, str | PathLike):
-        workload = kept(open_workload, _name_or_path(workload))
-    model = workload.workload if isinstance(workload, LoadedWorkload) else workload
+        name = _name_or_path(workload)
+        workload = open_iteration(name) if is_iteration(name) else kept(open_workload, name)
+    if isinstance(workload, Iteration):
+        workload = with_model(workload)
+    model = workload if isinstance(workload, Workload) else _of_file(workload)
     opened = _opened(model.node if node is None else node)
     loaded = opened if isinstance(opened, LoadedNode) else LoadedNode(node=opened, provenance={})
     settings = settings_of(set)
-    target, model = settings.apply(loaded.node, model)
+    if isinstance(workload, LoadedIteration):
+        target, model = described_on(workload, loaded.node, settings)
+    else:
+        assert isinstance(model, Workload)
+        target, model = settings.apply(loaded.node, model)
     if isinstance(workload, LoadedWorkload) and not settings:
         workload.check_on(target)  # its errors have file and line
     else:
@@ -248,6 +216,10 @@ def _prepared(
         base = next(iter(dict.fromkeys(loaded.like.values())))
         notes.append(f"{target.name} is like {base}; no measurement here checks where it differs")
     return model, target, tuple(note for note in notes if note)
+
+
+def _of_file(loaded: LoadedWorkload | LoadedIteration) -> Workload | Iteration:
+    return loaded.workload if isinstance(loaded, LoadedWorkload) else loaded.iteration
 
 
 def _noted(result: Result, notes: Sequence[str]) -> Result:

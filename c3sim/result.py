@@ -102,6 +102,14 @@ class TaskResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ClassTime:
+    """Of one operator class: time in which it runs, and in which only it runs [s]."""
+
+    busy_s: float
+    exposed_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RankClass:
     """GPUs that begin alike: how late [s], and which of their streams' first kernels come in which
     *order*; empty: in launch order.
@@ -136,6 +144,8 @@ class Result:
         stretched_s         what contention adds to compute: the time in which compute runs on the
                             slowest rank, less that of a run in which compute and communication
                             share nothing; None where it was not asked for
+        classes             operator class -> busy_s, exposed_s, of a workload that has kernels of
+                            operators, as those from traces have
         energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
                             node file, for display named in *component_names*
         average_power_w     over the wall time, of all GPUs
@@ -162,6 +172,7 @@ class Result:
     ideal_s: float = 0.0
     exposed_s: float = 0.0
     stretched_s: float | None = None
+    classes: Mapping[str, ClassTime] = field(default_factory=dict)
     gpus: int = 1
     ranks: int = 1  # processes, one per GPU
     wall_p5_s: float = 0.0

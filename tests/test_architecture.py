@@ -36,13 +36,14 @@ MAY_IMPORT: dict[str, str] = {
     "strategies": "errors specs models input processes simulation",
     "evaluation": "errors specs models result machine simulation strategies",
     "inference": "errors specs input simulation",
-    "iterations": "errors specs result input machine simulation strategies inference",
+    "iterations": "errors specs models result input machine simulation strategies evaluation"
+    " inference",
     "output.kit": "errors result",
-    "sweeps": "errors specs result input strategies evaluation output.kit",
+    "sweeps": "errors specs result input simulation strategies evaluation iterations output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
     " sweeps",
     "studies": "errors specs result input machine simulation strategies evaluation inference"
-    " output.kit sweeps output",
+    " iterations output.kit sweeps output",
     "api": "errors specs result input strategies evaluation iterations sweeps studies",
     "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
     " studies api",

@@ -17,7 +17,8 @@ def explain(
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Split the slowdown of each task of WORKLOAD by cause.
+    """Split the slowdown of each task of WORKLOAD by cause; of an iteration its wall time, the
+    exposed communication, and the time of each operator class.
 
     The run is repeated with kinds of sharing taken away. The share of a cause is its mean effect
     over all orders in which the kinds can be added, so causes that interact share the effect.
@@ -26,6 +27,7 @@ def explain(
     Examples:
       c3sim explain gemm-beside-all-gather
       c3sim explain gemm-beside-all-gather --strategy conccl
+      c3sim explain llama3-8b-training --set 'tasks[kind=collective].channels=8'
       c3sim explain gemm-beside-all-gather --set task.gather.channels=16 --json
     """
     changes = settings(set_)

@@ -69,16 +69,13 @@ def run(
     _check_files(trace, plot)
     from c3sim.api import prepare
     from c3sim.api import run as simulate
-    from c3sim.errors import InputError
     from c3sim.input.loading import is_iteration
 
     agree = agreeing(yes)
-    if not is_iteration(workload):
-        agree_to_run(agree, *prepare(workload, node, changes))
-    elif uncertainty:
-        raise InputError("an iteration has no band yet; run it without", "--uncertainty")
-    else:
+    if is_iteration(workload):
         agree_to_iteration(agree, workload, node, changes)
+    else:
+        agree_to_run(agree, *prepare(workload, node, changes))
     result = simulate(
         workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
     )
@@ -103,10 +100,10 @@ def run(
         from c3sim.output.tables.iteration import iteration_table
 
         show(iteration_table(result))
-        return
-    from c3sim.output.tables.run import run_table
+    else:
+        from c3sim.output.tables.run import run_table
 
-    show(run_table(result))
+        show(run_table(result))
     if band:
         from c3sim.output.tables.sensitivity import band_table
         from c3sim.sweeps.outputs import read_output
@@ -129,12 +126,12 @@ def _band(
     from c3sim.api import prepare
     from c3sim.cli.progress import sweep_progress
     from c3sim.input.aliases import canonical
-    from c3sim.input.loading import load_hardware, load_workload
+    from c3sim.input.loading import load_hardware
     from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.uncertainty import uncertainty
 
-    loaded = load_hardware(node or load_workload(workload).node)
-    plain, on = prepare(workload, loaded, changes)
+    plain, on = prepare(workload, node, changes)
+    loaded = load_hardware(node or plain.node)
     held = replace(loaded, node=on)
     kept = {canonical(path) for path in changes}
     with sweep_progress("samples") as watcher:

@@ -133,7 +133,7 @@ def _open(
     from c3sim.sweeps.target import make_target, workload_study
 
     kind = kind_of(name)
-    if kind not in ("study", "workload"):
+    if kind not in ("study", "workload", "iteration"):
         raise InputError(f"{name!r} is a {kind}; give a study or a workload")
     if strategy is not None and (mistake := unknown_strategy(strategy)):
         raise InputError(mistake, "--strategy")

@@ -216,7 +216,8 @@ def _fields(spec: BaseModel) -> Any:
 def _plain(value: Any) -> str:
     """*value* as YAML has it on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items()) + "}"
+        said = (f"{key}: {_plain(inner)}" for key, inner in value.items() if inner is not None)
+        return "{" + ", ".join(said) + "}"
     return "-" if value is None else str(value)
 
 

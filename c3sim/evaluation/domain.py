@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
+from c3sim.models.groups import ranks_in
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
 
@@ -44,7 +45,7 @@ def conditions(node: Node, task: Task) -> Conditions | None:
         )
     if isinstance(task, Collective):
         backend = task.backend or next(iter(node.collective_libraries))
-        values = {"size": task.size, "ranks": float(node.ranks)}
+        values = {"size": task.size, "ranks": float(ranks_in(node, task))}
         if backend == DMA:
             return Conditions(owner="gpu.dma_engines", family=task.op, values=values)
         channels = node.collective_library(backend).channels

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
+from c3sim.models.groups import ranks_in
 from c3sim.simulation.folding import can_fold
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import (
@@ -81,7 +82,7 @@ def _events(task: Task, node: Node) -> float:
     if isinstance(task, StreamKernel | Hold):
         return LAUNCH + (task.workgroups or 0) / (units * _RESIDENT)
     if isinstance(task, Collective) and task.backend == "dma":
-        return 5 * (node.ranks - 1) * (task.engines or 1)
+        return 5 * (ranks_in(node, task) - 1) * (task.engines or 1)
     if isinstance(task, Collective):
         wide = node.scale_out if node.nodes > 1 else None
         parts = 1 if wide is None else task.pipeline or wide.pipeline

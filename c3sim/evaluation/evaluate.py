@@ -10,13 +10,15 @@ from c3sim.evaluation.overlap import Overlap, overlap
 from c3sim.evaluation.payload import payload_bytes
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
-from c3sim.result import DrawResult, RankClass, Result, TaskResult
+from c3sim.result import ClassTime, DrawResult, RankClass, Result, TaskResult
+from c3sim.simulation.class_times import busy_and_exposed, classes_of
 from c3sim.simulation.critical_path import least_of, plan_of
 from c3sim.simulation.medians import weighted_quantile
 from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
-from c3sim.simulation.simulate import simulate
+from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.specs.hardware import Node
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Task, Workload
 from c3sim.strategies.best import best_candidate
@@ -24,6 +26,7 @@ from c3sim.strategies.rewrites import baseline, collectives
 from c3sim.strategies.table import strategy_name
 
 
+@uncollected()  # tens of thousands of runs of one task, of 10 kB each
 def evaluate_run(
     workload: Workload,
     node: Node,
@@ -65,6 +68,7 @@ def evaluate_run(
         own_fraction=own.fraction,
         exposed_s=run.exposure.exposed,
         stretched_s=_stretched(best.workload, node, run, alone) if stretched else None,
+        classes=_classes(best.workload, run),
         energy_j=run.energy,
         gpus=node.ranks,
         ranks=node.ranks,
@@ -85,6 +89,13 @@ def evaluate_run(
         trust=nearest(node, best.workload) if noted else "",
         timeline=run.timeline,
     )
+
+
+def _classes(workload: Workload, run: Run) -> dict[str, ClassTime]:
+    if not any(isinstance(task, Kernel) for task in workload.tasks.values()):
+        return {}
+    times = busy_and_exposed(run, classes_of(workload))
+    return {name: ClassTime(busy_s=busy, exposed_s=only) for name, (busy, only) in times.items()}
 
 
 def _stretched(workload: Workload, node: Node, run: Run, alone: Mapping[str, TaskRun]) -> float:

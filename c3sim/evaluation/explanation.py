@@ -25,14 +25,14 @@ backends are no cause here. *removal* is what a task gains where one kind alone 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from math import factorial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.reasons import reasons
+from c3sim.evaluation.shares import NONE, Part, parts_of, runs_of_kinds, shapley
 from c3sim.machine.machine import SHARING
+from c3sim.simulation.class_times import busy_and_exposed, classes_of
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.specs.hardware import Node
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CAUSES = ("order", *SHARING, "dependencies")
-SAME = 1e-9  # relative; times that differ by less are the same
-
-NONE = frozenset[str]()
 # Beside the kinds of sharing, of workloads whose ranks are not released by one event.
 RANKS = "ranks"
 
@@ -86,13 +83,16 @@ class TaskExplanation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
-    """Every task of one run explained."""
+    """Every task of one run explained, and *parts* of the whole: its wall time, the exposed
+    communication, the time in which each operator class runs.
+    """
 
     workload: str
     node: str
     strategy: str
     wall_s: float
     tasks: Mapping[str, TaskExplanation]
+    parts: Mapping[str, Part] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     def __repr__(self) -> str:
@@ -145,6 +145,7 @@ class Explanation:
             "strategy": self.strategy,
             "wall_s": self.wall_s,
             "tasks": tasks,
+            "parts": {name: part.to_dict() for name, part in self.parts.items()},
             "notes": list(self.notes),
         }
 
@@ -169,47 +170,36 @@ def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
             reasons=reasons(workload, name, best.run, alone.end, causes, left_over),
         )
     return Explanation(
-        workload=workload.name, node=node.name, strategy=strategy, wall_s=best.run.end, tasks=tasks
+        workload=workload.name,
+        node=node.name,
+        strategy=strategy,
+        wall_s=best.run.end,
+        tasks=tasks,
+        parts=parts_of(
+            {shared: figures_of_run(run, workload) for shared, run in runs.items()}, kinds, matter
+        ),
     )
+
+
+def figures_of_run(run: Run, workload: Workload) -> dict[str, float]:
+    """Seconds of the whole *run*, of exposed communication, and of each operator class."""
+    classes = busy_and_exposed(run, classes_of(workload))
+    busy = {name: busy for name, (busy, _) in classes.items() if busy}
+    return {"wall": run.end, "exposed": run.exposure.exposed, **busy}
 
 
 def _runs(node: Node, workload: Workload, kinds: Sequence[str]) -> tuple[Runs, tuple[str, ...]]:
-    """The runs that a split needs, and the kinds of sharing that matter to some task: all kinds
-    shared, none, each alone, all but one, every subset of those that matter.
-    """
+    """The runs that a split needs, and the kinds of sharing that matter to some task."""
     in_step = workload.model_copy(
         update={"host": workload.host.model_copy(update={"release": "event", "jitter": 0.0})}
     )
-    whole, sharing = frozenset(kinds), frozenset(SHARING)
+    sharing = frozenset(SHARING)
 
     def run(shared: frozenset[str]) -> Run:
         together = RANKS in kinds and RANKS not in shared
         return run_once(node, in_step if together else workload, sharing - shared)
 
-    runs = {shared: run(shared) for shared in (whole, NONE)}
-    for kind in kinds:
-        runs[whole - {kind}], runs[frozenset({kind})] = run(whole - {kind}), run(frozenset({kind}))
-    matter = _matter(runs, workload, kinds)
-    return runs | {shared: run(shared) for shared in _subsets(matter)}, matter
-
-
-def _matter(runs: Runs, workload: Workload, kinds: Sequence[str]) -> tuple[str, ...]:
-    """The *kinds* that change the time of some task."""
-    whole = frozenset(kinds)
-    return tuple(
-        kind
-        for kind in kinds
-        if any(
-            abs(_end(runs[one], name) - _end(runs[other], name)) > SAME * _end(runs[one], name)
-            for one, other in ((whole, whole - {kind}), (NONE, frozenset({kind})))
-            for name in workload.tasks
-        )
-    )
-
-
-def _subsets(kinds: Sequence[str]) -> Iterator[frozenset[str]]:
-    for count in range(len(kinds) + 1):
-        yield from map(frozenset, combinations(kinds, count))
+    return runs_of_kinds(run, lambda one: {name: _end(one, name) for name in workload.tasks}, kinds)
 
 
 def _end(run: Run, name: str) -> float:
@@ -229,20 +219,3 @@ def _causes(
     shares["compute_units"] -= shares["order"]
     shares["dependencies"] = runs[NONE].task(name).start - alone.start
     return shares
-
-
-def shapley(kinds: Sequence[str], time: Callable[[frozenset[str]], float]) -> dict[str, float]:
-    """The share of each of *kinds* in *time* of all of them, less that of none."""
-    shares = dict.fromkeys(kinds, 0.0)
-    for kind in kinds:
-        for before in _subsets([each for each in kinds if each != kind]):
-            weight = _weight(len(before), len(kinds))
-            shares[kind] += weight * (time(before | {kind}) - time(before))
-    return shares
-
-
-def _weight(before: int, kinds: int) -> float:
-    """The share of all orders of *kinds* in which a given set of *before* comes first, and then a
-    given other kind.
-    """
-    return factorial(before) * factorial(kinds - before - 1) / factorial(kinds)

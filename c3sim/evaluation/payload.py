@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from c3sim.models.groups import ranks_in
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
@@ -18,7 +19,9 @@ def payload_bytes(node: Node, task: Task) -> float | None:
     """
     gpus = node.ranks
     if isinstance(task, Collective):
-        return (2.0 if task.op == "all_reduce" else 1.0) * (gpus - 1) * task.size * task.repeat
+        among = ranks_in(node, task)
+        each = (2.0 if task.op == "all_reduce" else 1.0) * (among - 1) * task.size * task.repeat
+        return each * (gpus // among)
     if isinstance(task, Copy):
         return task.bytes * task.repeat * (gpus if task.gpus == "all" else 1)
     if isinstance(task, Commands):

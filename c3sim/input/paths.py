@@ -5,6 +5,8 @@
     task.gather.channels   stream.comm.priority   buffer.weights.bytes             of the workload
     tasks[kind=collective].channels     of every task that fits (:mod:`c3sim.input.selectors`)
     workload.host.launch          any other field of the workload
+    batch   parallel.prefetch     of the description of an iteration; in a list of several:
+                                  parallel.fsdp.prefetch
 
 A path to one task has the singular. Common words are aliases (:mod:`c3sim.input.aliases`):
 ``sdma.count`` and ``hw.sdma.engines`` are ``gpu.dma_engines.count``.
@@ -24,13 +26,17 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.aliases import canonical, spellings
 from c3sim.input.checks.workload import check_workload
 from c3sim.input.conform import BAD, Conform, Style
-from c3sim.input.constraints import LIMITS, validate
+from c3sim.input.constraints import LIMITS
 from c3sim.input.renamed import new_name
 from c3sim.input.selectors import expanded
 from c3sim.input.shapes import Shape, fields_of
+from c3sim.input.steps import inner_fields, leaves, rebuilt, step_into
 from c3sim.input.synonyms import word
 from c3sim.input.yaml_nodes import from_plain, scalar
+from c3sim.specs.described import FIELDS as DESCRIBED
+from c3sim.specs.described import Described, noted
 from c3sim.specs.hardware import Node
+from c3sim.specs.iteration import Iteration
 from c3sim.specs.workload import Stream, Workload
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -71,7 +77,8 @@ def is_whole(node: Node, workload: Workload, path: str) -> bool:
 
 def is_of_workload(path: str) -> bool:
     """Whether *path* leads into the workload rather than the node."""
-    return path.startswith(("task[", "tasks[")) or canonical(path).split(".")[0] in _WORKLOAD_ROOTS
+    first = canonical(path).split(".")[0]
+    return path.startswith(("task[", "tasks[")) or first in _WORKLOAD_ROOTS or first in DESCRIBED
 
 
 def convert_value(node: Node, workload: Workload, path: str, value: object) -> Any:
@@ -109,15 +116,15 @@ def set_field(root: Model, path: str, value: object) -> Model:
     found: tuple[Any, Shape] = (root, Shape(kind="model", model=type(root)))
     steps = tuple(path.split("."))
     for i, step in enumerate(steps):
-        inner = _step(*found, step)
-        if inner is None:
-            known = ", ".join(_fields(found[0])) or "nothing, it is a single value"
+        further = step_into(*found, step)
+        if further is None:
+            known = ", ".join(inner_fields(found[0])) or "nothing, it is a single value"
             before = ".".join(steps[:i]) or "it"
             raise InputError(f"unknown path {path!r}; {before} has: {known}", path)
-        found = inner
+        found = further
     target = _Target(root, steps, *found)
     plain, written = _plain_value(target, path, value)
-    changed = _rebuild(root, steps, plain, path, written)
+    changed = rebuilt(root, steps, plain, path, written)
     assert isinstance(changed, type(root))
     return changed
 
@@ -127,12 +134,15 @@ def _set(
 ) -> tuple[Node, Workload]:
     several = expanded(workload, path)
     if several != (path,):
-        return node, _set_all(node, workload, several, value, style)
+        changed = _set_all(node, workload, several, value, style)
+        return node, noted(changed, path, value, style)
     target = _resolve(node, workload, path)
     plain, written = _plain_value(target, path, value, style)
-    changed = _rebuild(target.root, target.steps, plain, path, written)
+    changed = rebuilt(target.root, target.steps, plain, path, written)
+    if isinstance(changed, Iteration):
+        return node, workload.model_copy(update={"iteration": changed})
     if isinstance(changed, Workload):
-        return node, _checked(changed, path)
+        return node, noted(_checked(changed, path), path, value, style)
     assert isinstance(changed, Node)  # the only other root
     return changed, workload
 
@@ -146,7 +156,7 @@ def _set_all(
         target = _resolve(node, workload, path)
         plain, written = _plain_value(target, path, value, style)
         name, *steps = target.steps[1:]
-        tasks[name] = _rebuild(tasks[name], tuple(steps), plain, path, written)
+        tasks[name] = rebuilt(tasks[name], tuple(steps), plain, path, written)
     return _checked(workload.model_copy(update={"tasks": tasks}), paths[0])
 
 
@@ -168,7 +178,8 @@ def _plain_value(
         item.value is None and target.shape.optional
     ):
         raise InputError(
-            "it is not one value; set one of its fields: " + ", ".join(_fields(target.value)), path
+            "it is not one value; set one of its fields: " + ", ".join(inner_fields(target.value)),
+            path,
         )
     plain = document.value(item, target.shape, "")
     if plain is BAD or document.errors:
@@ -177,9 +188,17 @@ def _plain_value(
 
 
 def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:
-    """Every path that names one value, node first, in declaration order."""
-    paths = list(_leaves(node, ""))
-    for name in _fields(workload):
+    """Every path that names one value, node first, in declaration order; of an iteration those of
+    its description, but not of its tasks.
+    """
+    paths = list(leaves(node, ""))
+    if isinstance(workload, Described):
+        fields = inner_fields(workload.iteration)
+        return (
+            *paths,
+            *(each for name in fields if name in DESCRIBED for each in leaves(fields[name], name)),
+        )
+    for name in inner_fields(workload):
         value = getattr(workload, fields_of(Workload)[name].name)
         singular = next(
             (word for word, plural in _SINGULAR.items() if plural == name), f"workload.{name}"
@@ -187,25 +206,8 @@ def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:
         if name == "streams":
             used = [task.stream for task in workload.tasks.values() if task.stream]
             value = {**{stream: Stream() for stream in used}, **value}
-        paths += _leaves(value, singular)
+        paths += leaves(value, singular)
     return tuple(paths)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    """What a path can go on to: name in files -> inner value; nothing from a single value."""
-    if isinstance(value, BaseModel):
-        return {key: getattr(value, wanted.name) for key, wanted in fields_of(type(value)).items()}
-    return value if isinstance(value, dict) else {}
-
-
-def _leaves(value: Any, path: str) -> list[str]:
-    if not isinstance(value, (BaseModel, dict)):
-        return [path]
-    return [
-        leaf
-        for key, inner in _fields(value).items()
-        for leaf in _leaves(inner, f"{path}.{key}" if path else key)
-    ]
 
 
 def _interpret(text: str) -> object:
@@ -224,7 +226,9 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
     given, path = path, canonical(path)
     first, *rest = path.split(".")
     root: BaseModel
-    if first in _WORKLOAD_ROOTS:
+    if first in DESCRIBED and isinstance(workload, Described):
+        root, steps = workload.iteration, (first, *rest)
+    elif first in _WORKLOAD_ROOTS:
         root = workload
         steps = tuple(rest) if first == "workload" else (_SINGULAR[first], *rest)
     elif first in _NODE_ROOTS:
@@ -235,29 +239,14 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
     value: Any = root
     shape = Shape(kind="model", model=type(root))
     for i, step in enumerate(steps):
-        found = _step(value, shape, step, workload)
+        found = step_into(value, shape, step, workload)
         if found is None:
             why = f": {node.name} has none" if value is None else ", it is a single value"
-            inner = ", ".join(_fields(value)) or f"nothing{why}"
+            inner = ", ".join(inner_fields(value)) or f"nothing{why}"
             before = ".".join(path.split(".")[: len(path.split(".")) - len(steps) + i])
             raise InputError(_nowhere(node, workload, given, f"{before} has: {inner}"), given)
         value, shape = found
     return _Target(root, steps, value, shape)
-
-
-def _step(
-    value: Any, shape: Shape, step: str, workload: Workload | None = None
-) -> tuple[Any, Shape] | None:
-    if isinstance(value, BaseModel):
-        wanted = fields_of(type(value)).get(step)
-        return None if wanted is None else (getattr(value, wanted.name), wanted.shape)
-    if isinstance(value, dict):
-        if step not in value:
-            used = {task.stream for task in workload.tasks.values()} if workload else set()
-            is_stream = shape.items[1].model is Stream and step in used
-            return (Stream(), shape.items[1]) if is_stream else None
-        return value[step], shape.items[1]
-    return None
 
 
 def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
@@ -275,26 +264,3 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
     near = difflib.get_close_matches(path, known, n=1, cutoff=0.8)
     hint = allowed if meant is None else f"{first} is {meant.means}"
     return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else hint)
-
-
-def _rebuild(value: Any, steps: tuple[str, ...], plain: Any, path: str, written: str) -> Any:
-    """A copy of *value* with *plain* at the end of *steps*; models on the way are validated."""
-    if not steps:
-        return plain
-    step, rest = steps[0], steps[1:]
-    if isinstance(value, dict):
-        inner = value.get(step, Stream())  # _resolve lets only an undeclared stream be missing
-        return {**value, step: _rebuild(inner, rest, plain, path, written)}
-    model: type[BaseModel] = type(value)
-    fields = fields_of(model)
-    inner = _rebuild(getattr(value, fields[step].name), rest, plain, path, written)
-    given = {
-        key: getattr(value, field.name)
-        for key, field in fields.items()
-        if field.name in value.model_fields_set
-    }
-    document = Conform(style="text", places={step: 0}, texts={step: written})
-    result = validate(document, model, {**given, step: inner})
-    if result is None:
-        raise InputError(document.errors[0].message, path)
-    return result

@@ -8,15 +8,16 @@ dlrm.py        the same of a recommendation model
 optimizers.py  AdamW and LAMB, fused or tensor list by tensor list
 units.py       what comes before the layers, the layers, what comes after
 parallel.py    collectives of data parallelism and what waits for them: ddp, fsdp
+mesh.py        groups of GPUs, where kinds of parallelism nest
 pipeline.py    stages that hand on micro batches
 builder.py     tasks in the order of launches
 build.py       a description as a workload: streams, dependencies, launches
 memory.py      bytes that a GPU needs
-times.py       busy and exposed time by operator class
 runs.py        the runs of a few layers, and what a layer adds
-measure.py     a description, run: a result
-result.py      the result
-described.py   the same with settings by path
+measured.py    a description, measured by them
+measure.py     its result
+result.py      what that has
+described.py   a description in the place of a workload: set by path, run, explained
 =============  ===============================================================================
 
 It knows models, frameworks and workloads. It must not know any device: parts of the peak that

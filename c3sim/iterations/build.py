@@ -16,9 +16,10 @@ from c3sim.input.hints import unknown
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.layers import Share
+from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
-from c3sim.iterations.parallel import Buckets, ExpertBuckets, Replicas, Shards
+from c3sim.iterations.parallel import Buckets, Replicas, Shards
 from c3sim.iterations.pipeline import hand_on
 from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit, Units, transformer_units
@@ -43,11 +44,27 @@ class Plan:
     model: Model
     node: Node
     operators: OperatorSet
-    tensor: int = 1
-    expert: int = 1
-    stages: int = 1
-    replicas: int = 1
+    mesh: Mesh
     micro_batches: int = 1
+
+    @property
+    def tensor(self) -> int:
+        """GPUs that share a layer."""
+        return self.mesh.tensor
+
+    @property
+    def expert(self) -> int:
+        """GPUs that experts are dealt to."""
+        return self.mesh.expert
+
+    @property
+    def stages(self) -> int:
+        return self.mesh.stages
+
+    @property
+    def replicas(self) -> int:
+        """Data parallel."""
+        return self.mesh.replicas
 
     @property
     def kinds(self) -> dict[str, Any]:
@@ -116,22 +133,17 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     _check_nesting(kinds, iteration, ranks)
     if iteration.profile is not None and iteration.profile not in node.host_profiles:
         raise InputError(unknown("host profile", iteration.profile, node.host_profiles), "profile")
-    known = Plan(
+    mesh = mesh_of(kinds, ranks)
+    batches = kinds["pipeline"].micro_batches if "pipeline" in kinds else 1
+    _check_division(iteration, model, mesh, batches)
+    return Plan(
         iteration=iteration,
         model=model,
         node=node,
         operators=OperatorSet.on(node.gpu, iteration.precision, fused=iteration.fused),
+        mesh=mesh,
+        micro_batches=batches,
     )
-    degrees = {"tensor": 1, "expert": 1, "stages": 1, "micro_batches": 1, "replicas": ranks}
-    if "tensor" in kinds:
-        degrees |= {"tensor": ranks, "replicas": 1}
-    if "pipeline" in kinds:
-        degrees |= {"stages": ranks, "replicas": 1}
-        degrees["micro_batches"] = kinds["pipeline"].micro_batches
-    if "expert" in kinds:
-        degrees["expert"] = ranks
-    _check_division(iteration, model, degrees)
-    return Plan(iteration=iteration, model=model, node=node, operators=known.operators, **degrees)
 
 
 def _check_nesting(kinds: Mapping[str, Any], iteration: Iteration, ranks: int) -> None:
@@ -139,20 +151,16 @@ def _check_nesting(kinds: Mapping[str, Any], iteration: Iteration, ranks: int) -
         raise InputError("a kind of parallelism is named twice", "parallel")
     if kinds and ranks < 2:
         raise InputError(f"{next(iter(kinds))} on one GPU; needs a node of at least 2", "parallel")
-    if len(kinds) > 1 and ("expert" not in kinds or kinds.keys() & {"tensor", "pipeline"}):
-        names = " in ".join(kinds)
-        raise InputError(
-            f"{names}: groups of fewer than all {ranks} GPUs are not modelled, a collective runs"
-            " over all; what can nest: expert with ddp or fsdp",
-            "parallel",
-        )
-    if len(kinds) > 2:
-        raise InputError("expert nests with ddp or with fsdp, not with both", "parallel")
+    if {"ddp", "fsdp"} <= kinds.keys():
+        raise InputError("data parallel is ddp or fsdp, not both", "parallel")
+    if "pipeline" in kinds and kinds.keys() & {"ddp", "fsdp", "expert"}:
+        message = "what data-parallel pipelines exchange once for all micro batches is not modelled"
+        raise InputError(f"{message}; a pipeline nests with tensor", "parallel")
 
 
-def _check_division(iteration: Iteration, model: Model, degrees: Mapping[str, int]) -> None:
+def _check_division(iteration: Iteration, model: Model, mesh: Mesh, batches: int) -> None:
     if isinstance(model, Dlrm):
-        if degrees["tensor"] > 1 or degrees["expert"] > 1 or degrees["stages"] > 1:
+        if mesh.tensor > 1 or mesh.expert > 1 or mesh.stages > 1:
             raise InputError(
                 "a recommendation model runs with none or ddp: its tables are dealt to the GPUs",
                 "parallel",
@@ -162,23 +170,20 @@ def _check_division(iteration: Iteration, model: Model, degrees: Mapping[str, in
         raise InputError("missing: how many tokens a sequence has", "tokens")
     for what in ("heads", "ffn"):
         count = getattr(model, what)
-        if count % degrees["tensor"]:
+        if count % mesh.tensor:
             raise InputError(
-                f"{count} {what} of {model.name} do not divide by {degrees['tensor']} GPUs",
-                "parallel",
+                f"{count} {what} of {model.name} do not divide by {mesh.tensor} GPUs", "parallel"
             )
-    if degrees["expert"] > 1 and model.experts == 1:
+    if mesh.expert > 1 and model.experts == 1:
         raise InputError(f"{model.name} has no experts to deal to GPUs", "parallel")
-    if model.experts % degrees["expert"]:
+    if model.experts % mesh.expert:
         raise InputError(
-            f"{model.experts} experts of {model.name} do not divide by {degrees['expert']} GPUs",
+            f"{model.experts} experts of {model.name} do not divide by {mesh.expert} GPUs",
             "parallel",
         )
-    if iteration.batch % degrees["micro_batches"]:
+    if iteration.batch % batches:
         raise InputError(
-            f"{iteration.batch} sequences do not divide by {degrees['micro_batches']}"
-            " micro batches",
-            "parallel",
+            f"{iteration.batch} sequences do not divide by {batches} micro batches", "parallel"
         )
     if iteration.layers is not None and iteration.layers > model.layers:
         raise InputError(
@@ -193,7 +198,8 @@ def build(planned: Plan, layers: int) -> Built:
         DEFAULT_PROFILE if DEFAULT_PROFILE in node.host_profiles else None
     )
     calls = None if profile is None else node.host_profiles[profile]
-    builder = Builder(node, planned.operators.activation, calls)
+    groups = planned.mesh.groups
+    builder = Builder(node, planned.operators.activation, calls, groups=groups)
     builder.recorded = iteration.phase == "training"
     units = planned.units()
     _pass(planned, builder, units, [units.start, *[units.layer] * layers, units.end])
@@ -258,10 +264,15 @@ def _replicas(planned: Plan) -> Replicas:
     training = planned.iteration.phase == "training"
     for entry in planned.iteration.nested:
         if isinstance(entry, Fsdp):
-            return Shards(entry, planned.operators, planned.node.ranks, training=training)
+            return Shards(entry, planned.operators, planned.replicas, training=training)
         if isinstance(entry, Ddp) and training:
-            kind = ExpertBuckets if planned.expert > 1 else Buckets
-            return kind(entry, planned.operators)
+            return _buckets(planned, entry)
     if planned.expert > 1 and training:  # what is not dealt out is data parallel
-        return ExpertBuckets(Ddp(kind="ddp"), planned.operators)
+        return _buckets(planned, Ddp(kind="ddp"))
     return Replicas()
+
+
+def _buckets(planned: Plan, ddp: Ddp) -> Buckets:
+    """Experts that are dealt out have as many replicas as there are groups of them."""
+    copies = planned.replicas // planned.expert if planned.expert > 1 else planned.replicas
+    return Buckets(ddp, planned.operators, dealt=planned.expert > 1, copies=copies)

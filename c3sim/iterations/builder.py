@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from c3sim.iterations.mesh import Group
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.specs.hardware import Node
 from c3sim.specs.host import HostCall, HostProfile
@@ -23,6 +24,8 @@ class Builder:
     dtype: Dtype
     profile: HostProfile | None
     tasks: dict[str, Task] = field(default_factory=dict)
+    groups: Mapping[str, Group] = field(default_factory=dict)
+    """of GPUs, by who is in them: tensor, data, expert, replicas of experts; left out: all GPUs"""
     classes: dict[str, Operator] = field(default_factory=dict)
     host: float = 0.0
     """s that the host is busy with all launches"""
@@ -72,17 +75,28 @@ class Builder:
         """A collective that the operators after it wait for."""
         waits = [self.last] if self.last else []
         extra = 0.0 if self.profile is None else self.profile.exchange_time
-        name = self.collective(f"{prefix}-{step.name}", step.op, step.size, waits, extra)
+        name = self.collective(
+            f"{prefix}-{step.name}", step.op, step.size, waits, extra, among=step.among
+        )
         self._awaited.append((name, step.beside))
         return name
 
     def collective(
-        self, name: str, op: str, size: float, after: Iterable[str], extra: float = 0.0
+        self,
+        name: str,
+        op: str,
+        size: float,
+        after: Iterable[str],
+        extra: float = 0.0,
+        *,
+        among: str = "data",
     ) -> str:
         """A collective of *size* bytes, behind the others of its communicator."""
         task = Collective.model_validate(
             {"kind": "collective", "op": op, "size": size, "dtype": self.dtype}
         )
+        if among in self.groups:
+            task = task.model_copy(update=self.groups[among]._asdict())
         library = self.node.collective_library(None)
         call = library.enqueue_time if self.profile is None else self.profile.enqueue_time
         self._add(name, task, "communication", COMMUNICATION, after, call + extra)

@@ -1,24 +1,163 @@
-"""Runs a description with settings by path: of the description, of the node, of every task."""
+"""The description of an iteration in the place of a workload: made, changed by path, run,
+explained.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.explanation import Explanation, explain_run
+from c3sim.evaluation.shares import parts_of, runs_of_kinds
 from c3sim.input.constraints import with_places
-from c3sim.input.loading import LoadedIteration, with_model
-from c3sim.input.paths import is_of_workload, set_field, set_value
-from c3sim.input.shapes import fields_of
-from c3sim.iterations.measure import run_iteration, sample
+from c3sim.input.loading import (
+    LoadedIteration,
+    is_iteration,
+    load_workload,
+    open_iteration,
+    with_model,
+)
+from c3sim.input.paths import is_of_workload, set_field, set_si, set_value
+from c3sim.input.settings import Settings
+from c3sim.iterations.build import build, plan
+from c3sim.iterations.measure import result_of
+from c3sim.iterations.measured import Measured, layers_to_run, measure
 from c3sim.iterations.result import IterationResult
+from c3sim.iterations.runs import Numbers
+from c3sim.machine.machine import SHARING
+from c3sim.result import Result
+from c3sim.simulation.class_times import CLASSES
+from c3sim.specs.described import FIELDS, Described
+from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Iteration
+from c3sim.specs.iteration import DlrmInPlace, Iteration, TransformerInPlace
+from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import best_candidate
+from c3sim.strategies.table import strategy_name
 
-#: Stands for the workload where only the node is set.
-_NO_WORKLOAD: Any = {"schema": 1, "name": "none", "tasks": {"none": {"kind": "host", "time": 0.0}}}
+
+def subject(name_or_path: str | Path, node: Node | None = None) -> Workload:
+    """The workload of that name or file, or the description of an iteration in its place, on *node*
+    or its own. Raises InputErrors.
+    """
+    if not is_iteration(name_or_path):
+        return load_workload(name_or_path)
+    from c3sim.input.loading import load_hardware
+
+    loaded = open_iteration(name_or_path)
+    return described(loaded, node or load_hardware(loaded.iteration.node).node)
+
+
+def described(
+    loaded: LoadedIteration, node: Node, settings: Mapping[str, object] | None = None
+) -> Described:
+    """*loaded* in the place of a workload, with those *settings* that are not of the node. Raises
+    InputErrors, with file and line where they are the file's.
+    """
+    given, iteration, of_tasks = settings or {}, loaded.iteration, {}
+    for path, value in given.items():
+        if path.split(".")[0] in FIELDS or path == "name":
+            iteration = set_field(iteration, path, value)
+        else:
+            of_tasks[path] = value
+    with with_places(loaded.file, loaded.places):
+        if iteration is not loaded.iteration:
+            loaded = with_model(iteration, loaded.file, loaded.places)
+        try:
+            workload = _few_layers(iteration, loaded.model, node)
+        except InputError as error:
+            raise InputErrors([error]) from None
+    for path, value in of_tasks.items():
+        node, changed = set_value(node, workload, path, value)
+        assert isinstance(changed, Described)
+        workload = changed
+    return workload
+
+
+def described_on(
+    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
+) -> tuple[Node, Described]:
+    """*node* with those *settings* that are its, and *loaded* on it with the others. Raises
+    InputError(s).
+    """
+    of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
+    if of_node:
+        node, _ = Settings(of_node).apply(node, described(loaded, node))
+    others = {path: value for path, value in settings.items() if path not in of_node}
+    return node, described(loaded, node, others)
+
+
+def _is_of_iteration(path: str) -> bool:
+    return path == "name" or is_of_workload(path)
+
+
+def _few_layers(iteration: Iteration, model: Transformer | Dlrm, node: Node) -> Described:
+    """The model stands in place, so that the description needs no other file."""
+    planned = plan(iteration, model, node)
+    built = build(planned, min(planned.own_layers, layers_to_run(planned)[1])).workload
+    in_place = DlrmInPlace if isinstance(model, Dlrm) else TransformerInPlace
+    whole = in_place.model_validate(model.model_dump(by_alias=True))
+    return Described(
+        **{
+            name: getattr(built, name) for name in Workload.model_fields if name != "schema_version"
+        },
+        schema_version=1,
+        iteration=iteration.model_copy(update={"model": whole}),
+    )
+
+
+def sample_described(
+    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
+) -> tuple[Workload, Node, float]:
+    """A workload of one layer of *loaded* with *settings*, its node, and how many times as much
+    :func:`run_described` simulates: both numbers of layers, each with both sides, one side, and the
+    other. Raises InputErrors.
+    """
+    of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
+    iteration = loaded.iteration
+    for path, value in settings.items():
+        if path.split(".")[0] in FIELDS:
+            iteration = set_field(iteration, path, value)
+    with with_places(loaded.file, loaded.places):
+        if iteration is not loaded.iteration:
+            loaded = with_model(iteration, loaded.file, loaded.places)
+        try:
+            planned = plan(loaded.iteration, loaded.model, node)
+            workload = build(planned, 1).workload
+        except InputError as error:
+            raise InputErrors([error]) from None
+    if of_node:
+        node, _ = Settings(of_node).apply(node, workload)
+    layers = min(sum(layers_to_run(planned)), 2 * planned.own_layers)
+    turns = 2 if iteration.launch == "eager" else 1
+    return workload, node, float(max(1, layers) * turns)
+
+
+def evaluate(
+    workload: Workload,
+    node: Node,
+    strategy: str,
+    *,
+    trace: bool = False,
+    noted: bool = True,
+    stretched: bool = True,
+) -> Result:
+    """As :func:`c3sim.evaluation.evaluate.evaluate_run`, of a description too."""
+    if isinstance(workload, Described):
+        name = strategy_name(strategy)
+        return result_of(_measured(workload, node, name, trace=trace), name)
+    return evaluate_run(workload, node, strategy, trace=trace, noted=noted, stretched=stretched)
+
+
+def explain(workload: Workload, node: Node, strategy: str) -> Explanation:
+    """As :func:`c3sim.evaluation.explanation.explain_run`, of a description too."""
+    strategy = strategy_name(strategy)
+    if isinstance(workload, Described):
+        return explain_described(workload, node, strategy)
+    return explain_run(best_candidate(strategy, workload, node), node, strategy)
 
 
 def run_described(
@@ -30,61 +169,51 @@ def run_described(
     trace: bool = False,
     all_layers: bool = False,
 ) -> IterationResult:
-    """*loaded* on *node*. *settings*: fields of the description (``batch``, ``parallel.bucket``),
-    values of the node, and of the tasks (``task.NAME.channels``). Raises InputErrors.
-    """
-    loaded, node, of_tasks = _changed(loaded, node, settings)
+    """*loaded* on *node* with *settings* of any kind. Raises InputErrors."""
+    node, workload = described_on(loaded, node, settings)
+    strategy = strategy_name(strategy)
+    measured = _measured(workload, node, strategy, trace=trace, all_layers=all_layers)
+    return result_of(measured, strategy)
 
-    def change(workload: Workload) -> Workload:
-        for path, value in of_tasks.items():
-            _, workload = set_value(node, workload, path, value)
+
+def explain_described(workload: Described, node: Node, strategy: str) -> Explanation:
+    """Its wall time, exposed communication and operator classes, by kind of sharing; tasks, of
+    which there are many, are left out.
+    """
+    measured = _measured(workload, node, strategy)
+    runs, matter = runs_of_kinds(
+        lambda shared: measured.sharing(frozenset(SHARING) - shared), _figures, SHARING
+    )
+    parts = parts_of({shared: _figures(run) for shared, run in runs.items()}, SHARING, matter)
+    return Explanation(
+        workload=workload.name,
+        node=node.name,
+        strategy=strategy,
+        wall_s=measured.numbers.wall,
+        tasks={},
+        parts=parts,
+    )
+
+
+def _figures(numbers: Numbers) -> dict[str, float]:
+    busy: dict[str, float] = {n: numbers.busy[n] for n in CLASSES if numbers.busy[n]}
+    return {"wall": numbers.wall, "exposed": numbers.waited, **busy}
+
+
+def _measured(
+    workload: Described, node: Node, strategy: str, *, trace: bool = False, all_layers: bool = False
+) -> Measured:
+    def change(built: Workload) -> Workload:
+        for path, value, style in workload.changes:
+            _, built = (set_si if style == "si" else set_value)(node, built, path, value)
         if strategy != "as_written":
-            workload = best_candidate(strategy, workload, node).workload
-        return workload
+            built = best_candidate(strategy, built, node).workload
+        return built
 
-    with with_places(loaded.file, loaded.places):
-        try:
-            return run_iteration(
-                loaded.iteration,
-                loaded.model,
-                node,
-                strategy=strategy,
-                change=change,
-                trace=trace,
-                all_layers=all_layers,
-            )
-        except InputError as error:
-            raise InputErrors([error]) from None
-
-
-def sample_described(
-    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
-) -> tuple[Workload, Node, float]:
-    """A workload of one layer of *loaded* with *settings*, its node, and how many times as much
-    :func:`run_described` simulates. Raises InputErrors.
-    """
-    loaded, node, _ = _changed(loaded, node, settings)
-    with with_places(loaded.file, loaded.places):
-        try:
-            return sample(loaded.iteration, loaded.model, node)
-        except InputError as error:
-            raise InputErrors([error]) from None
-
-
-def _changed(
-    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
-) -> tuple[LoadedIteration, Node, dict[str, object]]:
-    """Both with *settings*, and those of tasks."""
-    iteration, of_tasks = loaded.iteration, {}
-    for path, value in settings.items():
-        if path.split(".")[0] in fields_of(Iteration).keys() - {"node"}:
-            iteration = set_field(iteration, path, value)
-        elif is_of_workload(path):
-            of_tasks[path] = value
-        else:
-            nothing = Workload.model_validate(_NO_WORKLOAD)
-            node, _ = set_value(node, nothing, path, value)
-    if iteration is not loaded.iteration:
-        with with_places(loaded.file, loaded.places):
-            loaded = with_model(iteration, loaded.file, loaded.places)
-    return loaded, node, of_tasks
+    loaded = with_model(workload.iteration)
+    try:
+        return measure(
+            loaded.iteration, loaded.model, node, change=change, trace=trace, all_layers=all_layers
+        )
+    except InputError as error:
+        raise InputErrors([error]) from None

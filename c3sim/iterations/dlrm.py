@@ -67,7 +67,7 @@ class _Parts:
         if self.ranks == 1:
             return []
         size = float(self.pooled * self.model.width * self.o.element)
-        return [Exchange(name, "all_to_all", size)]
+        return [Exchange(name, "all_to_all", size, among="data")]
 
     def _network(self, name: str, widths: tuple[int, ...]) -> list[Step]:
         steps: list[Step] = []

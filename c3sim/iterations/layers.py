@@ -278,4 +278,4 @@ class Layer:
         if self.share.expert == 1:
             return []
         size = float(self.chosen * self.model.hidden * self.o.element)
-        return [Exchange(name, "all_to_all", size)]
+        return [Exchange(name, "all_to_all", size, among="expert")]

@@ -28,7 +28,7 @@ def memory_bytes(planned: Plan) -> float:
     training = iteration.phase == "training"
     copies = 1 + (training + (MOMENTS if iteration.optimizer != "none" else 0))
     fsdp = planned.kinds.get("fsdp")
-    shards = planned.node.ranks if fsdp else 1
+    shards = planned.replicas if fsdp else 1
     held = copies * size * units.parameters / shards
     if fsdp:
         gathered = units.layers if not fsdp.reshard else min(units.layers, 1 + fsdp.prefetch)

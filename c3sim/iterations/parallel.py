@@ -23,6 +23,7 @@ from c3sim.specs.iteration import Ddp, Fsdp
 
 #: torch.distributed: the first bucket, so that communication begins early.
 FIRST_BUCKET = 2.0**20
+EXPERTS = "replicas of experts"  # of the groups of a mesh
 ROOT = -1  # stands for embedding and head, one unit
 
 
@@ -48,29 +49,36 @@ class Replicas:
 
 
 class Buckets(Replicas):
-    """Distributed data parallel. *shared*: part of the parameters that all replicas have."""
+    """Distributed data parallel. *dealt*: experts are dealt to GPUs; their gradients are added up,
+    in buckets of their own, among the *copies* of each.
+    """
 
-    def __init__(self, ddp: Ddp, operators: OperatorSet):
-        self.ddp, self.o = ddp, operators
-        self.filled, self.number = 0.0, 0
+    def __init__(self, ddp: Ddp, operators: OperatorSet, *, dealt: bool = False, copies: int = 1):
+        self.ddp, self.o, self.dealt, self.copies = ddp, operators, dealt, copies
+        self.filled = {"data": 0.0, EXPERTS: 0.0}
+        self.number = {"data": 0, EXPERTS: 0}
+        self.sizes: dict[str, list[int]] = {"data": [], EXPERTS: []}
         self.sent: list[tuple[str, list[int]]] = []  # the collective, sizes of what it reduces
-        self.sizes: list[int] = []
 
     def ready(self, builder: Builder, name: str, step: Step) -> None:
-        if not isinstance(step, Op) or (step.name.startswith(("gate_up", "down")) and self._dealt):
+        if not isinstance(step, Op):
             return
+        of_experts = self.dealt and step.name.startswith(("gate_up", "down"))
+        if of_experts and self.copies == 1:  # they stay where they are
+            return
+        among = EXPERTS if of_experts else "data"
         for number, size in enumerate(step.gradients):
             builder.compute(name, self._copied(f"into-bucket{number or ''}", size))
-            self.sizes.append(size)
-            self.filled += size * self.o.element
-            if self.filled >= (self.ddp.bucket if self.number else FIRST_BUCKET):
-                self._send(builder)
-
-    _dealt = False
+            self.sizes[among].append(size)
+            self.filled[among] += size * self.o.element
+            most = self.ddp.bucket if self.number[among] else FIRST_BUCKET
+            if self.filled[among] >= most:
+                self._send(builder, among)
 
     def end(self, builder: Builder) -> None:
-        if self.filled:
-            self._send(builder)
+        for among, filled in self.filled.items():
+            if filled:
+                self._send(builder, among)
         if self.ddp.views:
             builder.awaits(name for name, _ in self.sent)
             return
@@ -83,17 +91,13 @@ class Buckets(Replicas):
         calls: dict[HostCall, float] = {"bucket": 1.0 if self.ddp.views else 0.5}
         return self.o.elementwise(name, size, 1, 1).called(calls)
 
-    def _send(self, builder: Builder) -> None:
-        name = f"bucket{self.number}"
-        reduced = builder.collective(name, "all_reduce", self.filled, [builder.last])
-        self.sent.append((reduced, self.sizes))
-        self.filled, self.number, self.sizes = 0.0, self.number + 1, []
-
-
-class ExpertBuckets(Buckets):
-    """The same where experts are dealt to the GPUs: their gradients stay there."""
-
-    _dealt = True
+    def _send(self, builder: Builder, among: str) -> None:
+        name = f"{'expert-' if among == EXPERTS else ''}bucket{self.number[among]}"
+        size, ready = self.filled[among], [builder.last]
+        reduced = builder.collective(name, "all_reduce", size, ready, among=among)
+        self.sent.append((reduced, self.sizes[among]))
+        self.filled[among], self.sizes[among] = 0.0, []
+        self.number[among] += 1
 
 
 class Shards(Replicas):

@@ -1,4 +1,4 @@
-"""A pipeline of equal stages, one on each GPU.
+"""A pipeline of equal stages, one on each GPU or tensor group.
 
 One micro batch through one stage is simulated, with the copy that hands its output to the next GPU;
 all stages do so at once, as in the middle of the pipeline; embedding, head and loss are in it, as
@@ -24,6 +24,7 @@ def hand_on(builder: Builder, operators: OperatorSet, planned: Plan, direction: 
     model = planned.model
     rows = planned.batch * planned.iteration.length
     size = float(rows * getattr(model, "hidden", 1) * operators.element)
-    peer = 1 if direction == "forward" else planned.node.gpus - 1
+    stride = planned.mesh.strides["pipeline"]
+    peer = stride if direction == "forward" else planned.node.gpus - stride
     task = Copy(kind="copy", bytes=size, peer=peer, executor="kernel", gpus="all")
     builder.transfer(f"{direction}-hand-on", task)

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from c3sim.result import Result
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClassTime:
-    """Of one operator class: time in which it runs, and in which only it runs [s]."""
-
-    busy_s: float
-    exposed_s: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +29,6 @@ class IterationResult(Result):
     communication_s: float
     exposed_s: float
     stretched_s: float
-    classes: Mapping[str, ClassTime]
     tokens_per_s: float
     mfu: float
     memory_bytes: float

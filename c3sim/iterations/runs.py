@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from c3sim.iterations.build import Built
-from c3sim.iterations.times import CLASSES, busy_and_exposed, compute_busy
 from c3sim.machine.energy import IDLE
+from c3sim.simulation.class_times import CLASSES, busy_and_exposed, compute_busy
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
@@ -29,6 +29,8 @@ class Numbers:
     busy: dict[str, float] = field(default_factory=dict)
     exposed: dict[str, float] = field(default_factory=dict)
     account: dict[str, float] = field(default_factory=dict)
+    once: dict[str, float] = field(default_factory=dict)
+    """of *account*, what optimizer kernels take"""
 
     def at(self, other: Numbers, here: int, there: int, layers: int) -> Numbers:
         """On the line through this one (*here* layers) and *other* (*there*), at *layers*."""
@@ -55,14 +57,19 @@ class Numbers:
             busy=lines("busy"),
             exposed=lines("exposed"),
             account=lines("account"),
+            once=lines("once"),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The run of one number of layers, and those without either side."""
+    """The run of one number of layers, and those without either side; *workload* as it was run,
+    after a turn that drew *average* W of a GPU.
+    """
 
     built: Built
+    workload: Workload
+    average: float | None
     whole: Run
     compute: Run
     communication: Run | None
@@ -86,9 +93,11 @@ class Runs:
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
         whole = simulate(node, workload, energy=True, trace=trace, average=average)
         if not exchanged:
-            return cls(built, whole, whole, None)
+            return cls(built, workload, average, whole, whole, None)
         return cls(
             built,
+            workload,
+            average,
             whole,
             simulate(node, without(workload, exchanged), average=average),
             simulate(node, one_after_the_other(workload, exchanged, eager=called), average=average),
@@ -101,17 +110,42 @@ class Runs:
         assert self.whole.accounts is not None  # it was asked for energy
         account = {name: j for name, j in self.whole.account.items() if name != IDLE}
         busy, alone = compute_busy(self.whole, classes), compute_busy(self.compute, classes)
-        idle = (self.whole.end - busy) - (self.compute.end - alone)
+        waited = self.whole.end - busy - self.idle
+        optimizer = [name for name, kind in classes.items() if kind == "optimizer"]
+        once: dict[str, float] = {}
+        for task in optimizer:
+            for name, joules in self.whole.account_of(task).items():
+                once[name] = once.get(name, 0.0) + joules
         return Numbers(
             wall=self.whole.end,
             compute=self.compute.end,
             communication=0.0 if self.communication is None else self.communication.end,
             stretched=busy - alone,
-            waited=max(0.0, idle),
+            waited=max(0.0, waited),
             host=self.built.host,
             busy={name: shares[name][0] for name in CLASSES},
             exposed={name: shares[name][1] for name in CLASSES},
             account=account,
+            once=once,
+        )
+
+    @property
+    def idle(self) -> float:
+        """Time without communication in which no operator runs [s]."""
+        return self.compute.end - compute_busy(self.compute, self.built.classes)
+
+    def sharing(self, node: Node, private: frozenset[str]) -> Numbers:
+        """Wall time, communication waited for, and busy classes where tasks have the kinds of
+        sharing *private* to themselves.
+        """
+        classes = self.built.classes
+        run = simulate(node, self.workload, private=private, average=self.average)
+        shares = busy_and_exposed(run, classes)
+        return Numbers(
+            wall=run.end,
+            waited=max(0.0, run.end - compute_busy(run, classes) - self.idle),
+            busy={name: shares[name][0] for name in CLASSES},
+            exposed={name: shares[name][1] for name in CLASSES},
         )
 
 

@@ -57,13 +57,14 @@ class Op:
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """A collective of *size* bytes between operators. It waits for the one before it; the next one
-    waits for it, after *beside* operators that need not.
+    waits for it, after *beside* operators that need not. *among*: groups of GPUs (mesh.py).
     """
 
     name: str
     op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
     size: float
     beside: int = 0
+    among: str = "tensor"
 
 
 Step = Op | Exchange

@@ -22,7 +22,6 @@ from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity, of_gpu
-from c3sim.models.links import reverse
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
 from c3sim.models.power import Load
@@ -39,6 +38,7 @@ class FlowTags:
     task: str
     gpu: int
     rate: Callable[[GpuState], float]  # units/s that it asks for in a state
+    full: float  # the same at full speed
     through_ports: float  # units/s that ports let through to memory
     alone: float  # units/s with all capacities to itself, and the one that
     narrowest: Capacity | None  # lets no more through
@@ -121,6 +121,7 @@ class Machine:
             task=task,
             gpu=gpu,
             rate=rate,
+            full=full,
             through_ports=through_ports,
             alone=alone,
             narrowest=narrowest,
@@ -211,7 +212,7 @@ class Machine:
         """
         share, drawn = self.node.links.reverse_share, dict(amounts)
         for hop, amount in traffic.ports if share else ():
-            where, port = reverse(self.node.gpus, hop)
+            where, port = traffic.answering(self.node.gpus, hop)
             capacity = of_gpu(self.home(where, here), port)
             own = capacity._replace(task=group) if "links" in self.private else capacity
             drawn[own] = drawn.get(own, 0.0) + amount * share
@@ -246,7 +247,7 @@ class Machine:
         for hop, amount in traffic.ports:
             for (_, port), drawn in (
                 (hop, amount),
-                (reverse(self.node.gpus, hop), amount * self.node.links.reverse_share),
+                (traffic.answering(self.node.gpus, hop), amount * self.node.links.reverse_share),
             ):
                 amounts[port] = amounts.get(port, 0.0) + drawn
         return link_rate(self.node) / max(amounts.values()) if amounts else math.inf

@@ -66,8 +66,10 @@ class StateRule:
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
         by_group: dict[str, GpuState] = {}
         if self.private & {"clock", "hbm"}:
-            for group in dict.fromkeys(self.group(flow.tags.task) for flow in flows):
-                own = [flow for flow in flows if self.group(flow.tags.task) == group]
+            members: dict[str, list[Flow]] = {}
+            for flow in flows:
+                members.setdefault(self.group(flow.tags.task), []).append(flow)
+            for group, own in members.items():
                 disturbing = own if "hbm" in self.private else flows
                 drawing = own if "clock" in self.private else flows
                 name = group if "clock" in self.private else ""
@@ -78,9 +80,15 @@ class StateRule:
         """The clock at which *drawing* flows stay within the limits of the governor *name*."""
         if name not in self._governors:
             self._governors[name] = self.governor()
-        return self._governors[name].factor(
-            lambda clock: self._power(drawing, self._state(disturbing, clock))
-        )
+        drawn: dict[float, float] = {}  # a governor asks for some clocks again and again
+
+        def power_at(clock: float) -> float:
+            watts = drawn.get(clock)
+            if watts is None:
+                watts = drawn[clock] = self._power(drawing, self._state(disturbing, clock))
+            return watts
+
+        return self._governors[name].factor(power_at)
 
     def _power(self, flows: Sequence[Flow], state: GpuState) -> float:
         """W of *flows* in *state*, no less than what they take once tasks share capacities. Flows
@@ -100,10 +108,12 @@ class StateRule:
         return total
 
     def _state(self, flows: Sequence[Flow], clock: float) -> GpuState:
-        load, first, l2, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
+        load, first, l2 = 0.0, 0.0, 0.0
+        undisturbed = None if clock == 1.0 else GpuState(clock, 1.0)
         for flow in flows:
             tags = flow.tags
-            demand = min(tags.rate(undisturbed), tags.through_ports)
+            wanted = tags.full if undisturbed is None else tags.rate(undisturbed)
+            demand = min(wanted, tags.through_ports)
             load += demand * tags.memory_time
             first += tags.memory_first
             l2 += demand * tags.l2_time / clock  # the L2s run at the engine clock

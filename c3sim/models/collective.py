@@ -25,7 +25,8 @@ from math import ceil, inf, log2
 from typing import NamedTuple
 
 from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, rounds
-from c3sim.models.links import Hop, rate_both_ways, ring_ports, route
+from c3sim.models.groups import Group, group_of
+from c3sim.models.links import Hop, link_to, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
 from c3sim.specs.hardware import Node
@@ -47,7 +48,9 @@ def plan_phase(
 
     Raises KeyError for an algorithm that the operation does not have (checked on input).
     """
-    library, ranks = node.collective_library(task.backend), ranks_of(node, level, algorithm)
+    group = group_of(node, task) if level == "node" else None
+    library = node.collective_library(task.backend)
+    ranks = ranks_of(node, level, algorithm, group)
     wire, rules = library.protocols[protocol], library.channels
     counts = COUNTS[task.op, algorithm](ranks.count)
     sent = counts.sent * (task.size / ranks.count)
@@ -58,7 +61,7 @@ def plan_phase(
         channels, evenness = dealt.channels, dealt.evenness
         if rules.peer_channels.rounds == "parts":
             in_turn = dealt.rounds
-    paths, lanes, link_rate = _links(node, library, wire, ranks, algorithm)
+    paths, lanes, link_rate = _links(node, library, wire, ranks, algorithm, group)
     if ranks.over_nics:
         message = sent * ranks.over_nics / counts.steps
         link_rate = min(link_rate, _nic_rate(node, wire, ranks, message) / ranks.over_nics / lanes)
@@ -89,6 +92,7 @@ def plan_phase(
         ),
         network=ranks.over_nics / wire.efficiency,
         peers=ranks.peers,
+        group=group,
         by_nic=ranks.over_nics,
         primitives=primitives,
     )
@@ -156,7 +160,8 @@ def _protocols(
     """The protocols of *algorithm*: what the rule for direct sends names, or all allowed."""
     rule = library.channels.peer_channels
     if task.protocol is None and algorithm == "direct" and rule is not None:
-        short = task.size / node.gpus <= rule.short_size
+        group = group_of(node, task)
+        short = task.size / (node.gpus if group is None else group.size) <= rule.short_size
         named = rule.short_protocol if short else rule.long_protocol
         if named is not None:
             return [named]
@@ -167,6 +172,9 @@ def switch_reduces(node: Node, library: CollectiveLibrary, task: Collective) -> 
     """Whether *library* may let the switch of *node* reduce for *task*."""
     rule = library.switch_reduction
     if rule is None or not node.links.reduction or node.gpus < rule.ranks:
+        return False
+    group = group_of(node, task)
+    if group is not None and group.size < rule.ranks:
         return False
     return task.dtype in rule.dtypes
 
@@ -197,31 +205,43 @@ def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> Dealt:
 
 
 def _links(
-    node: Node, library: CollectiveLibrary, wire: Protocol, ranks: Ranks, algorithm: str
+    node: Node,
+    library: CollectiveLibrary,
+    wire: Protocol,
+    ranks: Ranks,
+    algorithm: str,
+    group: Group | None,
 ) -> tuple[tuple[tuple[Hop, float], ...], int, float]:
     """In the node: wire bytes on each port per payload byte sent, lanes, payload B/s of a lane."""
     if ranks.over_nics == 1.0:
         return (), 1, inf
-    ports, lanes = local_ports(node, algorithm, wire.efficiency)
+    ports, lanes = local_ports(node, algorithm, wire.efficiency, group)
     draw = {port: amount * (1.0 - ranks.over_nics) for port, amount in ports.items()}
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
     bandwidth = rate_both_ways(node.links) * library.channels.link_efficiency
     return tuple(draw.items()), lanes, bandwidth * wire.efficiency / hop_load
 
 
-def local_ports(node: Node, algorithm: str, efficiency: float) -> tuple[dict[Hop, float], int]:
-    """Wire bytes on each port per payload byte sent in the node, and the number of lanes."""
+def local_ports(
+    node: Node, algorithm: str, efficiency: float, group: Group | None = None
+) -> tuple[dict[Hop, float], int]:
+    """Wire bytes on each port of GPU 0 per payload byte sent in the node, or in a *group*, and the
+    number of lanes.
+    """
     topology, gpus = node.links.topology, node.gpus
     draw: dict[Hop, float] = {}
     if algorithm != "direct":
         rings = ring_ports(topology, gpus)
+        if group is not None and topology == "full_mesh":
+            rings = tuple((link_to(peer),) for peer in group.members(0)[1:])
         for ring in rings:
             for port in ring:
                 draw[0, port] = draw.get((0, port), 0.0) + 1.0 / (len(rings) * efficiency)
         return draw, len(rings)
-    for peer in range(1, gpus):
+    peers = range(1, gpus) if group is None else group.members(0)[1:]
+    for peer in peers:
         for hop in route(topology, gpus, 0, peer):
-            draw[hop] = draw.get(hop, 0.0) + 1.0 / ((gpus - 1) * efficiency)
+            draw[hop] = draw.get(hop, 0.0) + 1.0 / (len(peers) * efficiency)
     return draw, 1 if topology == "switch" else len({port for _, port in draw})
 
 

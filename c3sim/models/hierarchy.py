@@ -45,6 +45,7 @@ from c3sim.models.collective import (
     plan_phase,
 )
 from c3sim.models.collective_counts import ALGORITHMS
+from c3sim.models.groups import group_of, on_rails
 from c3sim.models.network import network
 from c3sim.models.phase import Level, PhasePlan
 from c3sim.specs.hardware import Node
@@ -103,7 +104,10 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
 
     Raises KeyError for an algorithm that the operation does not have (checked on input).
     """
-    if node.nodes == 1:  # nothing is left of phases
+    group = group_of(node, task)
+    if group is not None and on_rails(node, group):
+        return _on_rails(node, task)
+    if node.nodes == 1 or group is not None:  # nothing is left of phases
         hierarchical = task.algorithm == "hierarchical"
         alone = task.model_copy(update={"algorithm": None}) if hierarchical else task
         return flat(plan_in_node(node, alone), task.chunks)
@@ -116,6 +120,18 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
         for plan in _plans(node, task, algorithm, protocol)
     ]
     return min(plans, key=lambda plan: plan.estimate)
+
+
+def _on_rails(node: Node, task: Collective) -> CollectivePlan:
+    """Of a GPU of every node with each other."""
+    library = node.collective_library(task.backend)
+    between = ("ring", "direct") if task.op != "all_to_all" else ("direct",)
+    phases = [
+        plan_phase(node, task, name, protocol, level="rail", launch=launch_time(library, protocol))
+        for name in ((task.algorithm,) if task.algorithm else between)
+        for protocol in allowed_protocols(library, task)
+    ]
+    return flat(min(phases, key=lambda phase: phase.estimate), task.chunks)
 
 
 def cluster_algorithms(op: str) -> tuple[str, ...]:

@@ -40,12 +40,12 @@ def route(topology: str, gpus: int, source: int, destination: int) -> tuple[Hop,
             f"no links from GPU {source} to GPU {destination}, which is in another node"
         )
     if topology == "full_mesh":
-        return ((source, _link(offset)),)
+        return ((source, link_to(offset)),)
     if topology == "switch":
         return ((source, SWITCH_PORTS[0]), (destination, SWITCH_PORTS[1]))
     step = 1 if offset <= gpus - offset else gpus - 1  # ring: a tie goes the positive way
     hops = offset if step == 1 else gpus - offset
-    return tuple((first + (source + hop * step) % gpus, _link(step)) for hop in range(hops))
+    return tuple((first + (source + hop * step) % gpus, link_to(step)) for hop in range(hops))
 
 
 def reverse(gpus: int, hop: Hop) -> Hop:
@@ -54,16 +54,16 @@ def reverse(gpus: int, hop: Hop) -> Hop:
     if port.number is None:
         return gpu, next(other for other in SWITCH_PORTS if other != port)
     first = gpu - gpu % gpus  # of the node
-    return first + (gpu - first + port.number) % gpus, _link(gpus - port.number)
+    return first + (gpu - first + port.number) % gpus, link_to(gpus - port.number)
 
 
 def ports(topology: str, gpus: int) -> tuple[Port, ...]:
     """Sending (and for a switch receiving) ports of one GPU."""
     if topology == "full_mesh":
-        return tuple(_link(offset) for offset in range(1, gpus))
+        return tuple(link_to(offset) for offset in range(1, gpus))
     if topology == "switch":
         return SWITCH_PORTS
-    return (_link(1), _link(gpus - 1))
+    return (link_to(1), link_to(gpus - 1))
 
 
 def ring_ports(topology: str, gpus: int) -> tuple[tuple[Port, ...], ...]:
@@ -83,7 +83,8 @@ def rate_both_ways(links: Links) -> float:
     return links.bandwidth * links.per_peer / (1.0 + links.reverse_share)
 
 
-def _link(offset: int) -> Port:
+def link_to(offset: int) -> Port:
+    """The sending port to the GPU *offset* further round the node."""
     return Port("link", "out", offset)
 
 

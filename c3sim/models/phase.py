@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from c3sim.models.groups import Group
 from c3sim.models.links import Hop, soft_minimum
 from c3sim.models.network import Peers
 from c3sim.specs.hardware import Node
@@ -32,15 +33,15 @@ class Ranks:
     peers: Peers = "next"  # whom it goes to
 
 
-def ranks_of(node: Node, level: Level, algorithm: str) -> Ranks:
-    """The ranks of a phase on *level* by *algorithm*.
+def ranks_of(node: Node, level: Level, algorithm: str, group: Group | None = None) -> Ranks:
+    """The ranks of a phase on *level* by *algorithm*; on level ``node`` perhaps of a *group*.
 
     A flat ring passes all GPUs of a node before it leaves it, so 1/g of its bytes go over NICs (a
     full mesh of g GPUs, g even, splits into g such paths); flat direct sends straight to every
     peer, n - g of n - 1 of them in other nodes.
     """
     if level == "node":
-        return Ranks(level=level, count=node.gpus)
+        return Ranks(level=level, count=node.gpus if group is None else group.size)
     ring = algorithm == "ring"
     if level == "rail":
         peers: Peers = "next" if ring else "rail"
@@ -74,6 +75,7 @@ class PhasePlan:
     connections: int = 0  # steps and peers of a channel: what a first call has to find
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
     peers: Peers = "next"  # whom those go to
+    group: Group | None = None  # on level ``node``; paths are then those of GPU 0
     by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
     # of each primitive: (s of a channel, bytes sent), per payload byte sent in all of them
     primitives: tuple[tuple[float, float], ...] = ()

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from c3sim.models.gemm import plan_gemm
-from c3sim.processes.collectives.collective import ChannelCollective
+from c3sim.processes.collectives.collective import ChannelCollective, together
 from c3sim.processes.context import Context
 from c3sim.processes.dma.collectives import collective_program, is_one_batch
 from c3sim.processes.dma.commands import Words, copy_step
@@ -63,7 +63,7 @@ class Starter:
         self.dma = DmaHost(context)
         self.words = Words()
         self.across = AcrossNodes(context, self.dma, self.words)
-        self._collectives: dict[tuple[str, int], ChannelCollective] = {}
+        self._collectives: dict[tuple[str, int, int], ChannelCollective] = {}
         # (collective, rank, repeat) -> what to call when it starts, and when it is done
         self._callbacks: dict[tuple[str, int, int], tuple[Callback, Callback]] = {}
         self._tiles: dict[Key, float] = {}  # share of a kernel's tiles that has finished
@@ -100,7 +100,7 @@ class Starter:
             self._start_kernel(name, gpu, task, latencies, detail, started, done)
         elif isinstance(task, Collective) and task.backend != "dma":
             self._callbacks[name, gpu, repeat] = (started, done)
-            run = self._collective(name, repeat, task, latencies.completion, looped or repeat > 1)
+            run = self._collective(name, gpu, repeat, task, latencies.completion, looped)
             detail.update(run.describe())
             context.after(latencies.dispatch, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
@@ -192,26 +192,28 @@ class Starter:
                 self.signals.fire((signal, gpu))
 
     def _collective(
-        self, name: str, repeat: int, task: Collective, completion: float, warm: bool
+        self, name: str, gpu: int, repeat: int, task: Collective, completion: float, looped: bool
     ) -> ChannelCollective:
-        """The run that all ranks share; *completion*: s from its end to the signal."""
-        context = self.context
+        """The run that the ranks of a group share; *completion*: s from its end to the signal."""
+        context, ranks = self.context, together(self.context.machine, task, gpu)
+        key = name, repeat, ranks[0]  # of its group
 
         def chunk_done(chunk: int) -> None:
-            for gpu in context.machine.gpus:
-                self.signals.fire((f"{name}.chunk[{chunk}]", gpu))
+            for rank in ranks:
+                self.signals.fire((f"{name}.chunk[{chunk}]", rank))
 
-        if (name, repeat) not in self._collectives:
-            self._collectives[name, repeat] = ChannelCollective(
+        if key not in self._collectives:
+            self._collectives[key] = ChannelCollective(
                 context,
                 name,
                 task,
+                ranks,
                 started=lambda rank: self._callbacks[name, rank, repeat][0](),
                 chunk_done=chunk_done,
                 done=lambda rank: context.after(completion, self._callbacks[name, rank, repeat][1]),
-                warm=warm,
+                warm=looped or repeat > 1,
             )
-        return self._collectives[name, repeat]
+        return self._collectives[key]
 
     def _submit_commands(
         self, name: str, gpu: int, task: EngineTask, detail: Detail, finished: Callback

@@ -1,6 +1,7 @@
 """Folding: whether one GPU can stand for all, because every GPU does the same.
 
-The three topologies map onto themselves when GPUs are renumbered cyclically. Within a node, only
+The three topologies map onto themselves when GPUs are renumbered cyclically; a full mesh and a
+switch also when they are renumbered by place in groups (models/groups.py). Within a node, only
 tasks, the map of DMA engines and the host can tell GPUs apart; between nodes, the leaf switches.
 """
 
@@ -36,10 +37,14 @@ def _network_is_alike(workload: Workload, node: Node) -> bool:
 
 
 def _is_for_some_gpus(task: Task) -> bool:
-    """Whether only the first GPU runs it, or, of a swap, one GPU of each pair submits."""
+    """Whether only the first GPU runs it, or, of a swap, one GPU of each pair submits; or engines
+    go to peers that are at other places of the node for each GPU of a group.
+    """
     if isinstance(task, Copy | Commands):
         return task.gpus == "first"
-    return isinstance(task, Collective) and task.variant == "swap"
+    if not isinstance(task, Collective):
+        return False
+    return task.variant == "swap" or (task.backend == "dma" and task.group is not None)
 
 
 def _engines_are_alike(workload: Workload, node: Node) -> bool:

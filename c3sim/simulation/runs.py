@@ -12,7 +12,10 @@ from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Workload
 
-REMEMBERED = 8192  # runs; about 1 kB each
+#: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and
+#: for thousands of runs of a few tasks.
+REMEMBERED = 65536
+REMEMBERED_NODES = 8192
 
 ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
 #: Kinds of task that stay within a GPU, and the parts of a node that then have no say in the times
@@ -20,7 +23,9 @@ ALONE = "task"  # what a task alone, and its stream, may be called: equal ones s
 WITHIN_A_GPU = frozenset({"gemm", "stream", "hold"})
 AROUND_A_GPU = frozenset({"name", "description", "links", "collective_libraries", "scale_out"})
 
-_runs: dict[tuple[str, str, frozenset[str], bool], Run] = {}
+_Key = tuple[str, str, frozenset[str], bool, bool]
+_runs: dict[_Key, Run] = {}
+_held = 0  # times of tasks in them
 #: by id of a node, which is kept, so that the id stays, and whether only its GPU counts
 _texts: dict[tuple[int, bool], tuple[Node, str]] = {}
 
@@ -40,14 +45,21 @@ def run_once(
     """
     # What of a workload decides its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={"buffers", "tasks", "streams", "host"})
-    key = (_text(node, around), conditions, private, by_class)
+    key = (_text(node, around), conditions, private, by_class, energy)
     run = _runs.get(key)
     if run is None:
-        if len(_runs) >= REMEMBERED:
-            del _runs[next(iter(_runs))]
         run = simulate(node, workload, private=private, by_class=by_class, energy=energy)
-        _runs[key] = run
+        _remember(key, run)
     return run
+
+
+def _remember(key: _Key, run: Run) -> None:
+    """Keep *run*, and the latest of the others as far as there is room."""
+    global _held
+    _runs[key] = run
+    _held += len(run.times)
+    while _held > REMEMBERED and len(_runs) > 1:
+        _held -= len(_runs.pop(next(iter(_runs))).times)
 
 
 def undisturbed(node: Node, workload: Workload) -> Run:
@@ -61,7 +73,7 @@ def _text(node: Node, around: bool) -> str:
     """The whole of *node*, or what counts where nothing *around* a GPU does."""
     key = id(node), around
     if key not in _texts:
-        if len(_texts) >= REMEMBERED:
+        if len(_texts) >= REMEMBERED_NODES:
             _texts.clear()
         left_out = None if around else set(AROUND_A_GPU)
         _texts[key] = (node, node.model_dump_json(exclude=left_out))
@@ -70,14 +82,17 @@ def _text(node: Node, around: bool) -> str:
 
 def forget() -> None:
     """Remember no run any more."""
+    global _held
     _runs.clear()
+    _held = 0
     _texts.clear()
 
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
     around = workload.tasks[task].kind not in WITHIN_A_GPU
-    return run_once(node, alone(workload, task, called=ALONE), around=around).task(ALONE)
+    own = alone(workload, task, called=ALONE)
+    return run_once(node, own, around=around, energy=False).task(ALONE)
 
 
 def alone(workload: Workload, task: str, called: str | None = None) -> Workload:

@@ -98,9 +98,9 @@ class _Options:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """No passes of the garbage collector, which take a third of a run of thousands of tasks: what a
-    run makes lives until its end.
+    run makes lives until its end. May be nested; the outermost one turns it on again.
     """
     was = gc.isenabled()
     gc.disable()
@@ -111,7 +111,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@_uncollected()
+@uncollected()
 def _simulate(
     node: Node, workload: Workload, arrivals: Arrivals, average: float | None, how: _Options
 ) -> Run:

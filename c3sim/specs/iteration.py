@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
 from c3sim.specs.dlrm import Dlrm
-from c3sim.specs.quantities import Bytes, Count
+from c3sim.specs.quantities import Bytes, Count, Parts
 from c3sim.specs.task import Dtype
 from c3sim.specs.transformer import Transformer
 
@@ -47,9 +47,12 @@ class Fsdp(Spec):
 
 
 class Tensor(Spec):
-    """Tensor parallel: every layer is split over all GPUs."""
+    """Tensor parallel: every layer is split over the GPUs of a group."""
 
     kind: Literal["tensor"]
+    size: Parts | None = None
+    """GPUs of a group; left out: all that a pipeline leaves. Where it nests in ddp or fsdp it needs
+    one"""
     sequence: bool = False
     """whether norms and residuals are split too, by tokens: reduce-scatters and all-gathers instead
     of all-reduces"""
@@ -59,12 +62,16 @@ class Expert(Spec):
     """Expert parallel: experts are dealt to the GPUs, all else is data parallel."""
 
     kind: Literal["expert"]
+    size: Parts | None = None
+    """data-parallel GPUs that experts are dealt to; left out: all"""
 
 
 class Pipeline(Spec):
-    """Pipeline: every GPU has an equal part of the layers and hands its outputs on."""
+    """Pipeline: every stage has an equal part of the layers and hands its outputs on."""
 
     kind: Literal["pipeline"]
+    size: Parts | None = None
+    """stages; left out: all GPUs, or those that tensor groups leave"""
     micro_batches: Count = 4
     """parts of the batch that follow each other"""
 
@@ -116,7 +123,8 @@ class Iteration(Spec):
     checkpointing: Literal["none", "layer"] = "none"
     """layer: only a layer's input is kept, the backward pass runs it again"""
     parallel: Parallel | tuple[Parallel, ...] = Alone(kind="none")
-    """a list where they nest"""
+    """a list where they nest, as the axes of a device mesh: the GPUs of a group of the last one are
+    neighbours. What is not split is data parallel"""
     launch: Literal["eager", "graph"] = "eager"
     """eager: the host launches kernel by kernel; graph: it has no part"""
     profile: str | None = None

@@ -71,6 +71,9 @@ class Gemm(TaskBase):
     ) = None
     workgroups: Workgroups | None = None
     """grid of a persistent schedule; left out: one per CU"""
+    lds: Bytes | None = None
+    """local data share that a workgroup reserves; beyond what its tiles need, it caps how many
+    share a compute unit; left out: what they need"""
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     """state of private operands"""
     data: Literal["random", "pattern", "zero"] = "random"
@@ -114,8 +117,8 @@ class Hold(TaskBase):
 
 
 class Collective(TaskBase):
-    """A collective over all GPUs, of all nodes where there are several; *size* is the nccl-tests
-    size (full buffer per GPU).
+    """A collective over all GPUs, of all nodes where there are several, or in groups of them that
+    each have one at the same time; *size* is the nccl-tests size (full buffer per GPU).
     """
 
     kind: Literal["collective"]
@@ -147,6 +150,11 @@ class Collective(TaskBase):
     """backend dma: how peers' memory is mapped (see copies); left out: peer"""
     out_of_place: bool = False
     """backend dma, all_gather and all_to_all: each GPU copies its own shard as well"""
+    group: Parts | None = None
+    """GPUs of a group, each group for itself; left out: one group of all"""
+    stride: Parts = 1
+    """from one GPU of a group to the next: of 8 GPUs, group: 4 gives 0-3 and 4-7; with stride: 2 it
+    gives 0, 2, 4, 6 and 1, 3, 5, 7"""
     chunks: Pieces = 1
     """released one by one: names for others' after"""
     speed: Positive = 1.0

@@ -28,6 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.input.checks.on_node import NEEDS
+from c3sim.models.groups import ranks_in
 from c3sim.models.memory import ARRAYS, memory_given
 from c3sim.simulation.critical_path import Plan, earliest, least_time, plan_of, tails
 from c3sim.simulation.run import TaskRun
@@ -185,7 +186,7 @@ def _alone(workload: Workload, node: Node, name: str) -> dict[Variant, TaskRun]:
 
 def _moved_time(node: Node, task: Task, variant: Variant) -> float:
     assert isinstance(task, Collective)
-    return _memory_time(node, *moved_bytes(task, variant.program, node.ranks))
+    return _memory_time(node, *moved_bytes(task, variant.program, ranks_in(node, task)))
 
 
 def moved_bytes(task: Collective, program: str, gpus: int) -> tuple[float, float]:

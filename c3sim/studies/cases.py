@@ -14,8 +14,9 @@ from c3sim.errors import InputError
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.dimensions import check_constraint
 from c3sim.input.expressions import parse_expression
-from c3sim.input.loading import LoadedStudy, load_hardware, load_workload
+from c3sim.input.loading import LoadedStudy, load_hardware
 from c3sim.input.paths import get_value, set_value
+from c3sim.iterations.described import subject
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Scenario, Study
 from c3sim.specs.workload import Collective, Gemm, Workload
@@ -66,7 +67,7 @@ def study_cases(study: Study, node: Node | None = None) -> list[Case]:
         name = scenario.workload or study.workload
         assert name is not None  # the schema asks for one of them
         if name not in workloads:
-            workloads[name] = load_workload(name)
+            workloads[name] = subject(name, base_node)
             for test in tests:
                 check_constraint(test, partial(kind_of, base_node, workloads[name]), {})
         groups = axis_groups(LoadedStudy(study=study), base_node, [workloads[name]])

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.notes import auto_loss
 from c3sim.input.expressions import parse_expression
 from c3sim.input.paths import get_value
+from c3sim.iterations.described import evaluate as evaluate_any
 from c3sim.result import Result
 from c3sim.specs.study import Study
 from c3sim.strategies.best import best_candidate
@@ -62,7 +62,7 @@ def rows_of(case: Case, strategies: Sequence[str], *, stretched: bool = False) -
 
 
 def _row(case: Case, strategy: str, stretched: bool) -> Row:
-    result = evaluate_run(case.workload, case.node, strategy, stretched=stretched)
+    result = evaluate_any(case.workload, case.node, strategy, stretched=stretched)
     chosen = best_candidate(strategy, case.workload, case.node)
     loss = 0.0
     if strategy == "auto":

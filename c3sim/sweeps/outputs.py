@@ -9,6 +9,9 @@ from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.synonyms import alias
 from c3sim.result import Result
+from c3sim.simulation.class_times import CLASSES
+from c3sim.specs.described import Described
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Workload
 
 #: Field of a result -> unit, label.
@@ -24,6 +27,17 @@ FIELDS = {
     "stretched_s": ("s", "compute stretched by contention"),
     "energy_j": ("J", "energy"),
 }
+#: The same of an iteration of a model.
+ITERATION_FIELDS = {
+    "compute_s": ("s", "computation alone"),
+    "communication_s": ("s", "communication alone"),
+    "tokens_per_s": ("1/s", "tokens"),
+    "mfu": ("1", "MFU"),
+    "memory_bytes": ("B", "memory"),
+    "host_s": ("s", "launches of the host"),
+}
+OF_ITERATION = ("exposed_s", "stretched_s", *ITERATION_FIELDS)
+CLASS_FIELDS = {"busy_s": ("s", "busy"), "exposed_s": ("s", "alone")}
 #: Field of a task, as in ``tasks.gather.slowdown`` -> unit, label.
 TASK_FIELDS = {
     "isolated_s": ("s", "isolated time"),
@@ -50,13 +64,22 @@ def output_names(
     of_all_tasks = {
         f"tasks.*.{field}": [f"tasks.{task}.{field}" for task in tasks] for field in TASK_FIELDS
     }
-    known = [*FIELDS, *costs, *of_all_tasks, *of_one_task]
+    single = [*FIELDS, *costs, *of_one_task]
+    if any(isinstance(workload, Described) for workload in workloads):
+        single += ITERATION_FIELDS
+        of_all_tasks = {key: [] for key in of_all_tasks}  # of an iteration they are too many
+    if any(isinstance(task, Kernel) for each in workloads for task in each.tasks.values()):
+        single += _OF_CLASSES
+    known = [*single, *of_all_tasks]
     columns: dict[str, None] = {}
     for index, name in enumerate(map(output_name, wanted)):
         if name not in known:
             raise InputError(unknown("output", name, known), f"outputs[{index}]")
         columns |= dict.fromkeys(of_all_tasks.get(name, [name]))
     return tuple(columns)
+
+
+_OF_CLASSES = [f"classes.{name}.{field}" for name in CLASSES for field in CLASS_FIELDS]
 
 
 def output_name(name: str) -> str:
@@ -75,8 +98,13 @@ def split_task_output(name: str) -> tuple[str, str]:
 
 def read_output(result: Result, name: str) -> float | None:
     """The value of output *name*; None where it does not apply, as for a task that is not there."""
-    if name in FIELDS:
-        value: Any = getattr(result, name)
+    value: Any
+    if name in FIELDS or name in ITERATION_FIELDS:
+        value = getattr(result, name, None)
+    elif name.startswith("classes."):
+        _, operator, field = name.split(".")
+        times = result.classes.get(operator)
+        value = None if times is None else getattr(times, field)
     else:
         task_name, field = split_task_output(name)
         task = result.tasks.get(task_name)
@@ -86,8 +114,12 @@ def read_output(result: Result, name: str) -> float | None:
 
 def describe(name: str) -> dict[str, str]:
     """Unit and label of a column of results; a cost has no unit."""
-    if name in FIELDS:
-        unit, label = FIELDS[name]
+    if name in FIELDS or name in ITERATION_FIELDS:
+        unit, label = (FIELDS | ITERATION_FIELDS)[name]
+    elif name.startswith("classes."):
+        _, operator, field = name.split(".")
+        unit, label = CLASS_FIELDS[field]
+        label = f"{operator} {label}"
     elif name.startswith("tasks."):
         task, field = split_task_output(name)
         unit, label = TASK_FIELDS[field]

@@ -14,13 +14,14 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from c3sim.errors import C3simError, InputError
-from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.input.aliases import canonical
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.expressions import Expression, Lookup, parse_expression
 from c3sim.input.hints import unknown
 from c3sim.input.paths import get_value, is_of_workload, is_whole, set_si, set_value
+from c3sim.iterations.described import evaluate
 from c3sim.result import Result
+from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.sweeps.identity import code_hash
@@ -95,7 +96,7 @@ class PointRunner:
         """The run of one point. Raises InputError for values that exclude each other."""
         workload, node = self.models(scenario, settings)
         stretched = "stretched_s" in self.setup.outputs
-        return evaluate_run(workload, node, strategy, noted=False, stretched=stretched)
+        return evaluate(workload, node, strategy, noted=False, stretched=stretched)
 
     def row(self, scenario: str, strategy: str, settings: Settings) -> Row:
         """Every output of one point, and ``error``: None, or one line where the point has none."""
@@ -214,7 +215,8 @@ def workload_and_node(
     if scenario not in models["workloads"]:
         raise InputError(unknown("scenario", scenario, models["workloads"]))
     try:
-        workload = Workload.model_validate(models["workloads"][scenario])
+        kept = models["workloads"][scenario]
+        workload = (Described if "iteration" in kept else Workload).model_validate(kept)
         node = Node.model_validate(models["node"])
     except ValidationError:
         raise InputError("these results hold models of another version of c3sim") from None

@@ -13,14 +13,15 @@ from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.dimensions import TRUTH, WORDS, check_constraint
 from c3sim.input.expressions import Expression, parse_expression
-from c3sim.input.loading import LoadedStudy, load_hardware, load_workload
+from c3sim.input.loading import LoadedStudy, load_hardware
 from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.input.yaml_nodes import join
+from c3sim.iterations.described import subject
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import WITH_POINTS, Scenario
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import unknown_strategy
-from c3sim.sweeps.outputs import FIELDS, output_names
+from c3sim.sweeps.outputs import FIELDS, ITERATION_FIELDS, output_names
 
 _COLUMNS = ("point", "scenario", "strategy", "error")
 
@@ -71,7 +72,7 @@ def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
             node = load_hardware(study.node).node
     workloads, settings = _scenarios(loaded, node)
     for name in study.costs:
-        if name in FIELDS or name in _COLUMNS or "." in name:
+        if name in FIELDS or name in ITERATION_FIELDS or name in _COLUMNS or "." in name:
             message = f"{name!r} is taken, or has a dot; choose another name"
             raise loaded.error(message, join("costs", name))
     with located(loaded, ""):
@@ -110,7 +111,7 @@ def _scenarios(
         if name not in files:
             place = f"scenarios[{index}].workload" if scenario.workload else "workload"
             with located(loaded, place):
-                files[name] = load_workload(name)
+                files[name] = subject(name, base)
         workload, node = files[name], base
         for path, value in scenario.set.items():
             with located(loaded, join(f"scenarios[{index}].set", path)):

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from c3sim.errors import InputError
-from c3sim.input.loading import LoadedNode, LoadedStudy, load_hardware, load_workload
+from c3sim.input.loading import LoadedNode, LoadedStudy, load_hardware
 from c3sim.input.settings import settings_of
+from c3sim.iterations.described import subject
 from c3sim.specs.study import Scenario, Study
 from c3sim.sweeps.outputs import output_names
 from c3sim.sweeps.setup import Setup, make_setup
@@ -28,7 +29,7 @@ class Target:
 
 def workload_study(name_or_path: str, strategy: str | None) -> LoadedStudy:
     """A workload as a study of one scenario; without *strategy* it runs as written."""
-    workload = load_workload(name_or_path)
+    workload = subject(name_or_path)
     return LoadedStudy(
         study=Study(
             schema_version=1,
@@ -57,7 +58,7 @@ def make_target(
     if changes:
         name = scenarios[0].workload or study.workload
         assert name is not None  # the schema asks for one of them
-        workload = load_workload(name)
+        workload = subject(name, node.node)
         settings_of(changes).apply(node.node, workload)  # so that an error names --set's path
         scenarios = tuple(
             scenario.model_copy(update={"set": {**scenario.set, **changes}})

@@ -13,10 +13,11 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.input.loading import LoadedNode
+from c3sim.specs.described import Described
 from c3sim.specs.workload import Workload
 from c3sim.sweeps.executor import Watcher, Workers
 from c3sim.sweeps.intervals import Parameter, latin_hypercube, parameters_of, settings_of, spread
-from c3sim.sweeps.outputs import split_task_output
+from c3sim.sweeps.outputs import OF_ITERATION, split_task_output
 from c3sim.sweeps.points import Settings
 from c3sim.sweeps.samples import Sampler
 from c3sim.sweeps.setup import Setup
@@ -82,7 +83,10 @@ def uncertainty(
     Parameters in *but* keep their value. Raises InputError: the node has no interval, or no sample
     runs.
     """
-    outputs = (*OUTPUTS, *(f"tasks.{name}.slowdown" for name in workload.tasks))
+    of_tasks: tuple[str, ...] = tuple(f"tasks.{name}.slowdown" for name in workload.tasks)
+    if isinstance(workload, Described):
+        of_tasks = OF_ITERATION
+    outputs = (*OUTPUTS, *of_tasks)
     setup = Setup(
         node=loaded.node,
         workloads={workload.name: workload},

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import c3sim
-from c3sim.evaluation.explanation import CAUSES, shapley
+from c3sim.evaluation.explanation import CAUSES
+from c3sim.evaluation.shares import shapley
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
 from c3sim.machine.machine import SHARING
@@ -136,3 +137,22 @@ def test_the_plain_data_are_what_tables_read():
     assert (data["workload"], data["node"], data["strategy"]) == ("w", "mi300x-8", "sp")
     for task in data["tasks"].values():
         assert {"isolated_s", "time_s", "slowdown", "causes", "left_over"} <= set(task)
+
+
+def test_a_workload_of_operators_is_told_by_class() -> None:
+    """Beside an all-gather two operators of 100 us run one after the other; what they share adds up
+    to what they take together.
+    """
+    tasks = {
+        "norm": {"kind": "kernel", "operator": "normalisation", "time": "100 us", "stream": "s"},
+        "attention": {"kind": "kernel", "operator": "attention", "time": "100 us", "stream": "s"},
+        "gather": {"kind": "collective", "op": "all_gather", "size": "64 MiB"},
+    }
+    workload = c3sim.parse_workload({"schema": 1, "name": "operators", "tasks": tasks})
+    classes = c3sim.run(workload, node="h200-4").classes
+    assert classes["attention"].busy_s >= 100e-6 <= classes["normalisation"].busy_s
+    assert classes["communication"].exposed_s >= 0 == classes["gemm"].busy_s
+    parts = c3sim.explain(workload, node="h200-4").parts
+    assert set(parts) == {"wall", "exposed", "normalisation", "attention", "communication"}
+    for part in parts.values():
+        assert part.unshared_s + sum(part.causes_s.values()) == pytest.approx(part.time_s)

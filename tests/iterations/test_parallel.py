@@ -111,10 +111,7 @@ def test_experts_nest_with_data_parallelism() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (
-            {"parallel": [{"kind": "tensor"}, {"kind": "ddp"}]},
-            "tensor in ddp: groups of fewer than all 4 GPUs are not modelled",
-        ),
+        ({"parallel": [{"kind": "tensor"}, {"kind": "ddp"}]}, "tensor nest; say the size of each"),
         ({"parallel": [{"kind": "ddp"}, {"kind": "ddp"}]}, "named twice"),
         ({"parallel": {"kind": "expert"}}, "llama-3-8b has no experts"),
         (
@@ -129,7 +126,7 @@ def test_experts_nest_with_data_parallelism() -> None:
                 "node": "h200-4",
                 "parallel": [{"kind": "expert"}, {"kind": "ddp"}, {"kind": "fsdp"}],
             },
-            "not with both",
+            "ddp or fsdp, not both",
         ),
     ],
 )

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
 from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
+from c3sim.input.checks.groups import group_errors
 from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS
+from c3sim.models.groups import group_of
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
@@ -117,7 +119,9 @@ def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
 
 
 def _collective_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
-    yield from across_nodes_errors(task, node, path)
+    yield from group_errors(task, node, path)
+    if group_of(node, task) is None:
+        yield from across_nodes_errors(task, node, path)
     if node.ranks < 2:
         yield InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path)
     cus = node.gpu.compute_unit_count
@@ -160,6 +164,9 @@ def _variant_errors(task: Collective, node: Node, path: str) -> Iterator[InputEr
 def _gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
     gpu = node.gpu
     yield from unknown_errors("library", task.library, gpu.gemm_libraries, join(path, "library"))
+    if task.lds is not None and task.lds > gpu.compute_units.lds:
+        message = f"got {task.lds:.0f} B; a compute unit has {gpu.compute_units.lds:.0f}"
+        yield InputError(message, join(path, "lds"))
     dtypes = gpu.compute_units.flops_per_cycle
     yield from unknown_errors(f"data type on {gpu.name}", task.dtype, dtypes, join(path, "dtype"))
     for i, side in enumerate(task.macro_tile or ()):

@@ -25,14 +25,11 @@ class Resimulator:
     models: Models
 
     def __call__(self, row: Row) -> tuple[Result, Mapping[str, Any]]:
-        from c3sim.evaluation.evaluate import evaluate_run
-        from c3sim.evaluation.explanation import explain_run
-        from c3sim.strategies.best import best_candidate
+        from c3sim.iterations.described import evaluate, explain
 
         workload, node, strategy = self.models(row)
-        result = evaluate_run(workload, node, strategy, trace=True)
-        explanation = explain_run(best_candidate(strategy, workload, node), node, strategy)
-        return result, explanation.to_dict()
+        result = evaluate(workload, node, strategy, trace=True)
+        return result, explain(workload, node, strategy).to_dict()
 
 
 def compact_row(row: Row, resimulate: Resimulate) -> dict[str, Any]:

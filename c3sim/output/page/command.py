@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from c3sim.errors import C3simError, InputError
-from c3sim.input.loading import load_hardware, load_workload
+from c3sim.input.loading import load_hardware
 from c3sim.input.paths import get_value, paths_of, unit_of
 from c3sim.input.units import format_si, parse_quantity
+from c3sim.iterations.described import subject
 from c3sim.output.page.again import Models
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
+from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
@@ -75,7 +77,7 @@ def _scenarios(table: ResultTable) -> Iterable[str]:
 
 
 def _base(workload: Workload, node: Node, axes: set[str], study: Mapping[str, Any]) -> list[str]:
-    plain_workload = _first(load_workload, workload.name, study.get("workload"))
+    plain_workload = _first(subject, workload.name, study.get("workload"))
     plain_node = _first(lambda name: load_hardware(name).node, node.name, study.get("node"))
     settings = []
     if plain_workload and paths_of(node, plain_workload[1]) != paths_of(node, workload):
@@ -89,6 +91,10 @@ def _base(workload: Workload, node: Node, axes: set[str], study: Mapping[str, An
             value = get_value(node, workload, path)
             if value != get_value(plain_node[1], plain_workload[1], path):
                 settings += ["--set", f"{path}={setting(value, unit_of(node, workload, path))}"]
+    for path, value, style in workload.changes if isinstance(workload, Described) else ():
+        if path not in axes:
+            unit = unit_of(node, workload, path) if style == "si" else ""
+            settings += ["--set", f"{path}={setting(value, unit)}"]
     names = [found[0] if found else FILE for found in (plain_workload, plain_node)]
     return [names[0], "--node", names[1], *settings]
 

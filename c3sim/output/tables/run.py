@@ -24,6 +24,7 @@ from c3sim.output.kit.text import (
     times,
 )
 from c3sim.output.tables.energy import energy_table, standing
+from c3sim.output.tables.parts import parts_lines
 from c3sim.output.tables.phases import phase_tables
 from c3sim.result import Result
 
@@ -190,11 +191,18 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
         add_row(table, "", total, percent(task["slowdown"]), f"{task['time_s'] / length:.3f}")
         table.add_section()
     title = "{workload} on {node}, strategy {strategy}".format_map(explanation)
+    many = not 0 < len(tasks) <= COMPARED
+    parts = parts_lines(explanation["parts"]) if many and "parts" in explanation else ()
+    notes = [f"note: {note}" for note in explanation.get("notes", ())]
+    if not tasks:
+        return stack(title, *parts, *notes)
     reasons = [
         f"{name}: {text}" for name, task in tasks.items() for text in task.get("reasons", ())
     ]
-    reasons += [f"note: {note}" for note in explanation.get("notes", ())]
-    return stack(title, table, f"causes below {percent(VISIBLE, 2)} % are not listed", *reasons)
+    reasons += notes
+    return stack(
+        title, *parts, table, f"causes below {percent(VISIBLE, 2)} % are not listed", *reasons
+    )
 
 
 def _share(fraction: float | None) -> str:

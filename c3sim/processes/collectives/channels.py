@@ -18,8 +18,8 @@ HeldWorkgroups = dict[int, list[tuple[EngineGroup, int]]]
 
 
 class Channels:
-    """The channels of *task*; calls *placed(rank)* when some get room, and *ready(channels, held)*
-    for those that have just become resident on every rank.
+    """The channels of *task* on *ranks*; calls *placed(rank)* when some get room, and
+    *ready(channels, held)* for those that have just become resident on every rank.
     """
 
     def __init__(
@@ -27,13 +27,14 @@ class Channels:
         context: Context,
         task: str,
         claim: Claim,
+        ranks: tuple[int, ...],
         *,
         placed: Callable[[int], None],
         ready: Callable[[int, HeldWorkgroups], None],
     ):
         self.context, self.task, self.claim = context, task, claim
         self.placed, self.ready = placed, ready
-        self.ranks = context.machine.gpus
+        self.ranks = ranks
         self._grids: dict[int, Grid] = {}
         self._waiting: HeldWorkgroups = {rank: [] for rank in self.ranks}
         self._placed_on = dict.fromkeys(self.ranks, 0)

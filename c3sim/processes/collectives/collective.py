@@ -13,8 +13,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from c3sim.machine.machine import Machine
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.groups import group_of
 from c3sim.models.hierarchy import plan_collective
 from c3sim.models.network import mirrored
 from c3sim.models.phase import PhasePlan
@@ -31,27 +33,39 @@ def _speed(state: GpuState) -> float:
     return state.clock * state.memory
 
 
-def _phase_traffic(node: Node, phase: PhasePlan, rank: int) -> Traffic:
+def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:
     """Per payload byte that *rank* sends. Waves load, store here, and store to peers as much as
     arrives from them; NICs do not go through waves.
     """
-    moved = phase.reads + phase.writes
+    moved, group = phase.reads + phase.writes, phase.group
+    if group is None:
+        hops = [((node.peer(rank, to), port), amount) for (to, port), amount in phase.paths]
+    else:
+        own = folded or rank == 0  # a GPU that stands for all has the ports of GPU 0
+        hops = [
+            (hop if own else group.hop(node.gpus, rank, hop), amount) for hop, amount in phase.paths
+        ]
     return Traffic(
         cache=moved,
         hbm_read=phase.reads,
         hbm_write=phase.writes,
         inserted=moved,
-        ports=tuple(
-            ((node.peer(rank, offset), port), amount) for (offset, port), amount in phase.paths
-        ),
+        ports=tuple(hops),
+        alike=group if folded else None,
         network=mirrored(node, rank, phase.peers, phase.network) if phase.network else (),
         together=True,
         vector=moved - 2 * phase.by_nic,
     )
 
 
+def together(machine: Machine, task: Collective, gpu: int) -> tuple[int, ...]:
+    """The simulated GPUs that run *task* with *gpu*: its group, or those that stand for all."""
+    group = None if machine.folded else group_of(machine.node, task)
+    return machine.gpus if group is None else group.members(gpu)
+
+
 class ChannelCollective:
-    """One run of *task* over all ranks. Calls *started(rank)* when its channels get room,
+    """One run of *task* over *ranks*. Calls *started(rank)* when its channels get room,
     *chunk_done(i)* as chunks arrive everywhere, and *done(rank)*. ``phases``: of each its name,
     when it began and ended [s], and for how long it sent. *warm*: it follows another run of it.
     """
@@ -61,6 +75,7 @@ class ChannelCollective:
         context: Context,
         name: str,
         task: Collective,
+        ranks: tuple[int, ...],
         *,
         started: Callable[[int], None],
         chunk_done: Callable[[int], None],
@@ -75,7 +90,7 @@ class ChannelCollective:
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]
         rules = library.channels
         claim = Claim(rules.lds, rules.registers, rules.waves)
-        self.channels = Channels(context, name, claim, placed=started, ready=self._begin)
+        self.channels = Channels(context, name, claim, ranks, placed=started, ready=self._begin)
         self.launch = self.channels.launch
         self.ended = 0  # channels
         self.speed, self.late = task.speed, task.peers_late
@@ -178,7 +193,9 @@ class _Passage:
             phase.sent * self.channels / self.plan.channels,
             lambda: self._was_sent(index, since),
             cap=lambda state: run.speed * phase.rate(working, _speed(state)),
-            traffic=lambda rank: _phase_traffic(run.context.node, phase, rank),
+            traffic=lambda rank: _phase_traffic(
+                run.context.node, phase, rank, folded=run.context.machine.folded
+            ),
             units=self.units[index],
             share=self.share[index],
         )

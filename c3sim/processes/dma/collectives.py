@@ -17,6 +17,7 @@ theirs, and copies its reduced part to all.
 
 from __future__ import annotations
 
+from c3sim.models.groups import group_of
 from c3sim.processes.dma.copies import engine_for
 from c3sim.specs.commands import Command
 from c3sim.specs.dma_engines import Operation
@@ -39,10 +40,18 @@ def collective_program(
     else:
         program = _to_all(node, gpu, task, "reduce" if task.op == "reduce_scatter" else "copy")
     if own:
-        program.append(Command(op="copy", bytes=task.size / node.gpus))
+        program.append(Command(op="copy", bytes=task.size / (len(_peers(node, gpu, task)) + 1)))
     if not batch:
         return tuple(program)
     return tuple(command.model_copy(update={"queue": 0}) for command in program)
+
+
+def _peers(node: Node, gpu: int, task: Collective) -> tuple[int, ...]:
+    """How far round the node each of the other GPUs of *task* is from *gpu*."""
+    group = group_of(node, task)
+    if group is None:
+        return tuple(range(1, node.gpus))
+    return tuple((group.peer(gpu, number) - gpu) % node.gpus for number in range(1, group.size))
 
 
 def is_one_batch(workload: Workload, task: Collective) -> bool:
@@ -57,11 +66,12 @@ def _to_all(node: Node, gpu: int, task: Collective, op: Operation) -> list[Comma
     on. Back to back, the peers are dealt over engines, then over their queues.
     """
     parts = 1 if task.variant == "b2b" else task.engines or 1
-    size, direction = task.size / node.gpus / parts, task.direction or "push"
+    peers = _peers(node, gpu, task)
+    size, direction = task.size / (len(peers) + 1) / parts, task.direction or "push"
     commands = []
     for part in range(parts):
-        for peer in range(1, node.gpus):
-            engine, queue = _engine_and_queue(node, gpu, task, peer, part)
+        for number, peer in enumerate(peers):
+            engine, queue = _engine_and_queue(node, gpu, task, peer, number, part)
             commands.append(
                 Command(
                     op=op, bytes=size, peer=peer, direction=direction, engine=engine, queue=queue
@@ -71,12 +81,13 @@ def _to_all(node: Node, gpu: int, task: Collective, op: Operation) -> list[Comma
 
 
 def _engine_and_queue(
-    node: Node, gpu: int, task: Collective, peer: int, part: int
+    node: Node, gpu: int, task: Collective, peer: int, number: int, part: int
 ) -> tuple[int, int]:
+    """Of part *part* of the copy to *peer*, the *number*-th of them."""
     engines = task.engines or 1
     if task.variant != "b2b":
         return engine_for(node, gpu, peer, part, engines)
-    rounds, number = divmod(peer - 1, engines)
+    rounds, number = divmod(number, engines)
     return engine_for(node, gpu, 1 + number)[0], rounds % (task.ways or 1)
 
 
@@ -84,10 +95,11 @@ def _broadcasts(node: Node, gpu: int, task: Collective) -> list[Command]:
     """A broadcast for every so many peers; one that is left over gets a copy. Each is on the map's
     engine for its first peer; without a map engines take turns.
     """
-    most, size = node.gpu.dma_engines.broadcast_destinations or 1, task.size / node.gpus
+    every, most = _peers(node, gpu, task), node.gpu.dma_engines.broadcast_destinations or 1
+    size = task.size / (len(every) + 1)
     commands = []
-    for number, first in enumerate(range(1, node.gpus, most), start=1):
-        peers = tuple(range(first, min(first + most, node.gpus)))
+    for number, begin in enumerate(range(0, len(every), most), start=1):
+        first, peers = every[begin], every[begin : begin + most]
         engine, _ = engine_for(node, gpu, first if node.engine_map else number)
         if len(peers) > 1:
             commands.append(Command(op="broadcast", bytes=size, peers=peers, engine=engine))

@@ -44,11 +44,12 @@ def gemm_kernel(
     """The kernel of *task*."""
     spec = context.node.gpu
     plan, library = plan_gemm(spec, task), spec.gemm_library(task.library)
+    lds = max(plan.lds, task.lds or 0.0)
     return KernelSpec(
         tiles=plan.tiles,
         schedule=plan.schedule,
-        claim=Claim(plan.lds, plan.registers, plan.waves),
-        residents=plan.residents,
+        claim=Claim(lds, plan.registers, plan.waves),
+        residents=min(plan.residents, int(spec.compute_units.lds // lds)),
         cost=_Tiles(context, name, gpu, task, plan).cost,
         setup=library.setup,
         own_tiles=library.own_tiles,

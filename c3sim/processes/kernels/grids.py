@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from c3sim.models.gemm import plan_gemm
+from c3sim.models.groups import group_of
 from c3sim.models.hierarchy import plan_collective
 from c3sim.processes.kernels.any_kernel import kernel_workgroups
 from c3sim.processes.kernels.dealing import usable_cluster
@@ -31,7 +32,8 @@ def own_shard(node: Node, workload: Workload, task: Task) -> Copy | None:
     """The copy of a rank's own shard in a collective by engines, if compute units do it."""
     if not (isinstance(task, Collective) and task.out_of_place):
         return None
-    size = task.size / node.gpus
+    group = group_of(node, task)
+    size = task.size / (node.gpus if group is None else group.size)
     copy = Copy(kind="copy", bytes=size, destination="gpu", gpus="all")
     return copy if is_kernel(node, workload, copy) else None
 

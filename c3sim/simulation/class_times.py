@@ -10,10 +10,29 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from c3sim.simulation.run import Run
-from c3sim.specs.kernel import Operator
+from c3sim.specs.kernel import Kernel, Operator
+from c3sim.specs.task_classes import CLASSES as SIDES
+from c3sim.specs.workload import Gemm, HostTask, Workload
 
 CLASSES: tuple[Operator, ...] = get_args(Operator)
 Interval = tuple[float, float]
+
+
+def classes_of(workload: Workload) -> dict[str, Operator]:
+    """The operator class of each task; kernels that only stress a GPU count as element-wise. Work
+    of the host has none.
+    """
+    classes: dict[str, Operator] = {}
+    for name, task in workload.tasks.items():
+        if isinstance(task, Kernel):
+            classes[name] = task.operator
+        elif isinstance(task, Gemm):
+            classes[name] = "gemm"
+        elif SIDES[task.kind] == "communication":
+            classes[name] = "communication"
+        elif not isinstance(task, HostTask):
+            classes[name] = "elementwise"
+    return classes
 
 
 def busy_and_exposed(run: Run, classes: Mapping[str, Operator]) -> dict[str, tuple[float, float]]:
@@ -21,7 +40,7 @@ def busy_and_exposed(run: Run, classes: Mapping[str, Operator]) -> dict[str, tup
     slowest = max(run.times, key=lambda key: run.times[key].end)[1]
     intervals: dict[str, list[Interval]] = {name: [] for name in CLASSES}
     for (task, gpu), times in run.times.items():
-        if gpu == slowest:
+        if gpu == slowest and task in classes:
             intervals[classes[task]].append((times.start, times.end))
     return _shares(intervals)
 

@@ -1,0 +1,109 @@
+"""Shares of kinds of sharing in figures of a run: what each adds, averaged over all orders in which
+they can be added (Shapley values, see explanation.py), and what taking one away saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import factorial
+from typing import Any, TypeVar
+
+Kinds = frozenset[str]
+NONE: Kinds = frozenset()
+SAME = 1e-9  # relative; figures that differ by less are the same
+Of = TypeVar("Of")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """One figure of a run [s]: *unshared_s* + the sum of *causes_s* = *time_s*. *removal_s*: what
+    it gains where one kind of sharing alone is taken away.
+    """
+
+    time_s: float
+    unshared_s: float
+    causes_s: Mapping[str, float]
+    removal_s: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "time_s": self.time_s,
+            "unshared_s": self.unshared_s,
+            "causes_s": dict(self.causes_s),
+            "removal_s": dict(self.removal_s),
+        }
+
+
+def parts_of(
+    figures: Mapping[Kinds, Mapping[str, float]], kinds: Sequence[str], matter: Sequence[str]
+) -> dict[str, Part]:
+    """Every figure of the run that shares all *kinds*, split; *figures* of each run, by the kinds
+    that it shares: as :func:`runs_of_kinds` gives them. A figure that a run lacks is 0 there.
+    """
+    whole = frozenset(kinds)
+
+    def part(name: str) -> Part:
+        def at(shared: Kinds) -> float:
+            return figures[shared].get(name, 0.0)
+
+        causes = shapley(matter, at)
+        return Part(
+            time_s=at(whole),
+            unshared_s=at(whole) - sum(causes.values()),
+            causes_s=causes,
+            removal_s={kind: at(whole) - at(whole - {kind}) for kind in kinds},
+        )
+
+    return {name: part(name) for name in figures[whole]}
+
+
+def runs_of_kinds(
+    run: Callable[[Kinds], Of], figures: Callable[[Of], Mapping[str, float]], kinds: Sequence[str]
+) -> tuple[dict[Kinds, Of], tuple[str, ...]]:
+    """The runs that a split needs, by the kinds that they share, and the kinds that matter to some
+    figure: all kinds shared, none, each alone, all but one, every subset of those that matter.
+    """
+    whole = frozenset(kinds)
+    runs = {shared: run(shared) for shared in (whole, NONE)}
+    for kind in kinds:
+        runs[whole - {kind}], runs[frozenset({kind})] = run(whole - {kind}), run(frozenset({kind}))
+    known = {shared: figures(each) for shared, each in runs.items()}
+
+    def differ(one: Kinds, other: Kinds) -> bool:
+        return any(
+            abs(value - known[other].get(name, 0.0)) > SAME * abs(value)
+            for name, value in known[one].items()
+        )
+
+    matter = tuple(
+        kind for kind in kinds if differ(whole, whole - {kind}) or differ(NONE, frozenset({kind}))
+    )
+    for shared in _subsets(matter):
+        if shared not in runs:
+            runs[shared] = run(shared)
+    return runs, matter
+
+
+def shapley(kinds: Sequence[str], time: Callable[[Kinds], float]) -> dict[str, float]:
+    """The share of each of *kinds* in *time* of all of them, less that of none."""
+    shares = dict.fromkeys(kinds, 0.0)
+    for kind in kinds:
+        for before in _subsets([each for each in kinds if each != kind]):
+            weight = _weight(len(before), len(kinds))
+            shares[kind] += weight * (time(before | {kind}) - time(before))
+    return shares
+
+
+def _subsets(kinds: Sequence[str]) -> Iterator[Kinds]:
+    for count in range(len(kinds) + 1):
+        yield from map(frozenset, combinations(kinds, count))
+
+
+def _weight(before: int, kinds: int) -> float:
+    """The share of all orders of *kinds* in which a given set of *before* comes first, and then a
+    given other kind.
+    """
+    return factorial(before) * factorial(kinds - before - 1) / factorial(kinds)
