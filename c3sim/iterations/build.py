@@ -119,7 +119,13 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
         iteration=iteration,
         model=model,
         node=node,
-        operators=OperatorSet.on(node.gpu, iteration.precision, fused=iteration.fused),
+        operators=OperatorSet.on(
+            node.gpu,
+            iteration.precision,
+            fused=iteration.fused,
+            eager=iteration.attention == "eager",
+            separate=iteration.projections == "separate",
+        ),
     )
     degrees = {"tensor": 1, "expert": 1, "stages": 1, "micro_batches": 1, "replicas": ranks}
     if "tensor" in kinds:
@@ -194,7 +200,11 @@ def build(planned: Plan, layers: int) -> Built:
     calls = None if profile is None else node.host_profiles[profile]
     builder = Builder(node, planned.operators.activation, calls)
     units = planned.units()
-    _pass(planned, builder, units, [units.start, *[units.layer] * layers, units.end])
+    fsdp = planned.kinds.get("fsdp")
+    pieces = (
+        units.layer.pieces(fsdp.pieces) * layers if fsdp and layers else (units.layer,) * layers
+    )
+    _pass(planned, builder, [units.start, *pieces, units.end])
     return Built(
         workload=Workload(
             schema_version=1,
@@ -208,7 +218,7 @@ def build(planned: Plan, layers: int) -> Built:
     )
 
 
-def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> None:
+def _pass(planned: Plan, builder: Builder, order: list[Unit]) -> None:
     """Forward, backward and optimizer over the units in *order*."""
     iteration = planned.iteration
     replicas = _replicas(planned)
@@ -225,7 +235,7 @@ def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> N
     builder.backward = True
     for index, unit in reversed(list(enumerate(order))):
         replicas.before(builder, index, backward=True)
-        if again and unit is units.layer:
+        if again and 0 < index < len(order) - 1:
             _launch(builder, f"again{index}", unit.forward)
         for step, name in builder.run(f"backward{index}", unit.backward):
             replicas.ready(builder, name, step)
@@ -237,7 +247,13 @@ def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> N
     fused = iteration.optimizer_kernels == "fused"
     tensors = [size for unit in order for size in _tensors(unit)]
     for op in optimizer_ops(
-        planned.operators, iteration.optimizer, tensors, fused=fused, shards=replicas.shards
+        planned.operators,
+        iteration.optimizer,
+        tensors,
+        fused=fused,
+        shards=replicas.shards,
+        master=iteration.master_weights,
+        inside=iteration.optimizer_on == "memory",
     ):
         builder.compute("optimizer", op)
 

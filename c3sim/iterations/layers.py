@@ -16,6 +16,7 @@ from typing import Any
 
 from c3sim.inference.layers import layer_gemms
 from c3sim.iterations.operators import Exchange, Op, OperatorSet, Step
+from c3sim.iterations.scores import Scores
 from c3sim.specs.transformer import Transformer
 
 
@@ -57,6 +58,11 @@ class Layer:
         self.keys = max(1, model.kv_heads // share.tensor) * model.head_dim
         self.chosen = share.rows * model.experts_per_token  # tokens that go through experts
         self.inner = self.chosen * (model.ffn // share.tensor)
+        self.projections = {"qkv": self.queries + 2 * self.keys}
+        if operators.separate:
+            self.projections = {"q": self.queries, "k": self.keys, "v": self.keys}
+            for name, width in self.projections.items():
+                self.gemms[name] = {**self.gemms["qkv"], "n": width}
         self.size = float(share.rows * model.hidden * operators.element)
 
     def forward(self) -> list[Step]:
@@ -66,9 +72,9 @@ class Layer:
         return [
             o.normalisation("norm1", rows, width),
             *self._whole("gather1"),
-            self._gemm("qkv"),
+            *(self._gemm(name) for name in self.projections),
             *self._rotary("rotary"),
-            self._attention("attention"),
+            *self._attention_forward(),
             self._gemm("o"),
             *self._sum("reduce1"),
             *self._residual("1"),
@@ -95,7 +101,7 @@ class Layer:
             *self._gradients("o", width),
             *self._attention_backward(),
             *self._rotary("rotary-gradient"),
-            *self._gradients("qkv", self.queries + 2 * self.keys, self._sum_of_input("1")),
+            *self._projections_backward(),
             *o.normalisation_backward("norm1", rows, width, vectors),
             o.elementwise("add-gradient1", rows * width, 2, 1),
         ]
@@ -118,9 +124,24 @@ class Layer:
             steps.append(self.o.column_sum(f"{name}-bias", m * batch, width))
         return steps
 
+    def _projections_backward(self) -> list[Step]:
+        """Of queries, keys and values; of three projections, the gradients of the one input are
+        added up before they are exchanged.
+        """
+        *first, (last, width) = self.projections.items()
+        numbers = self.share.rows * self.model.hidden
+        adds = [self.o.elementwise(f"{name}-add-input", numbers, 2, 1) for name, _ in first]
+        steps = [step for name, each in first for step in self._gradients(name, each)]
+        return [*steps, *self._gradients(last, width, [*adds, *self._sum_of_input("1")])]
+
     def _held(self, name: str) -> int:
         """Weight matrices of that kind that this GPU has."""
         return self.model.experts // self.share.expert if name in ("gate_up", "down") else 1
+
+    def _attention_forward(self) -> list[Step]:
+        if self.o.eager:
+            return Scores.of(self.o, self.model, self.share).forward()
+        return [self._attention("attention")]
 
     def _attention(self, name: str, *, backward: bool = False) -> Op:
         model, share = self.model, self.share
@@ -140,6 +161,8 @@ class Layer:
         """The product of the output and its gradient, the gradients, that of q in 2 bytes again;
         of heads that share keys, those of the keys are added up; all are put side by side.
         """
+        if self.o.eager:
+            return Scores.of(self.o, self.model, self.share).backward()
         o, rows = self.o, self.share.rows
         queries, keys = rows * self.queries, rows * self.keys
         steps: list[Step] = [

@@ -65,22 +65,25 @@ Step = Op | Exchange
 @dataclass(frozen=True, slots=True)
 class OperatorSet:
     """Operators on one kind of GPU, in one precision. *dtype* is that of matrix products, *element*
-    the bytes of a number in all other tensors.
+    the bytes of a number in all other tensors. *eager*: attention keeps its scores in memory;
+    *separate*: three projections make queries, keys and values.
     """
 
     gpu: Gpu
     parts: Operators
     dtype: Dtype
     fused: bool = False
+    eager: bool = False
+    separate: bool = False
 
     @classmethod
-    def on(cls, gpu: Gpu, dtype: Dtype, *, fused: bool) -> OperatorSet:
-        """Raises InputError where the GPU file has no numbers for them."""
+    def on(cls, gpu: Gpu, dtype: Dtype, **options: bool) -> OperatorSet:
+        """*options*: its other fields. Raises InputError where the GPU file has no numbers."""
         if gpu.operators is None:
             raise InputError(
                 f"{gpu.name} has no gpu.operators: what the operators of a model reach on it"
             )
-        return cls(gpu, gpu.operators, dtype, fused)
+        return cls(gpu, gpu.operators, dtype, **options)
 
     @property
     def element(self) -> int:
