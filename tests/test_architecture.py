@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, str] = {
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
     " sweeps",
     "studies": "errors specs result input machine simulation strategies evaluation inference"
-    " output.kit sweeps output",
+    " iterations output.kit sweeps output",
     "api": "errors specs result input strategies evaluation iterations sweeps studies",
     "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
     " studies api",

@@ -161,7 +161,7 @@ def test_packaged_iterations_run_on_their_node_and_on_others(name: str, node: st
     loaded = open_iteration(name)
     on = load_hardware(node or loaded.iteration.node).node
     found = run_described(loaded, on, settings={})
-    assert found.wall_s > 0 and 0 < found.mfu < 0.8
+    assert found.wall_s > 0 and 0 < found.mfu < 0.9  # most in fp32, which vector units do
     parts = found.compute_s + found.stretched_s + found.exposed_s
     if not found.host_bound:
         assert found.wall_s == pytest.approx(parts, rel=0.05)

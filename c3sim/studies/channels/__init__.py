@@ -1,0 +1,3 @@
+"""tmp must not"""
+from c3sim.studies import operator_shares
+KIND = operator_shares.KIND
