@@ -159,7 +159,9 @@ def _loaded(loaded: LoadedIteration, path: str, value: object) -> LoadedIteratio
     if path.split(".")[0] not in fields_of(Iteration).keys() - {"node"}:
         return None
     if isinstance(value, Mapping):
-        return _with_fields_of_model(loaded, value) if path == "model" else _group(loaded, path, value)
+        return (
+            _with_fields_of_model(loaded, value) if path == "model" else _group(loaded, path, value)
+        )
     iteration = set_field(loaded.iteration, path, value)
     return with_model(iteration) if path == "model" else replace(loaded, iteration=iteration)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """*iteration_s* = *kernels_s* + *idle_s*; *shares* are of kernels_s. *attention_gemm_share*: the
-    part of attention's share that its batched GEMMs have. *host_bound*: launches take longest.
+    """*iteration_s* = *kernels_s* + *idle_s*; *shares* are of kernels_s. *attention_gemm_share*:
+    the part of attention's share that its batched GEMMs have. *host_bound*: launches take longest.
     """
 
     configuration: str

@@ -48,8 +48,8 @@ def share_table(title: str, rows: Sequence[Row]) -> Group:
     return stack(
         f"{title}: shares of the time in which kernels run (%)",
         table,
-        "comm: communication that nothing else runs beside; host: bound by launches; too large: needs"
-        " more memory than a GPU has",
+        "comm: communication that nothing else runs beside; host: bound by launches; too large:"
+        " needs more memory than a GPU has",
     )
 
 
@@ -64,7 +64,9 @@ def claim_table(claims: Sequence[Claim]) -> Group:
             _figure(claim, claim.simulated[node]) if node in claim.simulated else MISSING
             for node in nodes
         )
-        published = " to ".join(dict.fromkeys(ends)) or ("grows" if claim.of == "change" else MISSING)
+        published = " to ".join(dict.fromkeys(ends)) or (
+            "grows" if claim.of == "change" else MISSING
+        )
         add_row(table, claim.text, beside, claim.standing, published, *here)
     return stack("published figures beside those here", table, "shares and changes in %")
 
