@@ -18,6 +18,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.input.conform import Conform
 from c3sim.input.constraints import validate
+from c3sim.input.hints import unknown
 from c3sim.input.loading import LoadedIteration, load_hardware, open_iteration, with_model
 from c3sim.input.paths import is_of_workload, set_field, set_value
 from c3sim.input.shapes import fields_of
@@ -68,9 +69,9 @@ class IterationCase:
             where = f"{self.name} on {self.node.name}"
             raise InputError(f"{error.message} ({where})", error.path) from None
 
-    def with_layers(self, layers: int | None) -> IterationCase:
-        """With so many layers of the model; None: all, with embedding and head."""
-        iteration = self.loaded.iteration.model_copy(update={"layers": layers})
+    def with_fields(self, **fields: object) -> IterationCase:
+        """With these fields of the description; *layers* None: all, with embedding and head."""
+        iteration = self.loaded.iteration.model_copy(update=fields)
         return replace(self, loaded=replace(self.loaded, iteration=iteration))
 
 
@@ -127,17 +128,17 @@ def most_layers(case: IterationCase) -> IterationCase:
     """
 
     def fits(layers: int | None) -> bool:
-        return memory_bytes(case.with_layers(layers).planned()) <= case.node.gpu.hbm.capacity
+        return memory_bytes(case.with_fields(layers=layers).planned()) <= case.node.gpu.hbm.capacity
 
     if fits(None):
-        return case.with_layers(None)
-    low, high = 0, case.with_layers(None).planned().layers
+        return case.with_fields(layers=None)
+    low, high = 0, case.with_fields(layers=None).planned().layers
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     if not low:
         raise InputError(f"{case.file}: not one layer fits a GPU of {case.node.name}")
-    return case.with_layers(low)
+    return case.with_fields(layers=low)
 
 
 def _with(case: IterationCase, settings: Mapping[str, object]) -> IterationCase:
@@ -168,6 +169,9 @@ def _loaded(loaded: LoadedIteration, path: str, value: object) -> LoadedIteratio
 
 def _with_fields_of_model(loaded: LoadedIteration, fields: Mapping[str, Any]) -> LoadedIteration:
     known = loaded.model.model_dump(by_alias=True)
+    for name in fields:
+        if name not in known:
+            raise InputError(unknown("field of the model", name, known), f"model.{name}")
     return replace(loaded, model=_valid(type(loaded.model), {**known, **fields}))
 
 

@@ -84,7 +84,7 @@ def _as_many_layers(variants: Sequence[IterationCase]) -> list[IterationCase]:
     """All *variants* of a step with as many layers as fit under each; None: all of the model."""
     most = [most_layers(case).loaded.iteration.layers for case in variants]
     fitting = min((count for count in most if count is not None), default=None)
-    return [case.with_layers(fitting) for case in variants]
+    return [case.with_fields(layers=fitting) for case in variants]
 
 
 def _row(case: IterationCase) -> Row:
