@@ -94,7 +94,7 @@ def iteration_cases(study: Study, nodes: Sequence[Node]) -> list[IterationCase]:
 
 
 def _cases(study: Study, nodes: Sequence[Node]) -> Iterator[IterationCase]:
-    """A scenario that asks for more GPUs than a node has is left out there."""
+    """A scenario that asks for more GPUs or channels than a node has is left out there."""
     axes = {path: values for path, values in study.axes.items() if not isinstance(values, Range)}
     if len(axes) < len(study.axes) or study.linked or study.constraints or study.costs:
         raise InputError(
@@ -106,13 +106,21 @@ def _cases(study: Study, nodes: Sequence[Node]) -> Iterator[IterationCase]:
     points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     scenarios = study.scenarios or (Scenario(name=study.name),)
     for node, (file, loaded), scenario in product(nodes, descriptions.items(), scenarios):
-        if int(scenario.set.get("gpus", 1)) > node.gpus:
+        if _asks_for_more(scenario, node):
             continue
         for point in points:
             name = case_name(scenario, point)
             case = IterationCase(name=name, file=file, loaded=loaded, node=node)
             with located(study, scenario):
                 yield _with(case, {**scenario.set, **point})
+
+
+def _asks_for_more(scenario: Scenario, node: Node) -> bool:
+    most = {"gpus": node.gpus, "channels": node.collective_library(None).channels.maximum}
+    return any(
+        isinstance(value, int) and value > most.get(path.rpartition(".")[2], value)
+        for path, value in scenario.set.items()
+    )
 
 
 def effort(case: IterationCase) -> Effort:

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 from c3sim.specs.hardware import Node
-from c3sim.specs.study import Study
+from c3sim.specs.study import Range, Study
 from c3sim.studies.cases import Case, collective_of, gemm_of, study_cases
 from c3sim.studies.channels.beside import Beside
 from c3sim.studies.iterations import about, nodes_of
@@ -79,7 +79,7 @@ class ChannelsResult(StudyResult):
 def run(study: Study, options: Options) -> ChannelsResult:
     """All cases of *study* on all its nodes. Raises InputError."""
     nodes = nodes_of(study, options)
-    cases = [case for node in nodes for case in study_cases(study, node) if _has(node, case)]
+    cases = [case for node in nodes for case in study_cases(_known_to(node, study), node)]
     rows = for_each(_row, cases, ("base",), what="channels", options=options)
     curves = grouped(rows, lambda row: (row.node, row.gemm, row.collective)).values()
     return ChannelsResult(
@@ -90,11 +90,16 @@ def run(study: Study, options: Options) -> ChannelsResult:
     )
 
 
-def _has(node: Node, case: Case) -> bool:
-    """Whether the library of *node* uses as many channels."""
-    _, collective = collective_of(case)
-    channels = node.collective_library(collective.backend).channels
-    return collective.channels is None or collective.channels <= channels.maximum
+def _known_to(node: Node, study: Study) -> Study:
+    """*study* with those numbers of channels that the library of *node* uses."""
+    most = min(node.collective_library(None).channels.maximum, node.gpu.compute_unit_count)
+    axes = {
+        path: tuple(count for count in values if not isinstance(count, int) or count <= most)
+        if path.endswith(".channels") and not isinstance(values, Range)
+        else values
+        for path, values in study.axes.items()
+    }
+    return study.model_copy(update={"axes": axes})
 
 
 def _row(case: Case, _: Sequence[str]) -> Row:
