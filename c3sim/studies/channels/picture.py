@@ -20,7 +20,7 @@ def draw(study: ChannelsResult) -> Figure:
     machines = grouped(study.rows, lambda row: (row.node, row.collective))
     colours = look.colours(row.gemm for row in study.rows)
     knees = {(knee.node, knee.collective, knee.gemm): knee.channels for knee in study.knees}
-    figure = Figure(figsize=(4.3 * len(machines) + 0.6, 6.6), layout="constrained")
+    figure = Figure(figsize=(3.0 * len(machines) + 1.4, 6.2), layout="constrained")
     panels = figure.subplots(2, len(machines), sharex="col", squeeze=False)
     for column, ((node, name), rows) in enumerate(machines.items()):
         of = {gemm: knees[node, name, gemm] for gemm in dict.fromkeys(row.gemm for row in rows)}
