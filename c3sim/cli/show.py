@@ -149,7 +149,12 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     limits = "\n".join(f"constraint {text}" for text in study.constraints)
     costs = "\n".join(f"cost {name} = {text}" for name, text in study.costs.items())
     what = f"workload {study.workload or 'of each scenario'}"
-    about = f"node {study.node}, {f'serving {study.serving.model}' if study.serving else what}"
+    if study.serving is not None:
+        what = f"serving {study.serving.model}"
+    elif study.iterations:
+        what = f"iterations {', '.join(study.iterations)}"
+    on = f"nodes {', '.join(study.nodes)}" if study.nodes else f"node {study.node}"
+    about = f"{on}, {what}"
     ways = f"kind {study.kind}, strategies {', '.join(study.strategies)}"
     if study.kind in WITH_POINTS:
         ways += f"\noutputs {', '.join(study.outputs)}"

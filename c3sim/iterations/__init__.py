@@ -3,6 +3,7 @@ and measured.
 
 =============  ===============================================================================
 operators.py   FLOP, bytes and workgroups of each operator, from first principles
+scores.py      attention that keeps its scores in memory
 layers.py      forward and backward of a layer as operators; embedding, head and loss
 dlrm.py        the same of a recommendation model
 optimizers.py  AdamW and LAMB, fused or tensor list by tensor list

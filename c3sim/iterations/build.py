@@ -33,7 +33,8 @@ from c3sim.specs.workload import HostThreads, Loop, Workload
 Model = Transformer | Dlrm
 #: An iteration is one of many: the power limit has averaged over those before it.
 TURNS = 1000
-DEFAULT_PROFILE = "framework"
+#: Without a profiler, where a node has that.
+DEFAULT_PROFILES = ("framework_alone", "framework")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,6 +134,8 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     _check_nesting(kinds, iteration, ranks)
     if iteration.profile is not None and iteration.profile not in node.host_profiles:
         raise InputError(unknown("host profile", iteration.profile, node.host_profiles), "profile")
+    if iteration.fused_qkv is not None and isinstance(model, Transformer):
+        model = model.model_copy(update={"fused_qkv": iteration.fused_qkv})
     mesh = mesh_of(kinds, ranks)
     batches = kinds["pipeline"].micro_batches if "pipeline" in kinds else 1
     _check_division(iteration, model, mesh, batches)
@@ -140,7 +143,12 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
         iteration=iteration,
         model=model,
         node=node,
-        operators=OperatorSet.on(node.gpu, iteration.precision, fused=iteration.fused),
+        operators=OperatorSet.on(
+            node.gpu,
+            iteration.precision,
+            fused=iteration.fused,
+            eager=iteration.attention == "eager",
+        ),
         mesh=mesh,
         micro_batches=batches,
     )
@@ -195,14 +203,18 @@ def build(planned: Plan, layers: int) -> Built:
     """*planned* with so many layers on each GPU as a workload."""
     iteration, node = planned.iteration, planned.node
     profile = iteration.profile or (
-        DEFAULT_PROFILE if DEFAULT_PROFILE in node.host_profiles else None
+        next((name for name in DEFAULT_PROFILES if name in node.host_profiles), None)
     )
     calls = None if profile is None else node.host_profiles[profile]
     groups = planned.mesh.groups
     builder = Builder(node, planned.operators.activation, calls, groups=groups)
     builder.recorded = iteration.phase == "training"
     units = planned.units()
-    _pass(planned, builder, units, [units.start, *[units.layer] * layers, units.end])
+    fsdp = planned.kinds.get("fsdp")
+    pieces = (
+        units.layer.pieces(fsdp.pieces) * layers if fsdp and layers else (units.layer,) * layers
+    )
+    _pass(planned, builder, [units.start, *pieces, units.end])
     return Built(
         workload=Workload(
             schema_version=1,
@@ -216,7 +228,7 @@ def build(planned: Plan, layers: int) -> Built:
     )
 
 
-def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> None:
+def _pass(planned: Plan, builder: Builder, order: list[Unit]) -> None:
     """Forward, backward and optimizer over the units in *order*."""
     iteration = planned.iteration
     replicas = _replicas(planned)
@@ -233,7 +245,7 @@ def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> N
     builder.backward = True
     for index, unit in reversed(list(enumerate(order))):
         replicas.before(builder, index, backward=True)
-        if again and unit is units.layer:
+        if again and 0 < index < len(order) - 1:
             _launch(builder, f"again{index}", unit.forward)
         for step, name in builder.run(f"backward{index}", unit.backward):
             replicas.ready(builder, name, step)
@@ -245,7 +257,13 @@ def _pass(planned: Plan, builder: Builder, units: Units, order: list[Unit]) -> N
     name, kernels = iteration.optimizer, iteration.optimizer_kernels
     tensors = [size for unit in order for size in _tensors(unit)]
     ops = optimizer_ops(
-        planned.operators, name, tensors, fused=kernels == "fused", shards=replicas.shards
+        planned.operators,
+        name,
+        tensors,
+        fused=kernels == "fused",
+        shards=replicas.shards,
+        master=iteration.master_weights,
+        inside=iteration.optimizer_on == "memory",
     )
     builder.optimizer(f"{name}_{kernels}", ops, len(tensors))
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
+from c3sim.iterations.scores import Scores
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.specs.transformer import Transformer
 
@@ -65,7 +66,7 @@ class Layer:
             o.normalisation("norm1", rows, width).beside({"layer": 1}),
             *self._whole("gather1"),
             *self._inputs_of_attention(),
-            self._attention("attention").beside({"view": 2}),
+            *self._attention_forward(),
             self.products.forward("o"),
             *self._sum("reduce1"),
             *self._residual("1"),
@@ -116,6 +117,11 @@ class Layer:
             ]
         return steps
 
+    def _attention_forward(self) -> list[Step]:
+        if self.o.eager:
+            return Scores.of(self.o, self.model, self.share).forward()
+        return [self._attention("attention").beside({"view": 2})]
+
     def _attention(self, name: str, *, backward: bool = False) -> Op:
         model, share = self.model, self.share
         return self.o.attention(
@@ -135,6 +141,8 @@ class Layer:
         of heads that share keys, those of the keys are added up. One call, and eight views. Where
         q, k and v were one product, their gradients are put side by side.
         """
+        if self.o.eager:
+            return Scores.of(self.o, self.model, self.share).backward()
         o, rows = self.o, self.share.rows
         queries, keys = rows * self.queries, rows * self.keys
         steps: list[Step] = [

@@ -1,8 +1,9 @@
 """Bytes that a GPU needs for an iteration.
 
-    weights       parameters x e, in shards under fsdp, beside two gathered layers and the root
+    weights       parameters x e, in shards under fsdp, beside what is gathered (a layer, or a
+                  piece of it, and those ahead) and the root
     gradients     as many, in training
-    optimizer     two moments each (AdamW, LAMB)
+    optimizer     two moments each (AdamW, LAMB); with master weights in 4 bytes, beside the weights
     activations   what forward operators write and the backward pass reads, all layers; with
                   checkpointing the inputs of all layers and the inside of one
     logits        three tensors of 4 byte numbers, where there is a loss
@@ -14,6 +15,7 @@ What allocators and libraries need beside that is not counted.
 from __future__ import annotations
 
 from c3sim.iterations.build import Plan
+from c3sim.iterations.optimizers import MASTER
 from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit
 from c3sim.specs.dlrm import Dlrm
@@ -26,15 +28,17 @@ def memory_bytes(planned: Plan) -> float:
     iteration, units = planned.iteration, planned.units()
     size = planned.operators.element
     training = iteration.phase == "training"
-    copies = 1 + (training + (MOMENTS if iteration.optimizer != "none" else 0))
+    own = max(size, MASTER) if iteration.master_weights else size
+    kept = MOMENTS + (own > size) if iteration.optimizer != "none" else 0
     fsdp = planned.kinds.get("fsdp")
     shards = planned.replicas if fsdp else 1
-    held = copies * size * units.parameters / shards
+    held = ((1 + training) * size + kept * own) * units.parameters / shards
     if fsdp:
-        gathered = units.layers if not fsdp.reshard else min(units.layers, 1 + fsdp.prefetch)
+        ahead = (1 + fsdp.prefetch) / fsdp.pieces
+        gathered = units.layers if not fsdp.reshard else min(units.layers, ahead)
         held += size * gathered * units.layer.parameters
         held += size * (units.start.parameters + units.end.parameters)
-        held += size * units.layer.parameters if training else 0.0
+        held += size * units.layer.parameters / fsdp.pieces if training else 0.0
     return held + _activations(planned) + _keys(planned)
 
 
@@ -47,7 +51,9 @@ def _activations(planned: Plan) -> float:
     if iteration.checkpointing == "layer" and not isinstance(planned.model, Dlrm):
         rows = planned.batch * iteration.length
         kept = float(rows * planned.model.hidden * planned.operators.element)
-        return in_flight * units.layers * kept + inside + ends
+        fsdp = planned.kinds.get("fsdp")
+        pieces = fsdp.pieces if fsdp else 1
+        return in_flight * units.layers * pieces * kept + inside + ends
     return in_flight * units.layers * inside + ends
 
 

@@ -35,22 +35,23 @@ LIST_PER_UNIT, ROW_PER_UNIT = 4, 16
 @dataclass(frozen=True, slots=True)
 class OperatorSet:
     """Operators on one kind of GPU, in one precision. *dtype* is that of matrix products, *element*
-    the bytes of a number in all other tensors.
+    the bytes of a number in all other tensors. *eager*: attention keeps its scores in memory.
     """
 
     gpu: Gpu
     parts: Operators
     dtype: Dtype
     fused: bool = False
+    eager: bool = False
 
     @classmethod
-    def on(cls, gpu: Gpu, dtype: Dtype, *, fused: bool) -> OperatorSet:
-        """Raises InputError where the GPU file has no numbers for them."""
+    def on(cls, gpu: Gpu, dtype: Dtype, **options: bool) -> OperatorSet:
+        """*options*: its other fields. Raises InputError where the GPU file has no numbers."""
         if gpu.operators is None:
             raise InputError(
                 f"{gpu.name} has no gpu.operators: what the operators of a model reach on it"
             )
-        return cls(gpu, gpu.operators, dtype, fused)
+        return cls(gpu, gpu.operators, dtype, **options)
 
     @property
     def element(self) -> int:

@@ -8,15 +8,22 @@ With w weights, g gradients, m and v the moments, u the update, all of e bytes:
                     Apex, FusedLAMB)
     LAMB foreach    11 passes and the norms, then four small kernels for each tensor: its ratio
 
-LAMB: arXiv 1904.00962, algorithm 2.
+LAMB: arXiv 1904.00962, algorithm 2. With master weights (mixed precision) all of these but g have 4
+bytes; g is converted before and w, for the model, behind: _process_optimizer.py in NVIDIA Apex.
+
+Units inside the memory go over the same bytes at ``hbm.internal_rate`` times the bandwidth, as much
+of it as streams of reads and writes reach; nothing of it passes the compute units.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from c3sim.errors import InputError
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op
+from c3sim.specs.hardware import Gpu
+from c3sim.specs.kernel import Kernel
 
 #: name -> tensors read and written, of a pass over all parameters
 ADAMW = {
@@ -47,22 +54,64 @@ PASSES: dict[tuple[str, bool], dict[str, tuple[int, int]]] = {
     ("lamb", True): {"moments": (4, 3), "norms": (2, 0), "update": (2, 1)},
     ("lamb", False): LAMB,
 }
+MASTER = 4  # bytes of a number that a mixed-precision optimizer keeps
 RATIO_KERNELS = 4  # per tensor: both norms clamped, divided, the update scaled
 
 
 def optimizer_ops(
-    operators: OperatorSet, optimizer: str, tensors: Sequence[int], *, fused: bool, shards: int = 1
+    operators: OperatorSet,
+    optimizer: str,
+    tensors: Sequence[int],
+    *,
+    fused: bool,
+    shards: int = 1,
+    master: bool = False,
+    inside: bool = False,
 ) -> list[Op]:
-    """Kernels of *optimizer* over parameters of these sizes, of each a part of *shards*."""
+    """Kernels of *optimizer* over parameters of these sizes, of each a part of *shards*; *master*:
+    with master weights; *inside*: by units of the memory. Raises InputError where it has none.
+    """
     if optimizer == "none" or not tensors:
         return []
-    numbers, size = sum(tensors) / shards, operators.element
+    numbers, element = sum(tensors) / shards, operators.element
+    size = max(element, MASTER) if master else element
+    ops = _passes(operators, optimizer, tensors, numbers, size, fused=fused)
+    if size != element:
+        before = operators.over_lists(f"{optimizer}-gradients", numbers, element, size)
+        behind = operators.over_lists(f"{optimizer}-weights", numbers, size, element)
+        ops = [before, *ops, behind]
+    return [_inside_memory(op, operators.gpu) for op in ops] if inside else ops
+
+
+def _inside_memory(op: Op, gpu: Gpu) -> Op:
+    """*op* by units inside the memory."""
+    if gpu.hbm.internal_rate is None:
+        raise InputError(
+            f"{gpu.name} has no units inside its memory; a what-if sets gpu.hbm.internal_rate",
+            "optimizer_on",
+        )
+    assert isinstance(op.task, Kernel)  # optimizers have no GEMMs
+    rate = gpu.hbm.internal_rate * gpu.hbm.bandwidth * gpu.hbm.mixed_efficiency
+    time = (op.task.read + op.task.written) / rate
+    task = Kernel(kind="kernel", operator=op.operator, time=time, workgroups=1)
+    return Op(op.name, task, op.operator, launches=op.launches)
+
+
+def _passes(
+    operators: OperatorSet,
+    optimizer: str,
+    tensors: Sequence[int],
+    numbers: float,
+    size: int,
+    *,
+    fused: bool,
+) -> list[Op]:
     ops = [
         operators.over_lists(f"{optimizer}-{name}", numbers, read * size, written * size)
         for name, (read, written) in PASSES[optimizer, fused].items()
     ]
     if (optimizer, fused) == ("lamb", False):
-        scaled = operators.elementwise("lamb-ratio", numbers, 1, 1, strided=True)
+        scaled = operators.elementwise("lamb-ratio", numbers, 1, 1, strided=True, element=size)
         task = scaled.task.model_copy(update={"operator": "optimizer"})
         ops.append(Op("lamb-ratio", task, "optimizer", launches=RATIO_KERNELS * len(tensors)))
         ops.append(operators.over_lists("lamb-update", numbers, 2 * size, size))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from c3sim.iterations.build import Built
 from c3sim.machine.energy import IDLE
@@ -36,9 +37,9 @@ class Numbers:
         """On the line through this one (*here* layers) and *other* (*there*), at *layers*."""
         share = (layers - here) / (there - here)
 
-        def line(name: str) -> float:
+        def line(name: str, least: float = 0.0) -> float:
             low, high = getattr(self, name), getattr(other, name)
-            return max(0.0, float(low + share * (high - low)))
+            return max(least, float(low + share * (high - low)))
 
         def lines(name: str) -> dict[str, float]:
             low, high = getattr(self, name), getattr(other, name)
@@ -51,7 +52,7 @@ class Numbers:
             wall=line("wall"),
             compute=line("compute"),
             communication=line("communication"),
-            stretched=line("stretched"),
+            stretched=line("stretched", -inf),  # operators may run quicker than without
             waited=line("waited"),
             host=line("host"),
             busy=lines("busy"),

@@ -4,7 +4,7 @@ comes after them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from c3sim.iterations.layers import Layer, Share
@@ -16,7 +16,8 @@ from c3sim.specs.transformer import Transformer
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unit:
     """Operators of a part of the model on one GPU, and its *parameters* there, of which so many are
-    *shared* with all data-parallel replicas (experts that are dealt out are not).
+    *shared* with all data-parallel replicas (experts that are dealt out are not), and so many the
+    matrices of its *network*.
     """
 
     name: str
@@ -24,6 +25,36 @@ class Unit:
     backward: tuple[Step, ...] = ()
     parameters: int = 0
     shared: int = 0
+    network: int = 0
+
+    def pieces(self, count: int) -> tuple[Unit, ...]:
+        """A layer whole, or its attention and its network, which begins with the second norm."""
+        if count == 1:
+            return (self,)
+        begin = [step.name for step in self.forward].index("norm2")
+        end = (
+            1 + [step.name for step in self.backward].index("add-gradient2") if self.backward else 0
+        )
+        own = self.parameters - self.network
+        shared = min(self.shared, own)
+        attention = replace(
+            self,
+            name="attention",
+            forward=self.forward[:begin],
+            backward=self.backward[end:],
+            parameters=own,
+            shared=shared,
+            network=0,
+        )
+        network = replace(
+            attention,
+            name="network",
+            forward=self.forward[begin:],
+            backward=self.backward[:end],
+            parameters=self.network,
+            shared=self.shared - shared,
+        )
+        return attention, network
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,12 +98,14 @@ def transformer_units(
     layer = Layer(operators, model, share)
     backward = tuple(layer.backward()) if share.training else ()
     own = _own_parameters(model, share)
+    network = model.experts // share.expert * model.network_weights // share.tensor
     one = Unit(
         name="layer",
         forward=tuple(layer.forward()),
         backward=backward,
-        parameters=own + model.experts // share.expert * model.network_weights // share.tensor,
-        shared=own + (model.network_weights // share.tensor if model.experts == 1 else 0),
+        parameters=own + network,
+        shared=own + (network if model.experts == 1 else 0),
+        network=network,
     )
     if not head:
         nothing = Unit(name="nothing", forward=())

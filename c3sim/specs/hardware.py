@@ -103,6 +103,8 @@ class Hbm(Spec):
     """share of the peak that a pure read stream reaches"""
     mixed_efficiency: Fraction
     """share of the peak that an even mix of reads and writes reaches"""
+    internal_rate: Positive | None = None
+    """what units inside the stacks move at most, in times of bandwidth; left out: there are none"""
     first: Literal["nobody", "engines"] = "nobody"
     """whose requests are served before those of compute units; engines: but reads from a peer, of
     which they keep too few under way"""

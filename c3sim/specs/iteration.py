@@ -44,6 +44,9 @@ class Fsdp(Spec):
     """layers that are gathered ahead of the one that runs"""
     reshard: bool = True
     """whether weights are freed after the forward pass, and gathered again for the backward one"""
+    pieces: Literal[1, 2] = 1
+    """parts of a layer that are gathered, run again and scattered by themselves; 2: attention and
+    network"""
 
 
 class Tensor(Spec):
@@ -120,6 +123,11 @@ class Iteration(Spec):
     precision: Dtype = "bf16"
     """of weights, activations, gradients and optimizer; fp8: of GEMMs, all else in bf16"""
     optimizer: Literal["none", "adamw", "lamb"] = "none"
+    master_weights: bool = False
+    """mixed precision: the optimizer keeps weights and moments in 4 byte numbers, takes gradients
+    from the others and gives them weights back"""
+    optimizer_on: Literal["compute_units", "memory"] = "compute_units"
+    """memory: units inside the memory run it (gpu.hbm.internal_rate), a what-if"""
     checkpointing: Literal["none", "layer"] = "none"
     """layer: only a layer's input is kept, the backward pass runs it again"""
     parallel: Parallel | tuple[Parallel, ...] = Alone(kind="none")
@@ -128,8 +136,13 @@ class Iteration(Spec):
     launch: Literal["eager", "graph"] = "eager"
     """eager: the host launches kernel by kernel; graph: it has no part"""
     profile: str | None = None
-    """one of the node's host_profiles: what eager launches cost; left out: framework, where the
-    node has it"""
+    """one of the node's host_profiles: what eager launches cost; left out: framework_alone, else
+    framework, where the node has them"""
+    attention: Literal["flash", "eager"] = "flash"
+    """flash: one kernel, its scores stay in the compute unit; eager: scores in memory, an operator
+    for each step"""
+    fused_qkv: bool | None = None
+    """queries, keys and values by one GEMM, or by three; left out: as the model says"""
     fused: bool = False
     """whether element-wise chains are one kernel each, as a compiler makes them"""
     optimizer_kernels: Literal["foreach", "fused"] = "foreach"

@@ -16,9 +16,21 @@ from c3sim.specs.names import FileName
 from c3sim.specs.quantities import Trials
 from c3sim.specs.serving import Serving
 
-Kind = Literal["sweep", "c3", "dma_variants", "c3_variants", "kv_fetch"]
+Kind = Literal[
+    "sweep",
+    "c3",
+    "dma_variants",
+    "c3_variants",
+    "kv_fetch",
+    "operator_shares",
+    "training_overlap",
+    "channels",
+]
 #: Kinds that are made of points with outputs; the others measure something of their own.
 WITH_POINTS = ("sweep", "c3")
+#: Kinds of whole iterations, and kinds that compare several nodes.
+OF_ITERATIONS = ("operator_shares", "training_overlap")
+ON_NODES = (*OF_ITERATIONS, "channels")
 #: Outputs of earlier files that stood for a kind -> the fields that say it today.
 _FORMER_OUTPUTS = {
     "c3": ("kind: c3",),
@@ -121,7 +133,13 @@ class Study(Spec):
     description: str = ""
     source: str = ""
     node: str = "mi300x-8"
+    nodes: tuple[str, ...] = Field(
+        (), description="instead of node, of kinds that compare several; each runs every scenario"
+    )
     workload: str | None = Field(None, description="default workload of the scenarios")
+    iterations: tuple[str, ...] = Field(
+        (), description="instead of a workload: descriptions of iterations; each in every scenario"
+    )
     serving: Serving | None = Field(
         None,
         description="instead of a workload: requests to an inference engine;"
@@ -170,6 +188,11 @@ class Study(Spec):
     def _fits_its_kind(self) -> Study:
         if (self.serving is not None) != (self.kind == "kv_fetch"):
             raise ValueError("serving and kind: kv_fetch belong together; give both or neither")
+        if bool(self.iterations) != (self.kind in OF_ITERATIONS):
+            kinds = " or ".join(OF_ITERATIONS)
+            raise ValueError(f"iterations and kind: {kinds} belong together; give both or neither")
+        if self.nodes and self.kind not in ON_NODES:
+            raise ValueError(f"nodes are for kind: {', '.join(ON_NODES)}; give node")
         of_c3 = self.pool is not None or self.band is not None or self.characterisation
         if self.kind != "c3" and of_c3:
             raise ValueError("pool, band and characterisation are for kind: c3")
@@ -183,9 +206,10 @@ class Study(Spec):
 
     @model_validator(mode="after")
     def _has_something_to_run(self) -> Study:
-        if self.serving is not None:
+        if self.serving is not None or self.iterations:
             if self.workload is not None or any(s.workload is not None for s in self.scenarios):
-                raise ValueError("a study of serving has no workload; leave it out")
+                what = "iterations" if self.iterations else "serving"
+                raise ValueError(f"a study of {what} has no workload; leave it out")
             return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")

@@ -8,12 +8,16 @@ and its frozen result), its table and its picture:
     dma_variants   programs of DMA engines alone, in time and energy
     c3_variants    the same beside a GEMM: which wins, and the regret of ways to choose
     kv_fetch       keys and values from host memory: latency and throughput of serving
+    operator_shares   where the time of an iteration goes, operator by operator
+    training_overlap  how much communication of a training step hides, and what limits it
+    channels       what one more channel costs a GEMM and gives a collective
 
 What they share lies beside them:
 
     kinds, kind        the table of kinds, from a file to the result of its kind; what a kind is
     settings           values given for a whole study
     cases              scenarios and axes as workloads on nodes
+    iterations         the same as iterations of models
     rows               every case under every strategy
     parallel           a function over all cases, in several processes where it pays
     show               what tables and pictures of several kinds share

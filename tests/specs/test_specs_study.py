@@ -21,6 +21,12 @@ PAIR = {"schema": 1, "name": "mine", "workload": "c3-pair"}
         ),
         ({"outputs": ["dma_variants"]}, "write instead kind: dma_variants"),
         ({"kind": "kv_fetch"}, "serving and kind: kv_fetch belong together"),
+        ({"kind": "operator_shares"}, "iterations and kind: operator_shares or training_overlap"),
+        (
+            {"kind": "training_overlap", "iterations": ["bert-large-training"]},
+            "a study of iterations has no workload; leave it out",
+        ),
+        ({"nodes": ["mi300x-8"]}, "nodes are for kind: operator_shares, training_overlap, chann"),
         ({"pool": "conccl-pool"}, "pool, band and characterisation are for kind: c3"),
         ({"kind": "c3", "band": {"skip": ["third"]}}, "band.skip: 'third' is no scenario"),
         (

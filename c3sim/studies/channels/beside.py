@@ -1,0 +1,82 @@
+"""Runs of a GEMM and a collective of which one lasts longer than the other, so that the shorter one
+is beside it from its first moment to its last.
+
+The collective is resident before the GEMM begins, as in a step where they follow each other: a hold
+of one compute unit delays the GEMM. GEMMs are repeated until they take at least ``LEAST``.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from c3sim.evaluation.payload import payload_bytes
+from c3sim.simulation.run import TaskRun
+from c3sim.simulation.runs import run_once
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Collective, Gemm, Hold, Task, Workload
+
+LEAST = 5e-3  # s of GEMMs alone, and of collectives
+DELAY = 50e-6  # s until the GEMM begins; channels are there by then
+FIRST = 64.0 * 2**20  # bytes of the collective whose rate sizes the others
+GEMM, GATHER = "gemm", "collective"
+
+
+class Beside:
+    """*gemm* and *collective*, with its channels, on *node*."""
+
+    def __init__(self, node: Node, gemm: Gemm, collective: Collective):
+        self.node, self.collective = node, collective
+        one = self._run(gemm, None)[GEMM]
+        repeat = ceil(LEAST / (one.end - one.start))
+        self.gemm = gemm.model_copy(update={"repeat": repeat})
+        self.gemm_alone = _length(self._run(self.gemm, None)[GEMM])
+        """s of all repetitions"""
+        first = _length(self._run(None, FIRST)[GATHER])
+        self.size = FIRST * max(1.0, ceil(LEAST / first))
+        """bytes of a collective that takes LEAST alone"""
+        self.collective_alone = _length(self._run(None, self.size)[GATHER])
+
+    @property
+    def bytes_per_gpu(self) -> float:
+        """Bus bytes of one GPU, of a collective of *size*."""
+        sized = self.collective.model_copy(update={"size": self.size})
+        moved = payload_bytes(self.node, sized)
+        assert moved is not None  # collectives move bytes
+        return moved / self.node.ranks
+
+    def gemm_time(self) -> float:
+        """S of all repetitions beside a collective that outlasts them."""
+        longer = 2.0
+        while True:
+            size = self.size * max(1.0, longer * self.gemm_alone / self.collective_alone)
+            runs = self._run(self.gemm, size)
+            if runs[GATHER].end >= runs[GEMM].end:
+                return _length(runs[GEMM])
+            longer *= 2.0
+
+    def collective_time(self) -> float:
+        """S of a collective of *size* beside GEMMs that outlast it."""
+        repeat = self.gemm.repeat
+        while True:
+            runs = self._run(self.gemm.model_copy(update={"repeat": repeat}), self.size)
+            if runs[GEMM].end >= runs[GATHER].end:
+                return _length(runs[GATHER])
+            repeat *= 2
+
+    def _run(self, gemm: Gemm | None, size: float | None) -> dict[str, TaskRun]:
+        """Those of both that are given, the collective with *size* bytes."""
+        tasks: dict[str, Task] = {}
+        if size is not None:
+            tasks[GATHER] = self.collective.model_copy(
+                update={"size": size, "stream": "communication", "after": ()}
+            )
+        if gemm is not None:
+            tasks["delay"] = Hold(kind="hold", workgroups=1, time=DELAY, stream="compute")
+            tasks[GEMM] = gemm.model_copy(update={"stream": "compute", "after": ()})
+        workload = Workload(schema_version=1, name="beside", tasks=tasks)
+        run = run_once(self.node, workload, energy=False)
+        return {name: run.task(name) for name in tasks}
+
+
+def _length(run: TaskRun) -> float:
+    return run.end - run.start
