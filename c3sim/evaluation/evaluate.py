@@ -17,6 +17,7 @@ from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Task, Workload
 from c3sim.strategies.best import best_candidate
@@ -134,6 +135,8 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
     payload = payload_bytes(node, task)
     energy = sum(account.values())
     duration = times.end - times.start
+    waited = (times.start - times.ready) - (alone.start - alone.ready)
+    detail = {"operator": task.operator} if isinstance(task, Kernel) else {}
     return TaskResult(
         isolated_s=alone.end,
         start_s=times.start,
@@ -142,8 +145,9 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
         slowdown=times.end / alone.end,
         stream=task.stream or "",
         ready_s=times.ready,
-        predecessors_s=times.ready - alone.ready,
-        room_s=(times.start - times.ready) - (alone.start - alone.ready),
+        # a kernel that was in its queue in time is there sooner behind what it waits for than alone
+        predecessors_s=times.ready - alone.ready + min(0.0, waited),
+        room_s=max(0.0, waited),
         slower_s=duration - (alone.end - alone.start),
         kind=task.kind,
         energy_j=energy,
@@ -151,5 +155,5 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
         average_power_w=energy / duration if duration else 0.0,
         payload_bytes=payload,
         energy_per_byte=energy / payload if payload else None,
-        detail=times.detail,
+        detail={**detail, **times.detail},
     )

@@ -10,6 +10,7 @@ from typing import Any
 from c3sim.specs.hardware import Node
 
 from .alone import Key, keys_of, times_alone
+from .clock import followed
 from .exposure import exposed
 from .iteration import Iteration, choose
 from .launches import HostSide, host_side
@@ -56,7 +57,9 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     alone = times_alone(trace.works, keys)
     by_work = {id(work): alone[keys[id(work)]] for work in trace.works}
     found = {} if meetings is None or len(traces) < trace.ranks else meetings.of
-    tasks = Tasks(trace, node, by_work, found, guesses)
+    follows = followed(trace.works, keys, alone)
+    clocked = {id(work): follows[key] for work in trace.works if (key := keys[id(work)]) in follows}
+    tasks = Tasks(trace, node, by_work, found, guesses, clocked)
     waits = find_waits(trace, works)
     host = host_side(trace, works, node.gpu.kernels.dispatch_latency * 1e6, waits.after)
     named = _named(works, [tasks.task(work) for work in works])

@@ -9,12 +9,15 @@ from pathlib import Path
 from c3sim.errors import InputError
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 from ..files import read_log
 from .build import Built, build
-from .power import at_power_limit, loop_after, shorten
+from .clock import LoneTimes, part_of_limit
+from .power import at_power_limit, draws_much, loop_after, shorten
 from .replay import Replay, replay
 from .text import workload_text
 from .trace import read_trace
@@ -52,15 +55,56 @@ def import_iteration(
     built = build(sorted(traces, key=lambda each: each.rank), node, wanted)
     workload = _checked(built, node)
     found = replay(built, workload, node, trace=trace)
-    if built.before and at_power_limit(found.run, node):
-        if built.earliest:
-            built.workload["host"]["loop"] = loop_after(built.earliest)
-            found = replay(built, _checked(built, node), node)
-        shorten(built, found.run)
-        built.workload["host"]["loop"] = loop_after(built.before)
+    if draws_much(found.run, node):
+        first = found.run
+        if built.before and at_power_limit(first, node):
+            first = _full_clock(built, node)
+        _hold(built, node, first)
         workload = _checked(built, node)
         found = replay(built, workload, node, trace=trace)
     return Imported(built=built, workload=workload, text=workload_text(built), replay=found)
+
+
+def _full_clock(built: Built, node: Node) -> Run:
+    """Make *built*, at the power limit, a turn of a loop, with isolated times of the full clock;
+    its replay.
+    """
+    host = built.workload["host"]
+    turn = {"loop": loop_after(built.before)}
+    host |= turn
+    earliest = {"loop": loop_after(built.earliest) if built.earliest else None}
+    share = max(1.0, _share(built, node, _run(built, node)))
+    host |= {**earliest, "power_share": share}
+    shorten(built, _run(built, node))
+    host |= turn
+    del host["power_share"]
+    return _run(built, node)
+
+
+def _hold(built: Built, node: Node, first: Run) -> None:
+    """Give *built*, of which *first* is the replay, the part of the power limit that held."""
+    share = _share(built, node, first)
+    if share != 1.0:
+        built.workload["host"]["power_share"] = share
+        built.add(
+            f"the clock was as at {share:.0%} of the power limit, by kernels that ran alone: chips"
+            " differ, regulators swing"
+        )
+
+
+def _share(built: Built, node: Node, first: Run) -> float:
+    """The part of the power limit that held; *first*: the replay with all of it."""
+    lone = LoneTimes.of(built.works)
+    return part_of_limit(lone, first, lambda share: _run(built, node, share))
+
+
+def _run(built: Built, node: Node, share: float | None = None) -> Run:
+    """The replay, where *share* is given with that of the power limit."""
+    workload = _checked(built, node)
+    if share is not None:
+        host = workload.host.model_copy(update={"power_share": share})
+        workload = workload.model_copy(update={"host": host})
+    return simulate(node, workload)
 
 
 def _checked(built: Built, node: Node) -> Workload:

@@ -1,7 +1,8 @@
 """``c3sim import --as workload`` on a real job: two steps of four Llama-3-8B layers, FSDP, AdamW.
 
 data/fsdp_h200x2: both ranks' traces from PyTorch's profiler on two H200, an own measurement, cut to
-its second and third marked step and to what the importer reads.
+its second and third marked step and to what the importer reads. data/fsdp_forward_h200x2: a
+forward pass of six layers, all three marked steps, made and cut in the same way.
 """
 
 from __future__ import annotations
@@ -47,6 +48,18 @@ def test_a_real_step_is_replayed_within_5_percent(command, tmp_path, step):
     kinds = [task.kind for task in workload.tasks.values()]
     assert (len(kinds), kinds.count("collective"), kinds.count("gemm")) == (310, 12, 48)
     assert all(guess in workload.description for guess in shown["guessed"])
+
+
+def test_a_step_at_a_lowered_clock_is_replayed_at_it(command, tmp_path):
+    """A forward pass of six layers, both ranks: its third step ran at some 80 % of the clock, which
+    its kernels alone show. With the limit of the data sheet the replay is 14 % too short."""
+    out = tmp_path / "step.yaml"
+    done = command(JOB.parent / "fsdp_forward_h200x2", "--iteration", 2, "--out", out, "--json")
+    shown = json.loads(done.stdout)
+    assert shown["wall_s"] == pytest.approx(0.049149, rel=1e-3)
+    assert abs(shown["error"]) < 0.05
+    assert 0.7 < load_workload(str(out)).host.power_share < 0.9
+    assert any("of the power limit" in guess for guess in shown["guessed"])
 
 
 def test_one_rank_alone_is_replayed_and_said_to_be_one(command):
