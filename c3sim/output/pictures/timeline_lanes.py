@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from c3sim.output.kit import look
 from c3sim.output.kit.step import ALONE, IDLE, Step, class_of
@@ -140,7 +140,7 @@ def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
     for name, seconds in step.parts.items():
         colour = COLOURS["communication"] if name == ALONE else COLOURS.get(name, "#eeeeee")
         span = [(begin / scale.length, seconds / scale.length)]
-        style = {"hatch": "////"} if name == ALONE else {}
+        style: dict[str, Any] = {"hatch": "////"} if name == ALONE else {}
         axes.broken_barh(span, (0, 1), facecolor=colour, edgecolor="white", linewidth=0.4, **style)
         share = f"{100 * seconds / step.end:.1f} %"
         width = inches * seconds / scale.end
