@@ -63,8 +63,15 @@ def test_keys_buttons_and_drags_choose_what_is_drawn(step: Result, browser: Page
     )
     left, right = box[0] + box[2] * (134 + 538 / 2) / 680, box[0] + box[2] * 0.98
     for kind, x in (("mousePressed", left), ("mouseMoved", right), ("mouseReleased", right)):
-        browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=box[1] + 90, button="left",
-                     buttons=1, clickCount=1)  # fmt: skip
+        browser.call(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=box[1] + 90,
+            button="left",
+            buttons=1,
+            clickCount=1,
+        )
     browser.settle()
     assert min(float(each) for each in browser.evaluate(TICKS)) >= 1.49
     assert browser.complaints() == []

@@ -14,15 +14,18 @@ from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
-from ..files import read_log
+from ..chakra.reader import is_chakra
+from ..chakra.side import Side, read_side
+from ..files import read_log, read_unpacked
 from .build import Built, build
+from .chakra import read_chakra
 from .clock import LoneTimes, part_of_limit
 from .power import at_power_limit, draws_much, loop_after, shorten
 from .replay import Replay, replay
 from .text import workload_text
-from .trace import read_trace
+from .trace import Trace, read_trace
 
-ENDINGS = (".json", ".json.gz")
+ENDINGS = (".json", ".json.gz", ".et")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +43,17 @@ def import_iteration(
     node: Node,
     wanted: int | None,
     *,
+    side: Path | None = None,
     trace: bool = False,
     large: bool = False,
 ) -> Imported:
-    """One iteration of the traces in *paths*: files, or folders of them; *trace*: keep the
-    timeline of the replay; *large*: read long files too. Raises InputError or InputErrors.
+    """One iteration of the traces in *paths*: files, or folders of them; *side*: what Chakra traces
+    among them lack; *trace*: keep the timeline of the replay; *large*: read long files too. Raises
+    InputError or InputErrors.
     """
     files = trace_files(paths)
-    traces = [read_trace(read_log(path, large=large)[0], path.name) for path in files]
+    given = read_side(side)
+    traces = [_read(path, node, given, large=large) for path in files]
     ranks = [each.rank for each in traces]
     if len(set(ranks)) < len(ranks):
         numbers = ", ".join(str(rank) for rank in ranks)
@@ -55,7 +61,7 @@ def import_iteration(
     built = build(sorted(traces, key=lambda each: each.rank), node, wanted)
     workload = _checked(built, node)
     found = replay(built, workload, node, trace=trace)
-    if draws_much(found.run, node):
+    if built.timed and draws_much(found.run, node):
         first = found.run
         if built.before and at_power_limit(first, node):
             first = _full_clock(built, node)
@@ -112,6 +118,14 @@ def _checked(built: Built, node: Node) -> Workload:
     check_workload(workload)
     check_on_node(workload, node)
     return workload
+
+
+def _read(path: Path, node: Node, side: Side, *, large: bool) -> Trace:
+    """The trace in one file, of a profiler or of Chakra."""
+    data = read_unpacked(path, large=large)
+    if is_chakra(data):
+        return read_chakra(data, path.name, node, side)
+    return read_trace(read_log(path, large=large)[0], path.name)
 
 
 def trace_files(paths: Sequence[Path]) -> list[Path]:
