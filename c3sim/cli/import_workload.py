@@ -42,7 +42,7 @@ def import_workload(
     elif not as_json:
         typer.echo(found.text, nl=False)
     if trace is not None and not found.built.timed:
-        say("the trace has no times to show beside the replay: --trace writes the replay alone")
+        say(f"the trace has no times to show beside the replay: {trace} has the replay alone")
     if trace is not None:
         _write_trace(found, trace)
     for line in _remarks(found, out):
