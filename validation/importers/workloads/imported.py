@@ -76,14 +76,9 @@ def _full_clock(built: Built, node: Node) -> Run:
     its replay.
     """
     host = built.workload["host"]
-    turn = {"loop": loop_after(built.before)}
-    host |= turn
-    earliest = {"loop": loop_after(built.earliest) if built.earliest else None}
-    share = max(1.0, _share(built, node, _run(built, node)))
-    host |= {**earliest, "power_share": share}
+    host["loop"] = loop_after(built.earliest) if built.earliest else None
     shorten(built, _run(built, node))
-    host |= turn
-    del host["power_share"]
+    host["loop"] = loop_after(built.before)
     return _run(built, node)
 
 
