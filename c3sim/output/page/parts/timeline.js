@@ -126,18 +126,22 @@ function counterPanel(picture, run, counter, at, y, edge) {
   const top = Math.max(...counter.values, counter.maximum ?? 0) || 1;
   const low = counter.line ? Math.max(0, Math.min(...counter.values) - 0.1 * top) : 0;
   const up = (value) => floor - ((value - low) / (1.08 * top - low)) * height;
+  const until = (number) => Math.min(counter.times[number + 1] ?? run.end, run.end, at.to);
+  const seen = counter.times.map((time, number) => Math.max(time, at.from) < until(number));
+  const begin = Math.max(counter.times[0] ?? 0, at.from);
   let mean = 0;
-  counter.times.forEach((time, number) => { mean += counter.values[number] * ((counter.times[number + 1] ?? run.end) - time); });
-  mean /= run.end - (counter.times[0] ?? 0) || 1;
+  counter.times.forEach((time, number) => { if (seen[number]) mean += counter.values[number] * (until(number) - Math.max(time, at.from)); });
+  mean /= at.to - begin || 1;
   const share = counter.maximum ? `, ${Math.round((100 * mean) / counter.maximum)} % of ${counter.limit} ${written(counter.maximum)}` : "";
   const keys = (counter.parts ?? []).flatMap((name, number) => [draw("tspan", { dx: 8, style: `fill:${counter.colours[number]}` }, "■"), draw("tspan", { dx: 3, class: "label" }, name)]);
   picture.append(draw("text", { x: 2, y: y + 12 }, draw("tspan", { class: "strong" }, counter.title), ...keys), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}`, "", "end"));
   const outline = (values, below) => {
     const forth = [], back = [];
     counter.times.forEach((time, number) => {
-      const until = at(Math.min(counter.times[number + 1] ?? run.end, run.end));
-      forth.push(`${at(time).toFixed(1)},${up(values[number]).toFixed(1)}`, `${until.toFixed(1)},${up(values[number]).toFixed(1)}`);
-      if (below) back.unshift(`${until.toFixed(1)},${up(below[number]).toFixed(1)}`, `${at(time).toFixed(1)},${up(below[number]).toFixed(1)}`);
+      if (!seen[number]) return;
+      const end = at(until(number)).toFixed(1);
+      forth.push(`${at(time).toFixed(1)},${up(values[number]).toFixed(1)}`, `${end},${up(values[number]).toFixed(1)}`);
+      if (below) back.unshift(`${end},${up(below[number]).toFixed(1)}`, `${at(time).toFixed(1)},${up(below[number]).toFixed(1)}`);
     });
     return [...forth, ...back].join(" ");
   };
