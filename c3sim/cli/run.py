@@ -169,13 +169,11 @@ def _check_files(trace: str | None, plot: str | None) -> None:
 
     from c3sim.errors import InputError
     from c3sim.output.kit.files import check_writable
-    from c3sim.output.kit.look import check_picture
+    from c3sim.output.kit.look import SUFFIXES
 
     if trace:
         check_writable(trace)
-    if plot and plot.lower().endswith(PAGES):
-        check_writable(plot)
-    elif plot:
-        check_picture(plot)
+    if plot:
+        check_writable(plot, (*SUFFIXES, *PAGES))
     if trace and plot and Path(trace).resolve() == Path(plot).resolve():
         raise InputError("trace and picture would be the same file; name two files", "--plot", plot)
