@@ -31,6 +31,7 @@ COLOURS = dict(zip(KINDS, (*look.PALETTE, "#882255"), strict=True)) | {
     "optimizer": "#D55E00",
 }
 SHORT = 0.004  # of the whole time: bars without a white edge
+MANY = 100  # tasks of a row of a step
 IN_STEP = (0.34, 0.5)  # top and height within a row of a step
 BAND = "#f7dca6"  # behind the rows where communication is alone
 
@@ -118,19 +119,21 @@ def draw_lanes(
 
 
 def _classes(axes: Axes, lane: int, tasks: Mapping[str, TaskResult], scale: Scale) -> None:
-    """The tasks of a row of a step, each class drawn at once; short ones have no edge of their own,
-    which would hide them.
+    """The tasks of a row of a step, each class drawn at once. A short bar has an edge of its own
+    colour, which shows it, but in a row of many, where edges would fill the gaps.
     """
     spans: dict[str, list[tuple[float, float]]] = {}
     for task in tasks.values():
         span = (task.start_s / scale.length, (task.end_s - task.start_s) / scale.length)
         spans.setdefault(class_of(task), []).append(span)
     short = SHORT * scale.end / scale.length
+    thin = 0.3 if len(tasks) <= MANY else 0.0
     for name, bars in spans.items():
         colour = COLOURS.get(name, look.GREY)
         edges = [colour if width < short else "white" for _, width in bars]
+        widths = [thin if width < short else 0.3 for _, width in bars]
         place = (lane + IN_STEP[0], IN_STEP[1])
-        axes.broken_barh(bars, place, facecolor=colour, edgecolor=edges, linewidth=0.3)
+        axes.broken_barh(bars, place, facecolor=colour, edgecolor=edges, linewidth=widths)
 
 
 def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
