@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,6 +50,10 @@ def import_logs(
         str | None,
         Option(metavar="FILE", help="Of a workload: trace and replay, for ui.perfetto.dev."),
     ] = None,
+    side: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Of a Chakra trace: what it lacks (docs/your-trace.md)."),
+    ] = None,
     out: Annotated[
         Path | None,
         Option("--out", "-o", metavar="FILE", help="Write it there (replaces it). Else: printed."),
@@ -57,7 +62,8 @@ def import_logs(
     as_json: Json = False,
 ) -> None:
     """Turn logs of benchmarks and profilers into measurement records, one JSON line each, or one
-    iteration of a PyTorch profiler trace, of one rank or several, into a workload that replays it.
+    iteration of a PyTorch profiler trace, of one rank or several, or of a Chakra trace, into a
+    workload that replays it.
 
     \b
     Formats (found by content):
@@ -84,8 +90,9 @@ def import_logs(
       c3sim import rocblas.log --node mi300x-8 --assume dtype=bf16
       c3sim import turns/*.json.gz --node h200-2 --out loops.jsonl
       c3sim import rank0.json.gz rank1.json.gz --as workload --node h200-2 --out step.yaml
+      c3sim import step.0.et --as workload --node mi300x-8 --side side.yaml --out step.yaml
     """
-    _check_kind(as_, iteration, trace)
+    _check_kind(as_, {"--iteration": iteration, "--trace": trace, "--side": side})
     if node is None:
         raise _without_node(files[0], format)
     from c3sim.validation.importers import effort_of_logs
@@ -94,7 +101,7 @@ def import_logs(
     if as_ == "workload":
         from c3sim.cli.import_workload import import_workload
 
-        import_workload(files, node, iteration, out, trace, as_json, yes=yes)
+        import_workload(files, node, iteration, out, trace, as_json, side=side, yes=yes)
         return
     from c3sim.validation.importers import combine_loops, find_target, import_file
     from c3sim.validation.importers.assumed import parse_assumptions
@@ -128,11 +135,11 @@ def _without_node(file: Path, format: str) -> InputError:
     return InputError(f"missing; must be the node the logs were measured on; {hint}", "--node")
 
 
-def _check_kind(as_: str, iteration: int | None, trace: str | None) -> None:
-    """Raises InputError."""
+def _check_kind(as_: str, of_workloads: Mapping[str, object]) -> None:
+    """Raises InputError: no such kind, or an option of workloads with records."""
     if as_ not in ("records", "workload"):
         raise InputError(f"got {as_!r}; must be records or workload", "--as")
-    for option, value in (("--iteration", iteration), ("--trace", trace)):
+    for option, value in of_workloads.items():
         if as_ == "records" and value is not None:
             raise InputError("is of workloads; give --as workload too", option)
 

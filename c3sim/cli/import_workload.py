@@ -22,6 +22,7 @@ def import_workload(
     trace: str | None,
     as_json: bool,
     *,
+    side: Path | None = None,
     yes: bool = False,
 ) -> None:
     """Write the workload and, into *trace*, the original beside its replay; say what was guessed
@@ -38,6 +39,7 @@ def import_workload(
         files,
         load_hardware(node).node,
         iteration,
+        side=side,
         trace=trace is not None,
         large=yes,
         agree=agreeing(yes),
@@ -46,6 +48,8 @@ def import_workload(
         write_text(out, found.text)
     elif not as_json:
         typer.echo(found.text, nl=False)
+    if trace is not None and not found.built.timed:
+        say(f"the trace has no times to show beside the replay: {trace} has the replay alone")
     if trace is not None:
         _write_trace(found, trace)
     for line in _remarks(found, out):
@@ -65,10 +69,10 @@ def _write_trace(found: Imported, path: str) -> None:
 def _remarks(found: Imported, out: Path | None) -> list[str]:
     built = found.built
     place = f"{out}: " if out is not None else ""
-    lines = [
-        f"{place}{len(built.works)} tasks of {built.iteration}: {built.wall / 1e3:.3f} ms, of which"
-        f" {built.exposed / 1e3:.3f} ms communication alone"
-    ]
+    times = (
+        f": {built.wall / 1e3:.3f} ms, of which {built.exposed / 1e3:.3f} ms communication alone"
+    )
+    lines = [f"{place}{len(built.works)} tasks of {built.iteration}{times if built.timed else ''}"]
     lines += [f"guessed: {guess}" for guess in built.guesses]
     return [*lines, *found.replay.lines(built)]
 
@@ -78,10 +82,10 @@ def _summary(found: Imported, out: Path | None) -> dict[str, Any]:
     return {
         "iteration": built.iteration,
         "tasks": len(built.works),
-        "wall_s": 1e-6 * built.wall,
-        "exposed_s": 1e-6 * built.exposed,
+        "wall_s": 1e-6 * built.wall if built.timed else None,
+        "exposed_s": 1e-6 * built.exposed if built.timed else None,
         "replay_s": 1e-6 * replay.wall,
-        "error": replay.error,
+        "error": replay.error if built.timed else None,
         "guessed": list(built.guesses),
         "apart": [
             {

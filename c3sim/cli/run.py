@@ -12,17 +12,18 @@ from c3sim.cli.options import (
     MOST_TRIALS,
     Json,
     NodeName,
-    Plot,
     Settings,
     StrategyName,
     WorkloadName,
     settings,
 )
+from c3sim.cli.pages import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from c3sim.evaluation.effort import Effort
+    from c3sim.result import Result
     from c3sim.sweeps.uncertainty import Band
 
 
@@ -34,7 +35,10 @@ def run(
     trace: Annotated[
         str | None, Option(metavar="FILE", help="Write a trace for ui.perfetto.dev.")
     ] = None,
-    plot: Plot = None,
+    plot: Annotated[
+        str | None,
+        Option(metavar="FILE", help="Write a picture: .png, .svg or .pdf; .html: with zoom."),
+    ] = None,
     uncertainty: Annotated[
         bool,
         Option(
@@ -85,10 +89,7 @@ def run(
         write_perfetto(result.timeline, trace)
         say(f"wrote {trace}; open it at https://ui.perfetto.dev")
     if plot:
-        from c3sim.output.pictures.timeline import plot_timeline
-
-        plot_timeline(result, plot)
-        say(f"wrote {plot}")
+        _draw(result, plot)
     band = _band(workload, node, strategy, changes, samples, seed, agree) if uncertainty else None
     if as_json:
         emit_json(result.to_dict() | ({"uncertainty": band.to_dict()} if band else {}))
@@ -109,6 +110,20 @@ def run(
         from c3sim.sweeps.outputs import read_output
 
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
+
+
+def _draw(result: Result, path: str) -> None:
+    """The timeline of *result*, as a picture or, by its suffix, a page."""
+    if path.lower().endswith(PAGES):
+        from c3sim.output.page import write_run
+
+        write_run(result, path)
+        say(f"wrote {path}; open it in a browser")
+        return
+    from c3sim.output.pictures.timeline import plot_timeline
+
+    plot_timeline(result, path)
+    say(f"wrote {path}")
 
 
 def _band(
@@ -153,11 +168,11 @@ def _check_files(trace: str | None, plot: str | None) -> None:
 
     from c3sim.errors import InputError
     from c3sim.output.kit.files import check_writable
-    from c3sim.output.kit.look import check_picture
+    from c3sim.output.kit.look import SUFFIXES
 
     if trace:
         check_writable(trace)
     if plot:
-        check_picture(plot)
+        check_writable(plot, (*SUFFIXES, *PAGES))
     if trace and plot and Path(trace).resolve() == Path(plot).resolve():
         raise InputError("trace and picture would be the same file; name two files", "--plot", plot)

@@ -145,6 +145,8 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
     payload = payload_bytes(node, task)
     energy = sum(account.values())
     duration = times.end - times.start
+    waited = (times.start - times.ready) - (alone.start - alone.ready)
+    detail = {"operator": task.operator} if isinstance(task, Kernel) else {}
     return TaskResult(
         isolated_s=alone.end,
         start_s=times.start,
@@ -153,8 +155,9 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
         slowdown=times.end / alone.end,
         stream=task.stream or "",
         ready_s=times.ready,
-        predecessors_s=times.ready - alone.ready,
-        room_s=(times.start - times.ready) - (alone.start - alone.ready),
+        # a kernel that was in its queue in time is there sooner behind what it waits for than alone
+        predecessors_s=times.ready - alone.ready + min(0.0, waited),
+        room_s=max(0.0, waited),
         slower_s=duration - (alone.end - alone.start),
         kind=task.kind,
         energy_j=energy,
@@ -162,5 +165,5 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
         average_power_w=energy / duration if duration else 0.0,
         payload_bytes=payload,
         energy_per_byte=energy / payload if payload else None,
-        detail=times.detail,
+        detail={**detail, **times.detail},
     )

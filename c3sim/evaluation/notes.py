@@ -123,9 +123,10 @@ def _over_the_limit(best: Best, node: Node) -> list[str]:
     reached the limit yet, or the lowest clock still takes too much.
     """
     clock, watts = node.gpu.clock, best.run.energy / best.run.end / node.ranks
-    if watts <= clock.power_limit * (1 + ROUNDING):
+    limit = best.workload.host.power_share * clock.power_limit
+    if watts <= limit * (1 + ROUNDING):
         return []
-    text = f"takes {watts:.0f} W per GPU, more than the limit of {clock.power_limit:.0f} W, "
+    text = f"takes {watts:.0f} W per GPU, more than the limit of {limit:.0f} W, "
     if clock.power_window == 0:
         return [text + "which the lowest clock does not reach"]
     return [

@@ -59,6 +59,7 @@ def simulate(
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
+    node = _limited(node, workload.host.power_share)
     folded = can_fold(workload, node) if fold is None else fold
     how = _Options(private, by_class, tuple(observers), folded, energy, trace, compiled)
     if average is None:
@@ -72,6 +73,15 @@ def simulate(
     if loop is not None and not loop.barrier:
         cases = drifting(cases, node.ranks, begin)
     return median_run(cases)
+
+
+def _limited(node: Node, share: float) -> Node:
+    """*node* with *share* of its power limit."""
+    if share == 1.0:
+        return node
+    clock = node.gpu.clock
+    limited = clock.model_copy(update={"power_limit": share * clock.power_limit})
+    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"clock": limited})})
 
 
 def average_before(node: Node, workload: Workload, how: _Options | None = None) -> float | None:

@@ -275,6 +275,8 @@ class HostThreads(Spec):
     """per_rank, host: a rank begins up to this late, evenly distributed"""
     loop: Loop | None = None
     """left out: a single shot"""
+    power_share: Positive = 1.0
+    """part of the power limit that holds, as a trace shows it: chips differ, regulators swing"""
 
 
 class Workload(Spec):

@@ -176,6 +176,14 @@ def test_run_writes_trace_and_picture(cli, pair, empty):
     assert (empty / "run.pftrace").stat().st_size > 1000
 
 
+def test_a_page_of_one_run(cli, pair, empty):
+    """By its suffix; it holds the run and asks for nothing."""
+    result = cli("run", pair, "--plot", "run.html")
+    assert result.exit_code == 0 and "wrote run.html" in result.stderr
+    page = (empty / "run.html").read_text(encoding="utf-8")
+    assert '"tracks":' in page and '<main id="run">' in page and "src=" not in page
+
+
 def test_compare_all_that_apply(cli, pair):
     found = data_of(cli("compare", pair, "--json"))
     assert list(found["strategies"]) == list(STRATEGIES)

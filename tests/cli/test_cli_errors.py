@@ -252,7 +252,7 @@ def test_wrong_settings(cli, pair, empty, settings, message):
         (["run", "pair.yaml", "--trace", "t", "--plot", "none/p.png"], "none/p.png: cannot write"),
         (
             ["run", "pair.yaml", "--plot", "p.jpg"],
-            "p.jpg: unknown suffix '.jpg'; allowed: .png, .svg, .pdf",
+            "p.jpg: unknown suffix '.jpg'; allowed: .png, .svg, .pdf, .html, .htm",
         ),
         (
             ["run", "pair.yaml", "--plot", "p.png", "--trace", "p.png"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from iteration_case import built, planned, result
 
 from c3sim.errors import InputError
 from c3sim.iterations.build import build
@@ -12,7 +13,6 @@ from c3sim.iterations.measured import in_pipeline
 from c3sim.iterations.runs import Numbers
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.workload import Collective, Copy
-from iteration_case import built, planned, result
 
 EIGHT = {"node": "h200-8", "layers": 2}
 FSDP_TENSOR = ({"kind": "fsdp"}, {"kind": "tensor", "size": 4})

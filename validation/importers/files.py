@@ -144,6 +144,13 @@ def _text_bytes(path: Path) -> float:
         return 0.0
 
 
+def read_unpacked(path: Path, *, large: bool = False) -> bytes:
+    """Its bytes, unpacked as far as they can be. Raises InputError: damaged, or too large."""
+    largest = LARGEST if large else USUAL
+    data, _ = _unpacked(read_bytes(path, largest), path, largest)
+    return data
+
+
 def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:
     """Records of the loops that traces of several ranks tell of."""
     given = Given(
@@ -201,16 +208,7 @@ def _not_runnable(result: ImportResult, target: Target) -> list[Remark]:
 
 def _text(data: bytes, path: Path, largest: int) -> tuple[str, str]:
     """The text, and what is wrong with its end. A cut gzip file gives what can be unpacked."""
-    fault = ""
-    if data[:2] == b"\x1f\x8b":
-        unpacker = zlib.decompressobj(wbits=31)
-        try:
-            data = unpacker.decompress(data, largest + 1)
-        except zlib.error as error:
-            raise InputError(f"damaged gzip data ({error})", file=str(path)) from None
-        if not unpacker.eof:
-            fault = "the gzip data are cut off; what could be unpacked was read"
-    _check_size(data, path, largest)
+    data, fault = _unpacked(data, path, largest)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -223,6 +221,21 @@ def _text(data: bytes, path: Path, largest: int) -> tuple[str, str]:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _BLANKS.sub(" " * 64, text), fault
+
+
+def _unpacked(data: bytes, path: Path, largest: int) -> tuple[bytes, str]:
+    """*data* without gzip, and what is wrong with its end."""
+    fault = ""
+    if data[:2] == b"\x1f\x8b":
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            data = unpacker.decompress(data, largest + 1)
+        except zlib.error as error:
+            raise InputError(f"damaged gzip data ({error})", file=str(path)) from None
+        if not unpacker.eof:
+            fault = "the gzip data are cut off; what could be unpacked was read"
+    _check_size(data, path, largest)
+    return data, fault
 
 
 def _check_size(data: bytes, path: Path, largest: int) -> None:

@@ -16,6 +16,6 @@ in the page forbids it.
 from __future__ import annotations
 
 from c3sim.output.page.again import Resimulator
-from c3sim.output.page.page import render, write_report
+from c3sim.output.page.page import render, write_report, write_run
 
-__all__ = ["Resimulator", "render", "write_report"]
+__all__ = ["Resimulator", "render", "write_report", "write_run"]

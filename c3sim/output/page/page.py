@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib.resources import files
@@ -17,12 +17,15 @@ from c3sim.output.page.command import bases
 from c3sim.output.page.data import page_data
 from c3sim.output.page.palette import css
 from c3sim.output.page.picked import picked
+from c3sim.output.page.timeline import compact_run
 from c3sim.output.results.choice import is_tornado
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable, read_results
+from c3sim.result import Result
 
 MOST = 300  # points that get a timeline
 SIZE = 15_000_000  # bytes of a page; no timeline is added beyond
+RUN_SCRIPTS = ("data", "timeline", "run")  # of the page of one run
 SUFFIXES = (".html", ".htm")
 SCRIPTS = ("data", "filters", "scales", "draw", "chart", "table", "timeline", "panel", "main")
 SAME = 1e-6  # relative; a wall time that differs by more comes from other code
@@ -116,9 +119,24 @@ def _mark(run: dict[str, Any], walls: Column | None, row: int) -> None:
         run["differs"] = before
 
 
-def _page(data: Mapping[str, Any]) -> str:
+def write_run(result: Result, html: str | os.PathLike[str]) -> None:
+    """Write the page of one run, *result* with its timeline, to *html*. Raises InputError: a place
+    that cannot be written.
+    """
+    from c3sim import __version__
+
+    check_writable(html, SUFFIXES)
+    title = f"{result.workload} on {result.node}, strategy {result.strategy}"
+    data = {"title": title, "version": __version__, "run": compact_run(result)}
+    data |= {"columns": [], "points": [], "errors": {}}
+    write_text(html, _page(data, "run.html", RUN_SCRIPTS))
+
+
+def _page(
+    data: Mapping[str, Any], template: str = "page.html", scripts: Sequence[str] = SCRIPTS
+) -> str:
     """The template filled in; ``</`` is escaped, so that data cannot end its element."""
-    script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
+    script = "\n".join(_part(f"{name}.js") for name in scripts)
     values = {
         "title": escape(f"{data['title']}: c3sim"),
         "css": css() + _part("page.css"),
@@ -126,7 +144,7 @@ def _page(data: Mapping[str, Any]) -> str:
         "data": _json(data).replace("</", "<\\/").replace("<!--", "<\\u0021--"),
     }
     # every second piece is a name, as in @@title@@; a value is never searched for names
-    pieces = _part("page.html").split("@@")
+    pieces = _part(template).split("@@")
     return "".join(values[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 

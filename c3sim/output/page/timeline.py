@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from c3sim.output.kit.step import ALONE, COMMUNICATION, classes_of, is_step, step_of
 from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import natural
 from c3sim.output.pictures.timeline_lanes import COLOURS, by_kind
@@ -18,12 +19,12 @@ TRACKS = 24  # if there are more, those of the first GPU and the host are kept
 FIGURES = 4  # significant figures of a counter's values
 
 
-def compact_run(result: Result, explanation: Mapping[str, Any]) -> dict[str, Any]:
-    """*result*, which holds its timeline, and its explanation as compact data."""
+def compact_run(result: Result, explanation: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """*result*, which holds its timeline, and its explanation, if any, as compact data."""
     assert result.timeline is not None
     tasks = list(result.tasks)
-    kinds = [kind for kind in COLOURS if any(kind == t.kind for t in result.tasks.values())]
-    of_task = {name: task.kind for name, task in result.tasks.items()}
+    of_task = classes_of(result.tasks)
+    kinds = [kind for kind in COLOURS if kind in of_task.values()]
     spans, left_out = _spans(result.timeline, tasks)
     return {
         "wall": result.wall_s,
@@ -32,17 +33,39 @@ def compact_run(result: Result, explanation: Mapping[str, Any]) -> dict[str, Any
         "exposed": result.exposed_s,
         "stretched": result.stretched_s,
         "tasks": {
-            name: [*map(_ns, (task.start_s, task.end_s, task.isolated_s)), kinds.index(task.kind)]
+            name: [
+                *map(_ns, (task.start_s, task.end_s, task.isolated_s)),
+                kinds.index(of_task[name]),
+            ]
             for name, task in result.tasks.items()
         },
+        "step": _step(result, kinds),
         "tracks": spans,
         "left_out": left_out,
         "counters": [
             _counter(panel, by_kind(counter, of_task), kinds, result.timeline)
             for panel, counter in used_panels(result.timeline, "gpu0")
         ],
-        "explained": {name: _account(task) for name, task in explanation["tasks"].items()},
+        "explained": {
+            name: _account(task) for name, task in (explanation or {"tasks": {}})["tasks"].items()
+        },
         "notes": list(result.notes),
+    }
+
+
+def _step(result: Result, kinds: Sequence[str]) -> dict[str, Any] | None:
+    """Of a step of a model: *parts* ``[name, number of its kind or -1, ns]``, and where exposed
+    communication is, *alone* [ns]; None of another run.
+    """
+    if not is_step(result.tasks):
+        return None
+    step = step_of(result.tasks)
+    colour = {name: kinds.index(name) for name in kinds} | {
+        ALONE: kinds.index(COMMUNICATION) if COMMUNICATION in kinds else -1
+    }
+    return {
+        "parts": [[name, colour.get(name, -1), _ns(time)] for name, time in step.parts.items()],
+        "alone": [[_ns(start), _ns(end)] for start, end in step.alone],
     }
 
 

@@ -7,10 +7,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
+from c3sim.iterations.result import IterationResult
 from c3sim.output.kit import look
+from c3sim.output.kit.step import classes_of, is_step, step_of
 from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import percent, time_unit, times
-from c3sim.output.pictures.timeline_lanes import COLOURS, Scale, by_kind, draw_lanes, rows_of
+from c3sim.output.pictures.timeline_lanes import (
+    BAND,
+    COLOURS,
+    Scale,
+    by_kind,
+    draw_lanes,
+    draw_parts,
+    rows_of,
+)
 from c3sim.output.pictures.timeline_panels import draw_panel, used_panels
 from c3sim.result import Result, Timeline
 
@@ -21,7 +31,7 @@ STEPS = 400  # of a panel; where there are more, means over so many parts of the
 LANES = 16  # streams shown; more cannot be read
 WIDTH, HEADER, FOOTER, GAP = 11.0, 1.06, 0.6, 0.42  # inches
 LEFT, RIGHT = 0.075, 0.985  # of the width: the time axis
-LANE, PANEL, KEYS = 0.62, 1.05, 0.24  # KEYS: a row of the legend
+LANE, PANEL, BAR, KEYS = 0.62, 1.05, 0.34, 0.24  # KEYS: a row of the legend
 
 
 def plot_timeline(
@@ -47,12 +57,14 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
 
     panels = used_panels(timeline, gpu)
     rows = rows_of(result.tasks, LANES)
-    heights = [LANE * max(len(rows), 1), *([PANEL] * len(panels))]
-    kinds = {name: task.kind for name, task in result.tasks.items()}
-    keys = _keys([kind for kind in COLOURS if kind in kinds.values()])
+    step = step_of(result.tasks) if is_step(result.tasks) else None
+    bars = [BAR] if step else []
+    heights = [LANE * max(len(rows), 1), *bars, *([PANEL] * len(panels))]
+    kinds = classes_of(result.tasks)
+    keys = _keys([kind for kind in COLOURS if kind in kinds.values()], step is not None)
     columns = _columns([key.get_label() for key in keys])
     header = HEADER + KEYS * -(-len(keys) // columns)
-    height = header + sum(heights) + GAP * len(panels) + FOOTER
+    height = header + sum(heights) + GAP * (len(heights) - 1) + FOOTER
     figure = Figure(figsize=(WIDTH, height))
     grid = {"top": 1 - header / height, "bottom": FOOTER / height, "left": LEFT, "right": RIGHT}
     grid |= {"hspace": GAP * len(heights) / sum(heights)}  # in units of the mean height
@@ -60,12 +72,15 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
         len(heights), sharex=True, height_ratios=heights, squeeze=False, gridspec_kw=grid
     )[:, 0]
     unit, length = time_unit(timeline.end)
-    ends = (max(task.end_s, task.start_s + task.isolated_s) for task in result.tasks.values())
-    longest = max([timeline.end, *ends])
+    alone = (task.start_s + task.isolated_s for task in result.tasks.values() if step is None)
+    longest = max([timeline.end, *(task.end_s for task in result.tasks.values()), *alone])
     scale = Scale(unit, length, longest)
-    draw_lanes(column[0], rows, scale, (RIGHT - LEFT) * WIDTH)
+    inches = (RIGHT - LEFT) * WIDTH
+    draw_lanes(column[0], rows, scale, inches, step)
+    if step:
+        draw_parts(column[1], step, scale, inches)
     scale = scale._replace(end=timeline.end)
-    for axes, (panel, counter) in zip(column[1:], panels, strict=True):
+    for axes, (panel, counter) in zip(column[1 + len(bars) :], panels, strict=True):
         shown = binned(by_kind(counter, kinds), timeline.end, STEPS)
         draw_panel(axes, panel, shown, COLOURS, scale, timeline.component_names)
     column[-1].set_xlim(0, longest / length or 1.0)
@@ -95,26 +110,43 @@ def _header(figure: Figure, result: Result, height: float, drawn: int) -> None:
         subtitle += f"; compute stretched by {result.stretched_s / length:z.3f} {unit}"
     if drawn < len(result.tasks):
         subtitle += f" (rows of the first {LANES} streams: {drawn} of {len(result.tasks)} tasks)"
+    if isinstance(result, IterationResult) and result.simulated < result.layers:
+        subtitle += f"; drawn: {result.simulated} of {result.layers} layers"
     figure.text(0.02, 1 - 0.3 / height, title, fontsize=14, fontweight="bold")
     figure.text(0.02, 1 - 0.42 / height, subtitle, fontsize=10.5, va="top")
 
 
-def _keys(kinds: Sequence[str]) -> list[Any]:
-    """The keys of the legend: *kinds* of tasks, then what is common to all."""
+def _keys(kinds: Sequence[str], step: bool) -> list[Any]:
+    """The keys of the legend: *kinds* of tasks, or their classes in a *step*, then what else is
+    drawn.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     dashed: dict[str, Any] = {"color": look.INK, "linestyle": "--", "linewidth": 1.2}
+    limit = Line2D([], [], label="capacity or limit", **dashed)
+    patches = [Patch(facecolor=COLOURS[kind], label=kind) for kind in kinds]
+    if step:
+        return [*patches, Patch(facecolor=BAND, label="band: exposed communication"), limit]
     return [
-        *(Patch(facecolor=COLOURS[kind], label=kind) for kind in kinds),
+        *patches,
         Line2D([], [], color="#cccccc", linewidth=2.5, label="thin: waiting for tasks"),
         Line2D([], [], color=look.GREY, linewidth=2.5, label="in colour: for room"),
         Patch(facecolor="#bbbbbb", alpha=0.6, label="light bar: the task alone"),
-        Line2D([], [], label="capacity or limit", **dashed),
+        limit,
     ]
 
 
 def _columns(labels: Sequence[str]) -> int:
     """How many keys of the legend fit in one row, by the length of their labels."""
     widths = [0.62 + 0.085 * len(label) for label in labels]  # inches
-    return len(labels) if sum(widths) < WIDTH - 0.3 else max(1, int((WIDTH - 0.3) // max(widths)))
+    for columns in range(len(labels), 1, -1):
+        rest = list(widths)  # keys go down the columns, of which the first ones have one more
+        taken = 0.0
+        for column in range(columns):
+            count = len(labels) // columns + (column < len(labels) % columns)
+            taken += max(rest[:count])
+            del rest[:count]
+        if taken < WIDTH - 0.5:
+            return columns
+    return 1

@@ -52,17 +52,19 @@ def message_of(work: Work) -> list[object]:
     return [work.args.get(name) for name in names]
 
 
-def times_alone(works: Sequence[Work], keys: Mapping[int, Key]) -> dict[Key, Alone]:
-    """*works*: all of one device, in order of start. A collective's time has its wait for others;
-    see ranks.py.
+def times_alone(
+    works: Sequence[Work], keys: Mapping[int, Key], *, timed: bool = True
+) -> dict[Key, Alone]:
+    """*works*: all of one device, in order of start; *timed*: their times say what ran beside what,
+    else all that have a time ran alone. A collective's time has its wait for others; see ranks.py.
     """
-    beside = overlaps([work.interval() for work in works])
+    beside = overlaps([work.interval() for work in works]) if timed else [False] * len(works)
     counts: dict[Key, int] = {}
     alone: dict[Key, list[float]] = {}
     for work, shared in zip(works, beside, strict=True):
         key = keys[id(work)]
         counts[key] = counts.get(key, 0) + 1
-        if not shared:
+        if not shared and work.duration > 0:
             alone.setdefault(key, []).append(work.duration)
     return {
         key: Alone(

@@ -10,6 +10,7 @@ from typing import Any
 from c3sim.specs.hardware import Node
 
 from .alone import Key, keys_of, times_alone
+from .clock import followed
 from .exposure import exposed
 from .iteration import Iteration, choose
 from .launches import HostSide, host_side
@@ -35,6 +36,7 @@ class Built:
     start: float
     wall: float
     exposed: float
+    timed: bool  # the trace has times to compare with
 
     def add(self, guess: str) -> None:
         """Say one more thing that is not as in the trace."""
@@ -53,10 +55,12 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     works = list(iteration.works)
     guesses = Guesses(Counter())
     keys = keys_of(trace.works)
-    alone = times_alone(trace.works, keys)
+    alone = times_alone(trace.works, keys, timed=trace.timed)
     by_work = {id(work): alone[keys[id(work)]] for work in trace.works}
     found = {} if meetings is None or len(traces) < trace.ranks else meetings.of
-    tasks = Tasks(trace, node, by_work, found, guesses)
+    follows = followed(trace.works, keys, alone) if trace.timed else {}
+    clocked = {id(work): follows[key] for work in trace.works if (key := keys[id(work)]) in follows}
+    tasks = Tasks(trace, node, by_work, found, guesses, clocked)
     waits = find_waits(trace, works)
     host = host_side(trace, works, node.gpu.kernels.dispatch_latency * 1e6, waits.after)
     named = _named(works, [tasks.task(work) for work in works])
@@ -84,6 +88,7 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
         start=iteration.start,
         wall=iteration.wall,
         exposed=exposed(works),
+        timed=trace.timed,
     )
 
 
@@ -154,17 +159,22 @@ def _workload(
         "schema": 1,
         "name": f"{iteration.name} of {trace.file.removesuffix('.gz').removesuffix('.json')}",
         "description": _description(guesses),
-        "source": (
-            f"{trace.file}, rank {trace.rank} of {trace.ranks}, {trace.software};"
-            f" {iteration.name} took {iteration.wall / 1e3:.3f} ms, of which"
-            f" {exposed(iteration.works) / 1e3:.3f} ms communication alone; begins at"
-            f" ts {iteration.start:.3f}"
-        ),
+        "source": f"{trace.file}, rank {trace.rank} of {trace.ranks}, {trace.software}; "
+        + (_times(iteration) if trace.timed else "without start times"),
         "node": node.name,
         "streams": {name: {} for name in streams.values()},
         "host": launch,
         "tasks": tasks,
     }
+
+
+def _times(iteration: Iteration) -> str:
+    """When the iteration began, and how long it took."""
+    return (
+        f"{iteration.name} took {iteration.wall / 1e3:.3f} ms, of which"
+        f" {exposed(iteration.works) / 1e3:.3f} ms communication alone; begins at ts"
+        f" {iteration.start:.3f}"
+    )
 
 
 def _description(guesses: Sequence[str]) -> str:

@@ -48,6 +48,8 @@ def host_side(
     kernel without a launch in the trace, it is taken that it was launched in time, or, where
     nothing else explains that it began late, just then.
     """
+    if not trace.timed:
+        return HostSide(launches=None, lead=0.0, waits=0, lacking=0, gap=None)
     first = min(works, key=lambda work: work.start)
     release = first.start - dispatch
     launches, host, waits = list[Launch](), 0.0, 0

@@ -58,7 +58,7 @@ def class_of(work: Work, optimizer: Sequence[tuple[float, float]]) -> str:
 
 
 def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> Cost:
-    """What *work* moves and computes, *share* of its operator being its part; *time* [s] alone, or
+    """What *work* moves, *share* of its operator's bytes, and computes; *time* [s] alone, or
     None, *bandwidth* [B/s] of the memory.
     """
     copied = work.args.get("bytes")
@@ -70,9 +70,7 @@ def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> C
         return _unknown(work, time, bandwidth)
     sizes = [math.prod(shape) * size for shape, size in shapes]
     # each input is read once, and a result as large as the largest written
-    cost = Cost(
-        read=share * sum(sizes), written=share * max(sizes), flops=share * _attention_flops(work)
-    )
+    cost = Cost(read=share * sum(sizes), written=share * max(sizes), flops=_attention_flops(work))
     moved = cost.read + cost.written
     if time is None or moved <= time * bandwidth:
         return cost

@@ -19,12 +19,23 @@ from .alone import Key
 from .build import Built
 
 NEAR_LIMIT = 0.9  # of the power limit
+MUCH = 0.7  # of it: chips that draw more than others may be at their limit
 NOTHING = 0.998  # a time that is no more off than this is as measured
 
 
 def at_power_limit(run: Run, node: Node) -> bool:
     """Whether a GPU takes so much that what it took before the iteration decides its clock."""
-    return run.energy / run.end / node.ranks > NEAR_LIMIT * node.gpu.clock.power_limit
+    return _drawn(run, node) > NEAR_LIMIT
+
+
+def draws_much(run: Run, node: Node) -> bool:
+    """Whether the limit of power may have lowered the clock of such a GPU."""
+    return _drawn(run, node) > MUCH
+
+
+def _drawn(run: Run, node: Node) -> float:
+    """Of the power limit, by a GPU in the mean of *run*, which has its energy."""
+    return run.energy / run.end / node.ranks / node.gpu.clock.power_limit
 
 
 def loop_after(turns: int) -> dict[str, int]:

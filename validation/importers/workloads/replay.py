@@ -37,6 +37,8 @@ class Replay:
 
     def lines(self, built: Built) -> list[str]:
         """In words."""
+        if not built.timed:
+            return [f"replay: {self.wall / 1e3:.3f} ms; the trace has no times to compare with"]
         lines = [
             f"replay: {self.wall / 1e3:.3f} ms, trace: {built.wall / 1e3:.3f} ms"
             f" ({self.error:+.1%})"
@@ -61,6 +63,8 @@ def replay(built: Built, workload: Workload, node: Node, *, trace: bool = False)
     """
     run = simulate(node, workload, trace=trace, energy=True)
     wall = 1e6 * (run.end - min(times.start for times in run.times.values()))
+    if not built.timed:
+        return Replay(run=run, wall=wall, error=0.0, apart=())
     return Replay(run=run, wall=wall, error=wall / built.wall - 1.0, apart=_apart(built, run))
 
 

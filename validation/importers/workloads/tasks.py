@@ -47,7 +47,9 @@ class Guesses:
 
 
 class Tasks:
-    """Tasks of one trace on *node*; *alone* by id of a work, *meetings* of collectives by id."""
+    """Tasks of one trace on *node*; by id of a work: *alone*, *meetings* of collectives, *clocked*,
+    the part of its time that follows the clock.
+    """
 
     def __init__(
         self,
@@ -56,12 +58,16 @@ class Tasks:
         alone: Mapping[int, Alone],
         meetings: Mapping[int, Meeting],
         guesses: Guesses,
+        clocked: Mapping[int, float],
     ):
         self.trace, self.node, self.alone, self.meetings = trace, node, alone, meetings
+        self.clocked = clocked
         self.guesses = guesses
         self.bandwidth = memory_given(node.gpu, 0.5)
         self._models: dict[str, tuple[Task, float] | None] = {}
-        self._kernels = Counter(_call_of(work) for work in trace.works if work.operator)
+        self._kernels = Counter(
+            _call_of(work) for work in trace.works if work.operator and work.category == "kernel"
+        )
         self._meeting_times = self._from_last_arrival()
 
     def task(self, work: Work) -> Task:
@@ -193,6 +199,8 @@ class Tasks:
             self.guesses.add("kernels that never ran alone take what their bytes and FLOP take")
         task: Task = {"kind": "kernel", "operator": kind}
         task |= {"time": time} if time is not None else {}
+        if time is not None and (clocked := self.clocked.get(id(work))) is not None:
+            task["clocked"] = clocked
         task |= self._grid(work)
         task |= {"read": round(cost.read), "written": round(cost.written)}
         if cost.flops:

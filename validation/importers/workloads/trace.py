@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from c3sim.errors import InputError
@@ -101,23 +101,34 @@ class Trace:
     waits: Sequence[Call]
     links: Links
     remarks: Sequence[str]
+    timed: bool = True  # without times nobody knows what ran beside what
+    awaits: Mapping[int, Sequence[Work]] | None = None  # by id of a work, where the trace tells all
 
 
 def read_trace(text: str, file: str) -> Trace:
     """Raises InputError: no kernel in it."""
     document, events, fault = read_members(text, "traceEvents")
+    try:
+        trace = trace_of(document or {}, events, file)
+    except InputError as error:
+        raise InputError(fault.message, file=file) if fault else error from None
+    return replace(trace, remarks=[*trace.remarks, *([fault.message] if fault else [])])
+
+
+def trace_of(document: Mapping[str, Any], events: Sequence[Any], file: str) -> Trace:
+    """*document*: what a trace has beside its *events*. Raises InputError: no kernel in it."""
     whole = [event for event in events if isinstance(event, dict) and event.get("ph", "X") == "X"]
     links = Links(whole)
     works, remarks = _of_one_device(_works(whole, links))
     if not works:
         message = "no kernel in the trace; profile with activities=[CPU, CUDA]"
-        raise InputError(fault.message if fault else message, file=file)
+        raise InputError(message, file=file)
     for work in works:
         if work.kind.kind == "gemm" and (operator := matrix_operator(work.args, links)):
             links.claim(operator)
-    group = (document or {}).get("distributedInfo") or {}
-    backend = "rccl" if is_amd(document or {}, events) else "nccl"
-    origin = origin_of(document or {}, backend)
+    group = document.get("distributedInfo") or {}
+    backend = "rccl" if is_amd(document, events) else "nccl"
+    origin = origin_of(document, backend)
     calls = _calls(whole)
     return Trace(
         file=file,
@@ -133,7 +144,7 @@ def read_trace(text: str, file: str) -> Trace:
         records=[call for call in calls if "EventRecord" in call.name],
         waits=[call for call in calls if "StreamWaitEvent" in call.name],
         links=links,
-        remarks=[*remarks, *([fault.message] if fault else [])],
+        remarks=remarks,
     )
 
 

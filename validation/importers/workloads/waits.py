@@ -44,6 +44,9 @@ class Waits:
 def find_waits(trace: Trace, works: Sequence[Work]) -> Waits:
     """Of *works* in launch order."""
     waits = Waits()
+    if trace.awaits is not None:
+        _all_told(waits, trace.awaits, works)
+        return waits
     launches = _Launches(works)
     records = {call.correlation: call for call in trace.records}
     if launches.works:
@@ -54,6 +57,16 @@ def find_waits(trace: Trace, works: Sequence[Work]) -> Waits:
                 _by_order(waits, launches, call, trace.records)
     _by_time(waits, works)
     return waits
+
+
+def _all_told(waits: Waits, awaits: Mapping[int, Sequence[Work]], works: Sequence[Work]) -> None:
+    """The trace has every dependency; what is launched later cannot be waited for."""
+    places = {id(work): index for index, work in enumerate(works)}
+    for index, work in enumerate(works):
+        for other in awaits.get(id(work), ()):
+            place = places.get(id(other), index)
+            if place < index and other.stream != work.stream:
+                waits.told += waits.add(index, place)
 
 
 class _Launches:

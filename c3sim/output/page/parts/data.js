@@ -2,6 +2,7 @@
 const D = JSON.parse(document.getElementById("data").textContent);
 const COLUMNS = new Map(D.columns.map((column) => [column.name, column]));
 const TOTAL = D.points.length;
+const SERIES = 7; // colours of series
 const byId = (id) => document.getElementById(id);
 
 /** An element with attributes, its children texts or elements; text never becomes markup. */

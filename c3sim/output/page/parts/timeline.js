@@ -15,13 +15,47 @@ const timeUnit = (longest) => (longest >= 2e9 ? ["s", 1e9] : longest >= 5e5 ? ["
 const kindColour = (number) => (number < 0 ? "var(--soft)" : `var(--series-${number % SERIES})`);
 const LANES = 24; // tasks that each have a lane; of more, the rows of the streams say what ran
 
+const CLOSEST = 200; // times that a part of a run is drawn wider
+
+/** The picture of a run with buttons, keys and drags that choose the part of the time that is drawn. */
 function timeline(run) {
+  const readout = make("p", { id: "readout", class: "soft" }, "Move the pointer over the picture to read values; drag over a part of it to see it closer.");
+  const stage = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": "timeline; plus, minus and arrow keys choose the part of it that is drawn, 0 draws all" });
+  let part = [0, run.end];
+  const show = (from, to) => {
+    const wide = Math.min(run.end, Math.max(to - from, run.end / CLOSEST));
+    const begin = Math.min(Math.max(0, from), run.end - wide);
+    part = [begin, begin + wide];
+    stage.replaceChildren(runPicture(run, part, show, readout));
+  };
+  const closer = (times, move = 0) => {
+    const wide = part[1] - part[0], middle = (part[0] + part[1]) / 2 + move * wide;
+    show(middle - wide / times / 2, middle + wide / times / 2);
+  };
+  const steps = { "+": () => closer(2), "-": () => closer(0.5), ArrowLeft: () => closer(1, -0.25), ArrowRight: () => closer(1, 0.25), 0: () => show(0, run.end) };
+  stage.addEventListener("keydown", (event) => { if (steps[event.key] && !event.ctrlKey && !event.metaKey) { steps[event.key](); event.preventDefault(); event.stopPropagation(); } });
+  const button = (words, key, told) => make("button", { type: "button", "aria-label": told, onclick: steps[key] }, words);
+  show(0, run.end);
+  const keys = run.kinds.map((kind, number) => {
+    const square = make("span", { class: "key" });
+    square.style.background = kindColour(number);
+    return make("span", {}, square, kind);
+  });
+  const many = Object.keys(run.tasks).length > LANES;
+  const notes = [!many && "thin line: waiting to start", !many && "light bar: the task alone", run.step?.alone.length && "shaded: exposed communication", "dashed: capacity or limit"].filter(Boolean).map((words) => make("span", {}, words));
+  const zoom = make("span", { class: "controls" }, button("+", "+", "closer"), button("\u2212", "-", "wider"), button("\u2190", "ArrowLeft", "earlier"), button("\u2192", "ArrowRight", "later"), button("all", "0", "the whole time"));
+  return make("div", {}, make("p", { class: "tasks" }, ...keys, ...notes), zoom, stage, readout);
+}
+
+function runPicture(run, [from, to], show, readout) {
   const [width, left, right] = [680, GUTTER, 8]; // pixels
   const names = Object.keys(run.tasks);
   const [unit, length] = timeUnit(run.end);
-  const at = (ns) => left + (ns / run.end) * (width - left - right);
-  const picture = draw("svg", { role: "img", "aria-label": `timeline of ${names.join(", ")} over ${written(run.end / length)} ${unit}` });
-  let y = 0;
+  const at = (ns) => left + ((Math.min(Math.max(ns, from), to) - from) / (to - from)) * (width - left - right);
+  at.from = from;
+  at.to = to;
+  const picture = draw("svg", { role: "img", "aria-label": `timeline of ${names.length > LANES ? `${names.length} tasks` : names.join(", ")} over ${written(run.end / length)} ${unit}` });
+  let y = run.step ? parts(picture, run, left, width - right) : 0;
   if (names.length <= LANES) for (const name of names) y = lane(picture, at, y, name, run.tasks[name], run.kinds, unit, length);
   y = tracks(picture, run, at, y + 4, names, unit, length);
   const panels = [];
@@ -29,17 +63,27 @@ function timeline(run) {
     panels.push([counter, y + 16]);
     y = counterPanel(picture, run, counter, at, y, width - right);
   }
-  y = timeAxis(picture, run, at, y, unit, length);
+  y = timeAxis(picture, at, y, unit, length);
   picture.setAttribute("viewBox", `0 0 ${width} ${y}`);
-  const readout = make("p", { id: "readout", class: "soft" }, "Move the pointer over the picture to read values.");
-  watchTimeline(picture, run, panels, at, y, readout, names, unit, length);
-  const keys = run.kinds.map((kind, number) => {
-    const square = make("span", { class: "key" });
-    square.style.background = kindColour(number);
-    return make("span", {}, square, kind);
-  });
-  const notes = [make("span", {}, "thin line: waiting to start"), make("span", {}, "light bar: the task alone"), make("span", {}, "dashed: capacity or limit")];
-  return make("div", {}, make("p", { class: "tasks" }, ...keys, ...notes), picture, readout);
+  watchTimeline(picture, run, panels, at, y, readout, length, unit, show);
+  return picture;
+}
+
+/** One bar: where the time of a step went, class by class, then communication alone and idle. */
+function parts(picture, run, left, edge) {
+  picture.append(label(2, 12, "Where the step went", "strong"));
+  const all = run.step.parts.reduce((sum, [, , time]) => sum + time, 0);
+  let x = left;
+  for (const [name, kind, time] of run.step.parts) {
+    const wide = (time / all) * (edge - left), share = `${((100 * time) / all).toFixed(1)} %`;
+    const fill = kind < 0 ? "var(--line)" : kindColour(kind);
+    const alone = name === "communication alone";
+    picture.append(draw("rect", { x, y: 18, width: Math.max(wide - 0.6, 0.6), height: 16, style: `fill:${fill};opacity:${alone ? 0.6 : 1}` }, draw("title", {}, `${name}: ${share}`)));
+    const words = [`${name} ${share}`, share].find((each) => 6.2 * each.length < wide);
+    if (words) picture.append(label(x + wide / 2, 47, words, "label", "middle"));
+    x += wide;
+  }
+  return 56;
 }
 
 function label(x, y, words, kind = "", anchor = "start") {
@@ -61,9 +105,13 @@ function tracks(picture, run, at, y, names, unit, length) {
   if (!run.tracks.length) return y;
   picture.append(label(2, y + 12, "What ran on each queue and engine" + (run.left_out ? ` (${run.left_out} more spans are not drawn)` : ""), "strong"));
   y += 18;
+  const shown = ([start, end]) => end > at.from && start < at.to;
+  for (const [start, end] of (run.step?.alone ?? []).filter(shown)) {
+    picture.append(draw("rect", { x: at(start), y, width: Math.max(at(end) - at(start), 0.3), height: 14 * run.tracks.length, style: `fill:${kindColour(run.kinds.indexOf("communication"))};opacity:.22` }));
+  }
   for (const [name, spans] of run.tracks) {
-    picture.append(draw("line", { x1: at(0), x2: at(run.end), y1: y + 13.5, y2: y + 13.5, class: "rule" }));
-    for (const [start, end, task, what, detail] of spans) {
+    picture.append(draw("line", { x1: at(at.from), x2: at(at.to), y1: y + 13.5, y2: y + 13.5, class: "rule" }));
+    for (const [start, end, task, what, detail] of spans.filter(shown)) {
       const told = `${what}${task >= 0 && what !== names[task] ? ` of ${names[task]}` : ""}: ${written(start / length)} to ${written(end / length)} ${unit}${detail ? `; ${detail}` : ""}`;
       picture.append(draw("rect", { x: at(start), y: y + 2, width: Math.max(at(end) - at(start), 0.8), height: 10, style: `fill:${kindColour(task < 0 ? task : run.tasks[names[task]][3])};stroke:var(--paper);stroke-width:${spans.length > 100 ? 0 : 0.5}` }, draw("title", {}, told)));
     }
@@ -78,18 +126,22 @@ function counterPanel(picture, run, counter, at, y, edge) {
   const top = Math.max(...counter.values, counter.maximum ?? 0) || 1;
   const low = counter.line ? Math.max(0, Math.min(...counter.values) - 0.1 * top) : 0;
   const up = (value) => floor - ((value - low) / (1.08 * top - low)) * height;
+  const until = (number) => Math.min(counter.times[number + 1] ?? run.end, run.end, at.to);
+  const seen = counter.times.map((time, number) => Math.max(time, at.from) < until(number));
+  const begin = Math.max(counter.times[0] ?? 0, at.from);
   let mean = 0;
-  counter.times.forEach((time, number) => { mean += counter.values[number] * ((counter.times[number + 1] ?? run.end) - time); });
-  mean /= run.end - (counter.times[0] ?? 0) || 1;
+  counter.times.forEach((time, number) => { if (seen[number]) mean += counter.values[number] * (until(number) - Math.max(time, at.from)); });
+  mean /= at.to - begin || 1;
   const share = counter.maximum ? `, ${Math.round((100 * mean) / counter.maximum)} % of ${counter.limit} ${written(counter.maximum)}` : "";
   const keys = (counter.parts ?? []).flatMap((name, number) => [draw("tspan", { dx: 8, style: `fill:${counter.colours[number]}` }, "■"), draw("tspan", { dx: 3, class: "label" }, name)]);
   picture.append(draw("text", { x: 2, y: y + 12 }, draw("tspan", { class: "strong" }, counter.title), ...keys), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}`, "", "end"));
   const outline = (values, below) => {
     const forth = [], back = [];
     counter.times.forEach((time, number) => {
-      const until = at(Math.min(counter.times[number + 1] ?? run.end, run.end));
-      forth.push(`${at(time).toFixed(1)},${up(values[number]).toFixed(1)}`, `${until.toFixed(1)},${up(values[number]).toFixed(1)}`);
-      if (below) back.unshift(`${until.toFixed(1)},${up(below[number]).toFixed(1)}`, `${at(time).toFixed(1)},${up(below[number]).toFixed(1)}`);
+      if (!seen[number]) return;
+      const end = at(until(number)).toFixed(1);
+      forth.push(`${at(time).toFixed(1)},${up(values[number]).toFixed(1)}`, `${end},${up(values[number]).toFixed(1)}`);
+      if (below) back.unshift(`${end},${up(below[number]).toFixed(1)}`, `${at(time).toFixed(1)},${up(below[number]).toFixed(1)}`);
     });
     return [...forth, ...back].join(" ");
   };
@@ -103,33 +155,55 @@ function counterPanel(picture, run, counter, at, y, edge) {
     picture.append(draw("polygon", { points: outline(counter.values, below), class: "rest" }));
   }
   picture.append(draw("polyline", { points: outline(counter.values), class: "steps" }));
-  picture.append(draw("line", { x1: at(0), x2: at(run.end), y1: floor, y2: floor, class: "axis" }));
-  if (counter.maximum) picture.append(draw("line", { x1: at(0), x2: at(run.end), y1: up(counter.maximum), y2: up(counter.maximum), class: "limit" }));
+  picture.append(draw("line", { x1: at(at.from), x2: at(at.to), y1: floor, y2: floor, class: "axis" }));
+  if (counter.maximum) picture.append(draw("line", { x1: at(at.from), x2: at(at.to), y1: up(counter.maximum), y2: up(counter.maximum), class: "limit" }));
   return floor + 8;
 }
 
-function timeAxis(picture, run, at, y, unit, length) {
-  const rough = run.end / length / 6;
+function timeAxis(picture, at, y, unit, length) {
+  const rough = (at.to - at.from) / length / 6;
   const size = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((digit) => digit * size).find((each) => each >= rough);
-  for (let number = 0; number * step * length <= run.end; number++) {
+  for (let number = Math.ceil(at.from / length / step - 1e-9); number * step * length <= at.to; number++) {
     const x = at(number * step * length);
     picture.append(draw("line", { x1: x, x2: x, y1: y, y2: y + 4, class: "axis" }), label(x, y + 15, written(Number((number * step).toPrecision(9))), "", number ? "middle" : "start"));
   }
-  picture.append(label(at(run.end / 2), y + 29, `time since all streams were released (${unit})`, "label", "middle"));
+  picture.append(label((at(at.from) + at(at.to)) / 2, y + 29, `time since all streams were released (${unit})`, "label", "middle"));
   return y + 34;
 }
 
-function watchTimeline(picture, run, panels, at, bottom, readout, names, unit, length) {
-  const cursor = draw("line", { y1: 0, y2: bottom - 34, class: "cursor", visibility: "hidden" });
-  picture.append(cursor);
-  picture.addEventListener("pointermove", (event) => {
+function watchTimeline(picture, run, panels, at, bottom, readout, length, unit, show) {
+  const line = () => draw("line", { y1: 0, y2: bottom - 34, class: "cursor", visibility: "hidden" });
+  const cursor = line(), begin = line();
+  picture.append(cursor, begin);
+  let held = null; // the time at which a drag began
+  const timeOf = (event) => {
     const box = picture.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * picture.viewBox.baseVal.width;
-    const ns = Math.min(Math.max(((x - at(0)) / (at(run.end) - at(0))) * run.end, 0), run.end);
-    cursor.setAttribute("x1", at(ns));
-    cursor.setAttribute("x2", at(ns));
-    cursor.setAttribute("visibility", "visible");
+    const share = (x - at(at.from)) / (at(at.to) - at(at.from));
+    return at.from + Math.min(Math.max(share, 0), 1) * (at.to - at.from);
+  };
+  const put = (mark, ns) => {
+    mark.setAttribute("x1", at(ns));
+    mark.setAttribute("x2", at(ns));
+    mark.setAttribute("visibility", "visible");
+  };
+  picture.addEventListener("pointerdown", (event) => {
+    held = timeOf(event);
+    put(begin, held);
+    picture.setPointerCapture(event.pointerId);
+  });
+  picture.addEventListener("pointerup", (event) => {
+    const [first, last] = [held ?? 0, timeOf(event)].sort((a, b) => a - b);
+    begin.setAttribute("visibility", "hidden");
+    const far = held !== null && last - first > 0.01 * (at.to - at.from);
+    held = null;
+    if (far) show(first, last);
+  });
+  picture.addEventListener("dblclick", () => show(0, run.end));
+  picture.addEventListener("pointermove", (event) => {
+    const ns = timeOf(event);
+    put(cursor, ns);
     const said = panels.map(([counter]) => {
       const step = counter.times.findLastIndex((time) => time <= ns);
       if (step < 0) return "";

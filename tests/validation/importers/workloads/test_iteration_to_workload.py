@@ -179,6 +179,20 @@ def test_attention_has_its_flop() -> None:
     assert task["flops"] == 4 * 2 * 8 * 1024 * 1024 * 128
 
 
+def test_what_an_operator_fills_takes_no_part_of_its_work() -> None:
+    """The kernel that multiplies does all FLOP of its operator and moves all its bytes."""
+
+    def attention(fill: bool) -> dict[str, Any]:
+        made = MadeTrace()
+        args = {"operator": "aten::_flash_attention_forward", "dims": [[2, 8, 1024, 128]] * 3}
+        made.kernel("flash_fprop", 1000, 100, called=10, **args)
+        if fill:  # by the same call of the operator
+            made.kernel("Memset (Device)", 900, 1, called=10, category="gpu_memset", **args)
+        return next(task for task in tasks(made).values() if task.get("flops"))
+
+    assert attention(fill=True) == attention(fill=False)
+
+
 def test_a_large_copy_from_the_host_is_one_of_the_engines() -> None:
     made = MadeTrace()
     for size in (1000, 2**26):
