@@ -44,8 +44,9 @@ MAY_IMPORT: dict[str, str] = {
     "studies": "errors specs result input machine simulation strategies evaluation inference"
     " output.kit sweeps output",
     "api": "errors specs result input strategies evaluation iterations sweeps studies",
+    "lab": "errors specs result input strategies evaluation iterations output.kit sweeps output api",
     "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
-    " studies api",
+    " studies api lab",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
@@ -16,7 +17,7 @@ def lab(
         str,
         Argument(
             metavar="[WORKLOAD]",
-            help="What is shown first: a name, or the path of a YAML file.",
+            help="What is shown first: a name, the path of a YAML file, or a trace with --node.",
             autocompletion=complete.workloads,
         ),
     ] = "gemm-beside-all-gather",
@@ -40,10 +41,34 @@ def lab(
       c3sim lab
       c3sim lab llama3-70b-gate-up --strategy conccl
       c3sim lab my-workload.yaml --node teaching-4 --port 9000 --no-browser
+      c3sim lab job/ --node h200-2       a profiler's trace, written as job.yaml first
     """
     from c3sim.lab.choice import Choice
     from c3sim.lab.serve import serve
 
+    if is_trace(workload):
+        workload = workload_of(workload, node)
     changes = {path: str(value) for path, value in settings(set_).items()}
     choice = Choice(workload=workload, node=node or "", strategy=strategy, settings=changes)
     serve(choice, port, browser, say)
+
+
+def is_trace(given: str) -> bool:
+    """Whether *given* is a profiler's trace: a folder, or a file of JSON."""
+    return Path(given).is_dir() or given.endswith((".json", ".json.gz"))
+
+
+def workload_of(trace: str, node: str | None) -> str:
+    """The path of the workload that *trace* is written as. Raises InputError where it is there
+    already, or no machine is named.
+    """
+    from c3sim.cli.import_workload import import_workload
+    from c3sim.errors import InputError
+
+    path = Path(Path(trace).name.split(".")[0] or "trace").with_suffix(".yaml")
+    if node is None:
+        raise InputError("a trace needs the machine that it is replayed on", "--node")
+    if path.exists():
+        raise InputError(f"{path} is there already; open it: c3sim lab {path}, or remove it")
+    import_workload([Path(trace)], node, None, path, None, False)
+    return str(path)

@@ -8,7 +8,7 @@ from typing import Any
 from c3sim.iterations.result import IterationResult
 from c3sim.lab.runs import Outcome, classes_of
 from c3sim.output.kit.folds import SINGLE
-from c3sim.output.kit.text import MISSING, figures, percent, time_unit, times
+from c3sim.output.kit.text import FRACTION_EXPLAINED, MISSING, figures, percent, time_unit, times
 from c3sim.output.page.data import CAUSES
 from c3sim.result import Result
 from c3sim.sweeps.outputs import read_output
@@ -76,8 +76,8 @@ def difference(name: str, before: float | None, value: float | None) -> str:
     if before is None or value is None:
         return MISSING
     if name in SHARES:
-        return f"{100 * (value - before):+.1f} points"
-    return f"{100 * (value / before - 1):+.1f} %" if before else MISSING
+        return f"{100 * (value - before):+z.1f} points"
+    return f"{100 * (value / before - 1):+z.1f} %" if before else MISSING
 
 
 def data_of(
@@ -98,7 +98,7 @@ def data_of(
         "said": said(now.result),
         "rows": table(now.result, before, band),
         "warnings": now.warnings,
-        "remarks": [*now.remarks, *([now.result.trust] if now.result.trust else [])],
+        "remarks": [text for text in (*now.remarks, now.result.trust, FRACTION_EXPLAINED) if text],
         "runs": [{**now.run, "axis": max(ends), "explained": accounts or {}}] if now.run else [],
         "titles": [title(now)],
         "means": CAUSES,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from c3sim.errors import C3simError
@@ -69,6 +70,7 @@ class Form:
             word = choice.strategy.partition(":")[0]
             options = {"": {name: f"{name}: {each.help}" for name, each in STRATEGIES.items()}}
             widgets.choice("strategy", options, word, self._strategy)
+            widgets.button("All as in the files", self._reset)
 
     def _workload(self, name: str) -> None:
         if name.strip():
@@ -78,9 +80,10 @@ class Form:
         self._change(self.choice.on_node(name), other=True)
 
     def _strategy(self, name: str) -> None:
-        from dataclasses import replace
-
         self._change(replace(self.choice, strategy=name), other=True)
+
+    def _reset(self) -> None:
+        self._change(Choice(workload=self.choice.workload, node=self.choice.node), other=True)
 
     def _change(self, choice: Choice, other: bool = False) -> None:
         self.choice = choice
@@ -110,8 +113,6 @@ class Form:
         self._sliders[knob.path] = number, knob
 
     def _set(self, knob: Knob, text: str | None) -> None:
-        from dataclasses import replace
-
         if knob.path == RESERVED:
             word = self.choice.strategy.partition(":")[0]
             self._change(replace(self.choice, strategy=f"{word}:{text}" if text else word))
@@ -173,6 +174,15 @@ def workloads(now: str) -> dict[str, dict[str, str]]:
     if not any(now in names for names in groups.values()):
         groups["of my own"] = {now: now}
     return groups
+
+
+def machines(choice: Choice) -> dict[str, str]:
+    """The machines to choose from, the workload's own first."""
+    own = ""
+    with suppress(C3simError, OSError):  # the run says why
+        own = f": {runs.model_of(choice).node}"
+    named = {name: name for name in (*library.names("node"), choice.node) if name}
+    return {"": f"the workload's own{own}", **named}
 
 
 def _shown(knob: Knob, value: Any) -> str:

@@ -114,7 +114,10 @@ def _of_tasks(model: Workload, node: Node) -> Iterator[Knob]:
     if not shared:
         named = [(f"task.{name}", name, task.kind) for name, task in model.tasks.items()]
     for prefix, group, kind in named:
+        moved = getattr(_first(model, kind), "backend", "dma") == "dma"  # by engines, as written
         for field, (label, ends) in TASKS.get(kind, {}).items():
+            if label == "engines" and not moved:
+                continue
             path = f"{prefix}.{field}"
             base, unit = get_value(node, model, path), unit_of(node, model, path)
             values = tuple(sorted({*_powers(*ends), base})) if ends else (None, *range(1, 65))

@@ -51,6 +51,7 @@ class Lab:
         self.now = Outcome(choice=choice)
         self.accounts: Mapping[str, Any] | None = None
         self.band: desk.Band | None = None
+        self.without = ""  # why there is no band
         self.pinned: tuple[Outcome, Mapping[str, Any] | None] | None = None
         self.version, self.busy = 0, False
         self.client: Client = ui.context.client
@@ -69,11 +70,10 @@ class Lab:
                 widgets.button("Save SVG", lambda: self.save(".svg"))
                 theme = put("button", "Dark", type="button", aria_pressed="false", class_="theme")
                 theme.on("click", js_handler="() => lab.theme()")
+        put("p", class_="said", role="status", aria_live="polite", data_part="said")
         with put("div", class_="lab"):
             self.form = Form(self.choice, self.changed)
-            with put("main"):
-                put("p", class_="said", role="status", aria_live="polite", data_part="said")
-                put("div", data_part="desk")
+            put("main", data_part="desk")
         put("p", class_="unseen", role="status", aria_live="polite", data_part="live")
 
     def changed(self, choice: Choice, other: bool) -> None:
@@ -96,6 +96,7 @@ class Lab:
                 done, choice = self.version, self.choice
                 self.now = await self._simulate(runs.run_choice, choice)
                 self.accounts = self.band = None
+                self.without = ""
                 self.show()
                 if done == self.version and self._explainable:
                     self.accounts = await self._simulate(runs.explain_choice, choice)
@@ -110,9 +111,9 @@ class Lab:
         if version != self.version or not self._explainable:
             return
         overtaken = lambda: version != self.version or self.over()  # noqa: E731
-        band = await self._simulate(runs.band_of, self.choice, overtaken)
-        if version == self.version and band is not None:
-            self.band = band
+        found = await self._simulate(runs.band_or_why, self.choice, overtaken)
+        if version == self.version and found is not None:
+            self.band, self.without = found
             self.show()
 
     @property
@@ -131,7 +132,7 @@ class Lab:
         """Draw what is known of this run and of the pinned one."""
         pinned, accounts = self.pinned or (None, None)
         data = desk.data_of(self.now, pinned, self.band, self.accounts, accounts)
-        self._script("show", {**data, "query": self.choice.query()})
+        self._script("show", {**data, "without": self.without, "query": self.choice.query()})
 
     def pin(self) -> None:
         """Keep what is shown to compare with; a second time: let it go."""
@@ -143,10 +144,11 @@ class Lab:
         self.show()
 
     def copy(self, what: str) -> None:
-        texts = {
+        machine = self.now.result.node if self.now.result else ""
+        texts: dict[str, Callable[[], str]] = {
             "command": self.choice.command,
             "link": lambda: self.link(self.choice),
-            "YAML": lambda: self.choice.yaml(self.now.result.node if self.now.result else ""),
+            "YAML": lambda: self.choice.yaml(machine),
         }
         self._script("copy", [what, texts[what]()])
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from c3sim import api
 from c3sim.errors import C3simError, InputError
+from c3sim.evaluation.effort import effort_of
 from c3sim.evaluation.notes import LOSES
 from c3sim.input.aliases import canonical
 from c3sim.input.kept import kept
@@ -27,6 +28,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 BAND_SAMPLES = 64  # a second or so; c3sim run --uncertainty draws 256
+LONGEST = 30.0  # seconds of one run
 Suffix = Literal[".png", ".svg"]
 
 
@@ -56,6 +58,7 @@ class Outcome:
 def run_choice(choice: Choice) -> Outcome:
     """One run with its timeline; a mistake in the choice is its problem."""
     try:
+        _affordable(choice)
         result = api.run(
             choice.workload,
             node=choice.node or None,
@@ -66,6 +69,17 @@ def run_choice(choice: Choice) -> Outcome:
     except (C3simError, OSError) as error:
         return Outcome(choice=choice, problem=str(error))
     return Outcome(choice=choice, result=result, run=compact_run(result, {"tasks": {}}))
+
+
+def _affordable(choice: Choice) -> None:
+    """Raises InputError where a run would take too long to follow a slider."""
+    if is_iteration(choice.workload):
+        return
+    workload, node = api.prepare(choice.workload, choice.node or None, choice.settings)
+    seconds = effort_of(workload, node).seconds
+    if seconds > LONGEST:
+        message = f"this takes about {seconds:.0f} s; run it with: {choice.command()}"
+        raise InputError(message)
 
 
 def explain_choice(choice: Choice) -> dict[str, Any]:
@@ -100,6 +114,16 @@ def band_of(
     held = replace(loaded, node=on)
     band = uncertainty(workload, held, choice.strategy, samples=samples, but=by_hand, watcher=watch)
     return dict(band.outputs)
+
+
+def band_or_why(
+    choice: Choice, overtaken: Callable[[], bool]
+) -> tuple[dict[str, Mapping[str, float]] | None, str]:
+    """The band, or why there is none."""
+    try:
+        return band_of(choice, overtaken), ""
+    except C3simError as error:
+        return None, getattr(error, "message", "") or str(error)
 
 
 def classes_of(result: IterationResult) -> list[tuple[str, float, float]]:
@@ -165,10 +189,3 @@ def accounts(explanation: Mapping[str, Any]) -> dict[str, Any]:
     from c3sim.output.page.timeline import account_of
 
     return {name: account_of(task) for name, task in explanation["tasks"].items()}
-
-
-def check(choice: Choice) -> None:
-    """Raises InputError(s) where *choice* cannot be opened at all."""
-    if not choice.workload:
-        raise InputError("name a workload, or the path of its file")
-    node_of(choice)

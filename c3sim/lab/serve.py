@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import secrets
@@ -49,10 +50,22 @@ def free_port(port: int | None) -> int:
     raise InputError(f"port {ports} is taken on {HOST}; choose another one", "--port")
 
 
+async def listening(port: int) -> None:
+    """Wait until the server answers there: its start is told before it does."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(HOST, port)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            return
+
+
 def _serve(
     choice: Choice, port: int, token: str, browser: bool, say: Callable[[str], None]
 ) -> None:
-    from nicegui import app, ui
+    from nicegui import app, background_tasks, ui
     from starlette.requests import Request
 
     from c3sim.lab.guard import Guard
@@ -73,13 +86,14 @@ def _serve(
     ui.page("/", title=TITLE, dark=None, language="en-US")(page)
     app.add_middleware(Guard, token=token, port=port)
 
-    def started() -> None:
+    async def tell() -> None:
+        await listening(port)
         say(f"c3sim lab: {link(choice)}")
         say("only this computer can open it; end it with Ctrl-C")
         if browser:
             webbrowser.open(link(choice))
 
-    app.on_startup(started)
+    app.on_startup(lambda: background_tasks.create(tell()))
     try:
         ui.run(
             host=HOST,

@@ -39,7 +39,7 @@ def heard(element: Element, event: str, tell: Tell) -> Element:
     return element.on(event, lambda given: tell(str(given.args)), js_handler=VALUE)
 
 
-def button(text: str, act: Act, **attributes: str) -> Element:
+def button(text: str, act: Act, **attributes: str) -> TextElement:
     return put("button", text, type="button", **attributes).on("click", act, args=[])
 
 

@@ -17,7 +17,7 @@ const lab = (() => {
 
   function figures(data) {
     const pinned = data.runs.length > 1;
-    const heads = ["", "now", "band, 5 to 95 %", ...(pinned ? ["pinned", "difference"] : [])];
+    const heads = ["figure", "now", "band, 5 to 95 %", ...(pinned ? ["pinned", "difference"] : [])];
     const head = make("tr", {}, ...heads.map((words, number) => make("th", { scope: "col", class: number ? "number" : "" }, words)));
     const rows = data.rows.map((row) => make("tr", { "data-figure": row.name },
       make("th", { scope: "row" }, row.label), make("td", { class: "number now" }, row.now),
@@ -26,19 +26,24 @@ const lab = (() => {
     return make("div", { class: "wide" }, make("table", { class: "figures" }, make("caption", { class: "unseen" }, "figures of the run"), make("thead", {}, head), make("tbody", {}, ...rows)));
   }
 
-  /** A run's pictures; two of them share one axis of time. */
+  /** A section of one run, under a title that says which where there are two. */
+  function section(data, number, title, ...parts) {
+    const words = data.runs.length > 1 ? `${title}, ${WHEN[number]}` : title;
+    return make("section", { "data-run": WHEN[number], "aria-label": words }, make("h2", {}, words), ...parts);
+  }
+
+  /** When what ran; two runs share one axis of time. */
   function drawing(data, number) {
-    const run = data.runs[number], several = data.runs.length > 1;
-    const picture = timeline(run);
+    const picture = timeline(data.runs[number]);
     picture.className = "timeline";
     picture.querySelector("#readout").removeAttribute("id");
-    const parts = [make("h2", {}, several ? `Timeline, ${WHEN[number]}` : "Timeline"), make("p", { class: "soft" }, data.titles[number]), picture];
-    if (Object.keys(run.explained).length) {
-      const table = account(run, data.means);
-      table.removeAttribute("id");
-      parts.push(make("h2", {}, several ? `Where the time went, ${WHEN[number]}` : "Where the time went"), make("div", { class: "wide" }, table));
-    }
-    return make("section", { "data-run": WHEN[number], "aria-label": several ? `run ${WHEN[number]}` : "run" }, ...parts);
+    return section(data, number, "Timeline", make("p", { class: "soft" }, data.titles[number]), picture);
+  }
+
+  function causes(data, number) {
+    const table = account(data.runs[number], data.means);
+    table.removeAttribute("id");
+    return section(data, number, "Where the time went", make("div", { class: "wide" }, table));
   }
 
   function classes(rows) {
@@ -46,6 +51,12 @@ const lab = (() => {
     const head = make("tr", {}, ...["operator class", "busy", "only it runs"].map((words, number) => make("th", { scope: "col", class: number ? "number" : "" }, words)));
     const body = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", { class: "number" }, cell))));
     return [make("h2", {}, "Where the time went"), make("table", {}, make("thead", {}, head), make("tbody", {}, ...body))];
+  }
+
+  /** Of both runs one beside the other; *has*: of which of them there is any. */
+  function beside(data, draw, has = () => true) {
+    const parts = data.runs.flatMap((run, number) => (has(run) ? [draw(data, number)] : []));
+    return make("div", { class: "beside" }, ...parts);
   }
 
   function show(data) {
@@ -62,9 +73,9 @@ const lab = (() => {
     desk.classList.remove("stale");
     at("said").textContent = data.said;
     const warnings = data.warnings.map((text) => make("p", { class: "warning" }, make("strong", {}, "Careful: "), text));
-    const remarks = data.remarks.map((text) => make("p", { class: "soft" }, text));
+    const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks].map((text) => make("p", { class: "soft" }, text));
     desk.replaceChildren(...warnings, figures(data), ...remarks,
-      make("div", { class: data.runs.length > 1 ? "beside" : "" }, ...data.runs.map((_, number) => drawing(data, number))),
+      beside(data, drawing), beside(data, causes, (run) => Object.keys(run.explained).length),
       ...classes(data.classes),
       make("p", { class: "soft" }, "The same on the command line: ", make("code", { "data-part": "command" }, data.command)));
   }
