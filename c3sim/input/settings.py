@@ -39,11 +39,20 @@ class Settings(dict[str, Any]):
         """Models with all values. Raises InputError, with file and line where there are any."""
         for path, value in self.items():
             try:
-                node, workload = set_value(node, workload, path, value)
+                node, workload = set_value(
+                    node, workload, path, self._with_unit(node, workload, path, value)
+                )
             except InputError as error:
                 place = self.places.get(path, ("", 0))
                 raise InputError(error.message, error.path, *place) from None
         return node, workload
+
+    def _with_unit(self, node: Node, workload: Workload, path: str, value: object) -> object:
+        """A number from Python is bytes where bytes are asked for; in a file it needs its unit."""
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and path not in self.places and unit_of(node, workload, path) == "B":
+            return f"{value!r} B"
+        return value
 
 
 def settings_of(given: Mapping[str, object] | str | PathLike[str] | None) -> Settings:
