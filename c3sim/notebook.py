@@ -15,9 +15,9 @@ from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.explanation import Explanation
 from c3sim.iterations.result import IterationResult
 from c3sim.result import Result
+from c3sim.shown import Shown
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["Again", "show_themselves"]
@@ -33,7 +33,7 @@ class Again:
 
 def show_themselves() -> None:
     """From now on what the interface returns shows itself."""
-    shown.HOW.update(html=html, axes=axes)
+    shown.HOW.update(html=html, figure=figure_of)
 
 
 def html(what: Any) -> str:
@@ -43,11 +43,6 @@ def html(what: Any) -> str:
     return notebook.page(_parts(what))
 
 
-def axes(what: Any, **options: Any) -> list[Axes]:
-    """The axes of the picture of *what*. Raises InputError where there is none."""
-    return list(_figure(what, **options).axes)
-
-
 def _parts(what: Any) -> list[str]:
     from c3sim.output.notebook import draw_comparison, html_of, image, sweep_html
     from c3sim.output.tables.run import compare_table, explain_table
@@ -55,6 +50,8 @@ def _parts(what: Any) -> list[str]:
 
     if isinstance(what, Result):
         return _of_result(what)
+    if not isinstance(what, Shown):  # a figure
+        return [image(what, "picture")]
     if isinstance(what, Explanation):
         return [html_of(explain_table(what.to_dict()))]
     if isinstance(what, Comparison):
@@ -76,7 +73,7 @@ def _of_result(result: Result) -> list[str]:
     else:
         parts = [html_of(run_table(result))]
     with suppress(C3simError):  # a result that was read, not run: it has no timeline
-        parts.append(image(_figure(result), f"timeline of {result.workload}"))
+        parts.append(image(figure_of(result), f"timeline of {result.workload}"))
     again: Again | None = result.again
     if again is not None and again.explained is not None and len(result.tasks) > 1:
         parts.append(html_of(explain_table(again.explained().to_dict())))
@@ -94,7 +91,8 @@ def _of_study(result: Any) -> list[str]:
     return parts
 
 
-def _figure(what: Any, **options: Any) -> Figure:
+def figure_of(what: Any, **options: Any) -> Figure:
+    """The picture of *what*. Raises InputError where there is none."""
     from c3sim.output.notebook import draw_comparison, draw_sweep
     from c3sim.studies.kind import StudyResult
     from c3sim.sweeps.sweep import SweepResult

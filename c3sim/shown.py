@@ -11,11 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["HOW", "Shown"]
+    _Axes = list[Axes]
+else:
+    _Axes = list
 
-#: "html": what to show -> HTML; "axes": what to draw, options -> matplotlib's axes.
+__all__ = ["HOW", "Drawn", "Shown"]
+
+#: "html": what to show -> HTML; "figure": what to draw, options -> a figure.
 HOW: dict[str, Callable[..., Any]] = {}
+
+
+class Drawn(_Axes):
+    """The axes of *figure*, which a notebook shows."""
+
+    def __init__(self, figure: Figure) -> None:
+        super().__init__(figure.axes)
+        self.figure = figure
+
+    def _repr_html_(self) -> str | None:
+        return _html(self.figure)
+
+
+def _html(what: object) -> str | None:
+    html: str | None = HOW["html"](what) if "html" in HOW else None
+    return html
 
 
 class Shown:
@@ -24,11 +45,10 @@ class Shown:
     __slots__ = ()
 
     def _repr_html_(self) -> str | None:
-        html: str | None = HOW["html"](self) if "html" in HOW else None
-        return html
+        return _html(self)
 
-    def plot(self, **options: Any) -> list[Axes]:
-        """The axes of its picture, drawn anew; ``axes[0].figure`` is the whole one.
+    def plot(self, **options: Any) -> Drawn:
+        """Matplotlib's axes of its picture, drawn anew; their ``figure`` is the whole one.
 
         A result: the timeline; a comparison: times by strategy; a sweep: as ``c3sim plot`` does,
         with its *kind*, *x*, *y*, *value* and *by*; a study: its own picture. Raises InputError
@@ -36,7 +56,6 @@ class Shown:
         """
         from c3sim.errors import InputError
 
-        if "axes" not in HOW:
+        if "figure" not in HOW:
             raise InputError("import c3sim.api first: it knows how to draw")
-        axes: list[Axes] = HOW["axes"](self, **options)
-        return axes
+        return Drawn(HOW["figure"](self, **options))

@@ -15,6 +15,7 @@ from typing import Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.aliases import canonical
+from c3sim.input.conform import LEAST_BYTES
 from c3sim.input.hardware import LoadedNode
 from c3sim.input.leaves import Leaf
 from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
@@ -48,11 +49,13 @@ class Settings(dict[str, Any]):
         return node, workload
 
     def _with_unit(self, node: Node, workload: Workload, path: str, value: object) -> object:
-        """A number from Python is bytes where bytes are asked for; in a file it needs its unit."""
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and path not in self.places and unit_of(node, workload, path) == "B":
-            return f"{value!r} B"
-        return value
+        """A number from Python is bytes where bytes are asked for, as in a workload; in a file of
+        settings it needs its unit.
+        """
+        if isinstance(value, bool | str) or not isinstance(value, int | float):
+            return value
+        of_file = path in self.places or value < LEAST_BYTES
+        return value if of_file or unit_of(node, workload, path) != "B" else f"{value!r} B"
 
 
 def settings_of(given: Mapping[str, object] | str | PathLike[str] | None) -> Settings:
