@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import time
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -156,6 +157,11 @@ class Page:
         )
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
         self.settle()
+
+    def photograph(self, picture: Path) -> None:
+        """Write what the window shows as a PNG."""
+        data = self.call("Page.captureScreenshot", format="png")["data"]
+        picture.write_bytes(b64decode(data))
 
     def complaints(self) -> list[dict[str, Any]]:
         """Exceptions, console errors and warnings, and log entries since the page was opened."""
