@@ -13,6 +13,10 @@ from c3sim.output.page.data import CAUSES
 from c3sim.result import Result
 from c3sim.sweeps.outputs import read_output
 
+BAND_EXPLAINED = (
+    "band: every parameter of the machine drawn over its interval; the file's own values may lie"
+    " near an end of theirs, and the run then near an end of its band, or outside"
+)
 Band = Mapping[str, Mapping[str, float]]
 TIMES = {
     "wall_s": "wall time",
@@ -98,7 +102,8 @@ def data_of(
         "said": said(now.result),
         "rows": table(now.result, before, band),
         "warnings": now.warnings,
-        "remarks": [text for text in (*now.remarks, now.result.trust, FRACTION_EXPLAINED) if text],
+        "remarks": [text for text in (*now.remarks, now.result.trust) if text],
+        "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED] if band else [])],
         "runs": [{**now.run, "axis": max(ends), "explained": accounts or {}}] if now.run else [],
         "titles": [title(now)],
         "means": CAUSES,

@@ -61,12 +61,7 @@ class Form:
         with part("What"):
             widgets.choice("workload", workloads(choice.workload), choice.workload, self._workload)
             widgets.field(OWN, "", self._workload, placeholder="my.yaml, its path")
-            nodes = {
-                "": {"": "the workload's own", **{name: name for name in library.names("node")}}
-            }
-            if choice.node and choice.node not in nodes[""]:
-                nodes[""][choice.node] = choice.node
-            widgets.choice("machine", nodes, choice.node, self._node)
+            widgets.choice("machine", {"": machines(choice)}, choice.node, self._node)
             word = choice.strategy.partition(":")[0]
             options = {"": {name: f"{name}: {each.help}" for name, each in STRATEGIES.items()}}
             widgets.choice("strategy", options, word, self._strategy)

@@ -134,6 +134,8 @@ def test_any_parameter_by_name_and_away_again(tab: Page):
 
 
 def test_strategy_machine_and_workload(tab: Page):
+    machine = "[...document.querySelectorAll('option')].find((each) => each.value === '')"
+    assert tab.evaluate(f"{machine}.textContent") == "the workload's own: mi300x-8"
     choose(tab, "strategy", "rp")
     tab.wait_for(f"document.querySelector({json.dumps(slider('Strategy: reserved CUs'))})", PATIENT)
     tab.wait_for(f"{COMMAND}.includes('--strategy rp')", PATIENT)

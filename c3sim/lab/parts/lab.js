@@ -73,7 +73,7 @@ const lab = (() => {
     desk.classList.remove("stale");
     at("said").textContent = data.said;
     const warnings = data.warnings.map((text) => make("p", { class: "warning" }, make("strong", {}, "Careful: "), text));
-    const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks].map((text) => make("p", { class: "soft" }, text));
+    const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks, ...data.keys].map((text) => make("p", { class: "soft" }, text));
     desk.replaceChildren(...warnings, figures(data), ...remarks,
       beside(data, drawing), beside(data, causes, (run) => Object.keys(run.explained).length),
       ...classes(data.classes),
