@@ -54,8 +54,11 @@ def lab(
 
 
 def is_trace(given: str) -> bool:
-    """Whether *given* is a profiler's trace: a folder, or a file of JSON."""
-    return Path(given).is_dir() or given.endswith((".json", ".json.gz"))
+    """Whether *given* is a profiler's trace: a folder, or a file of JSON with events."""
+    path = Path(given)
+    if path.suffix == ".json" and path.is_file():
+        return b'"traceEvents"' in path.read_bytes()
+    return path.is_dir() or given.endswith(".json.gz")
 
 
 def workload_of(trace: str, node: str | None) -> str:

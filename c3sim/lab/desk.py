@@ -102,7 +102,7 @@ def data_of(
         "said": said(now.result),
         "rows": table(now.result, before, band),
         "warnings": now.warnings,
-        "remarks": [text for text in (*now.remarks, now.result.trust) if text],
+        "remarks": [text for text in (*now.remarks, now.result.trust, now.elsewhere) if text],
         "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED] if band else [])],
         "runs": [{**now.run, "axis": max(ends), "explained": accounts or {}}] if now.run else [],
         "titles": [title(now)],

@@ -13,7 +13,6 @@ from nicegui import background_tasks, ui
 from nicegui.client import Client
 
 from c3sim.errors import C3simError
-from c3sim.iterations.result import IterationResult
 from c3sim.lab import desk, runs, widgets
 from c3sim.lab.choice import Choice
 from c3sim.lab.form import Form
@@ -98,7 +97,7 @@ class Lab:
                 self.accounts = self.band = None
                 self.without = ""
                 self.show()
-                if done == self.version and self._explainable:
+                if done == self.version and self.now.splits:
                     self.accounts = await self._simulate(runs.explain_choice, choice)
                     if done == self.version:
                         self.show()
@@ -108,18 +107,13 @@ class Lab:
 
     async def _follow_with_band(self, version: int) -> None:
         await asyncio.sleep(REST)
-        if version != self.version or not self._explainable:
+        if version != self.version or not self.now.splits:
             return
         overtaken = lambda: version != self.version or self.over()  # noqa: E731
         found = await self._simulate(runs.band_or_why, self.choice, overtaken)
         if version == self.version and found is not None:
             self.band, self.without = found
             self.show()
-
-    @property
-    def _explainable(self) -> bool:
-        """Whether what is shown ran, and is no iteration, which has neither causes nor band."""
-        return self.now.result is not None and not isinstance(self.now.result, IterationResult)
 
     async def _simulate(self, act: Callable[..., Any], *given: Any) -> Any:
         """What *act* gives; None where the choice does not allow it: the figures stand alone."""

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Literal
 
 from c3sim import api
@@ -29,6 +30,7 @@ from c3sim.specs.workload import Workload
 
 BAND_SAMPLES = 64  # a second or so; c3sim run --uncertainty draws 256
 LONGEST = 30.0  # seconds of one run
+LIVE = 1.0  # seconds of a run beyond which its causes and its band, many runs, are left out
 Suffix = Literal[".png", ".svg"]
 
 
@@ -40,6 +42,21 @@ class Outcome:
     result: Result | None = None
     run: Mapping[str, Any] | None = None
     problem: str = ""
+    seconds: float = 0.0  # that it took here
+
+    @property
+    def splits(self) -> bool:
+        """Whether it has causes and a band here: it ran, is no iteration, and took no time."""
+        of_workload = self.result is not None and not isinstance(self.result, IterationResult)
+        return of_workload and self.seconds < LIVE
+
+    @property
+    def elsewhere(self) -> str:
+        """Where its causes and its band are to be had, if not here."""
+        if self.splits or self.result is None or isinstance(self.result, IterationResult):
+            return ""
+        explain = self.choice.command("explain")
+        return f"a run takes {self.seconds:.1f} s; where the time went takes many: {explain}"
 
     @property
     def warnings(self) -> list[str]:
@@ -57,6 +74,7 @@ class Outcome:
 
 def run_choice(choice: Choice) -> Outcome:
     """One run with its timeline; a mistake in the choice is its problem."""
+    begin = perf_counter()
     try:
         _affordable(choice)
         result = api.run(
@@ -68,7 +86,8 @@ def run_choice(choice: Choice) -> Outcome:
         )
     except (C3simError, OSError) as error:
         return Outcome(choice=choice, problem=str(error))
-    return Outcome(choice=choice, result=result, run=compact_run(result, {"tasks": {}}))
+    run, seconds = compact_run(result, {"tasks": {}}), perf_counter() - begin
+    return Outcome(choice=choice, result=result, run=run, seconds=seconds)
 
 
 def _affordable(choice: Choice) -> None:

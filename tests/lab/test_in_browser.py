@@ -12,7 +12,7 @@ import c3sim
 
 WALL = "document.querySelector('[data-figure=wall_s] .now')?.textContent"
 COMMAND = "document.querySelector('[data-part=command]').textContent"
-PATIENT = 15.0  # seconds, on a busy machine
+PATIENT = 30.0  # seconds, on a busy machine
 FOLLOWS = 0.2  # seconds that the figures may take: the best of some, as others may run beside
 PAIR = "gemm-beside-all-gather"
 

@@ -1,5 +1,7 @@
 """The sliders of every packaged workload and machine lead somewhere."""
 
+from dataclasses import replace
+
 import pytest
 
 import c3sim
@@ -94,6 +96,13 @@ def test_what_takes_minutes_is_left_to_the_command_line():
         Choice(settings={"task.gather.chunks": "100000", "workload.host.release": "host"})
     )
     assert wrong.result is None and "s; run it with: c3sim run" in wrong.problem
+
+
+def test_causes_of_what_is_slow_are_left_to_the_command_line():
+    quick = runs.run_choice(Choice())
+    assert quick.splits and quick.elsewhere == ""
+    slow = replace(quick, seconds=2.0)
+    assert not slow.splits and "c3sim explain gemm-beside-all-gather" in slow.elsewhere
 
 
 def test_a_machine_without_intervals_says_why_there_is_no_band():
