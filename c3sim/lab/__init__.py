@@ -8,6 +8,7 @@ know the token of its link. NiceGUI, of the extra ``lab``, is imported by ``serv
     choice      what is looked at: workload, machine, strategy, settings; as link, command, YAML
     knobs       the sliders that a workload and a machine have
     runs        a choice run, explained, with its band, as data for the page
+    bench       the thread that simulates for all tabs
     guard       who may ask: the token, the loopback address
     widgets     a labelled slider, choice, field and button
     form        the left side: what can be changed

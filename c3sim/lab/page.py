@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
 from nicegui import background_tasks, ui
 from nicegui.client import Client
 
-from c3sim.errors import C3simError
 from c3sim.lab import desk, runs, widgets
+from c3sim.lab.bench import Bench
 from c3sim.lab.choice import Choice
 from c3sim.lab.form import Form
 from c3sim.lab.runs import Outcome
@@ -35,18 +35,10 @@ def head() -> str:
 
 
 class Lab:
-    """The state of one tab. Everything is simulated by *worker*, one after the other; *over*:
-    whether the server ends.
-    """
+    """The state of one tab, which simulates on *bench*."""
 
-    def __init__(
-        self,
-        choice: Choice,
-        link: Callable[[Choice], str],
-        worker: Executor,
-        over: Callable[[], bool],
-    ) -> None:
-        self.choice, self.link, self.worker, self.over = choice, link, worker, over
+    def __init__(self, choice: Choice, link: Callable[[Choice], str], bench: Bench) -> None:
+        self.choice, self.link, self.bench = choice, link, bench
         self.now = Outcome(choice=choice)
         self.accounts: Mapping[str, Any] | None = None
         self.band: desk.Band | None = None
@@ -93,12 +85,12 @@ class Lab:
             done = -1
             while done != self.version:
                 done, choice = self.version, self.choice
-                self.now = await self._simulate(runs.run_choice, choice)
+                self.now = await self.bench.run(runs.run_choice, choice)
                 self.accounts = self.band = None
                 self.without = ""
                 self.show()
                 if done == self.version and self.now.splits:
-                    self.accounts = await self._simulate(runs.explain_choice, choice)
+                    self.accounts = await self.bench.run(runs.explain_choice, choice)
                     if done == self.version:
                         self.show()
         finally:
@@ -106,21 +98,24 @@ class Lab:
         await self._follow_with_band(self.version)
 
     async def _follow_with_band(self, version: int) -> None:
-        await asyncio.sleep(REST)
-        if version != self.version or not self.now.splits:
-            return
-        overtaken = lambda: version != self.version or self.over()  # noqa: E731
-        found = await self._simulate(runs.band_or_why, self.choice, overtaken)
-        if version == self.version and found is not None:
-            self.band, self.without = found
-            self.show()
+        """The band, once nothing has changed for a while and nobody else needs the bench."""
+        with suppress(TimeoutError):  # a tab that was closed at once
+            await self.client.connected(timeout=30.0)
+        while self.now.splits and self.band is None and not self.without:
+            await asyncio.sleep(REST)
+            if self._left(version):
+                return
+            with suppress(runs.Overtaken):
+                found = await self.bench.when_idle(
+                    runs.band_or_why, self.choice, lambda: self._left(version)
+                )
+                if not self._left(version):
+                    self.band, self.without = found
+                    self.show()
 
-    async def _simulate(self, act: Callable[..., Any], *given: Any) -> Any:
-        """What *act* gives; None where the choice does not allow it: the figures stand alone."""
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self.worker, act, *given)
-        except (C3simError, runs.Overtaken):
-            return None
+    def _left(self, version: int) -> bool:
+        """Whether nobody looks at that *version* any more."""
+        return version != self.version or not self.client.has_socket_connection
 
     def show(self) -> None:
         """Draw what is known of this run and of the pinned one."""
@@ -151,7 +146,7 @@ class Lab:
         if self.now.result is None:
             self._script("say", "there is no run to draw")
             return
-        drawn = await self._simulate(runs.picture, self.now.result, kind)
+        drawn = await self.bench.run(runs.picture, self.now.result, kind)
         with self.client:
             ui.download.content(drawn, f"{self.now.result.workload}{kind}")
 

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Literal
 
 from c3sim import api
@@ -23,14 +22,14 @@ from c3sim.input.paths import get_value, paths_of
 from c3sim.iterations.result import IterationResult
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED, Knob, knobs_of
-from c3sim.output.page.timeline import compact_run
+from c3sim.output.page.timeline import account_of, compact_run
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 BAND_SAMPLES = 64  # a second or so; c3sim run --uncertainty draws 256
 LONGEST = 30.0  # seconds of one run
-LIVE = 1.0  # seconds of a run beyond which its causes and its band, many runs, are left out
+LIVE = 0.25  # seconds of a run beyond which its causes and its band, many runs, are left out
 Suffix = Literal[".png", ".svg"]
 
 
@@ -42,13 +41,13 @@ class Outcome:
     result: Result | None = None
     run: Mapping[str, Any] | None = None
     problem: str = ""
-    seconds: float = 0.0  # that it took here
+    effort: float = 0.0  # seconds that a run of a workload takes, about
 
     @property
     def splits(self) -> bool:
-        """Whether it has causes and a band here: it ran, is no iteration, and took no time."""
+        """Whether it has causes and a band here: it ran, is no iteration, and takes no time."""
         of_workload = self.result is not None and not isinstance(self.result, IterationResult)
-        return of_workload and self.seconds < LIVE
+        return of_workload and self.effort < LIVE
 
     @property
     def elsewhere(self) -> str:
@@ -56,7 +55,7 @@ class Outcome:
         if self.splits or self.result is None or isinstance(self.result, IterationResult):
             return ""
         explain = self.choice.command("explain")
-        return f"a run takes {self.seconds:.1f} s; where the time went takes many: {explain}"
+        return f"a run takes {self.effort:.1f} s; where the time went takes many: {explain}"
 
     @property
     def warnings(self) -> list[str]:
@@ -74,9 +73,8 @@ class Outcome:
 
 def run_choice(choice: Choice) -> Outcome:
     """One run with its timeline; a mistake in the choice is its problem."""
-    begin = perf_counter()
     try:
-        _affordable(choice)
+        effort = _affordable(choice)
         result = api.run(
             choice.workload,
             node=choice.node or None,
@@ -86,27 +84,32 @@ def run_choice(choice: Choice) -> Outcome:
         )
     except (C3simError, OSError) as error:
         return Outcome(choice=choice, problem=str(error))
-    run, seconds = compact_run(result, {"tasks": {}}), perf_counter() - begin
-    return Outcome(choice=choice, result=result, run=run, seconds=seconds)
+    except Exception as error:  # a mistake of c3sim's own: the page says so and goes on
+        return Outcome(choice=choice, problem=f"c3sim cannot run this: {error!r}")
+    run = compact_run(result, {"tasks": {}})
+    return Outcome(choice=choice, result=result, run=run, effort=effort)
 
 
-def _affordable(choice: Choice) -> None:
-    """Raises InputError where a run would take too long to follow a slider."""
+def _affordable(choice: Choice) -> float:
+    """Seconds that a run takes, about. Raises InputError where it cannot follow a slider."""
     if is_iteration(choice.workload):
-        return
+        return 0.0
     workload, node = api.prepare(choice.workload, choice.node or None, choice.settings)
     seconds = effort_of(workload, node).seconds
     if seconds > LONGEST:
         message = f"this takes about {seconds:.0f} s; run it with: {choice.command()}"
         raise InputError(message)
+    return seconds
 
 
 def explain_choice(choice: Choice) -> dict[str, Any]:
-    """Task -> where its time went, as the page draws it. Raises C3simError."""
-    explanation = api.explain(
-        choice.workload, node=choice.node or None, strategy=choice.strategy, set=choice.settings
-    )
-    return accounts(explanation.to_dict())
+    """Task -> where its time went, as the page draws it; nothing where that cannot be told."""
+    node, strategy = choice.node or None, choice.strategy
+    try:
+        found = api.explain(choice.workload, node=node, strategy=strategy, set=choice.settings)
+    except C3simError:  # it ran: the figures stand alone
+        return {}
+    return {name: account_of(task) for name, task in found.to_dict()["tasks"].items()}
 
 
 class Overtaken(Exception):
@@ -202,9 +205,3 @@ def picture(result: Result, kind: Suffix) -> bytes:
         path = Path(folder) / f"picture{kind}"
         plot_timeline(result, path)
         return path.read_bytes()
-
-
-def accounts(explanation: Mapping[str, Any]) -> dict[str, Any]:
-    from c3sim.output.page.timeline import account_of
-
-    return {name: account_of(task) for name, task in explanation["tasks"].items()}

@@ -10,10 +10,9 @@ import socket
 import tempfile
 import webbrowser
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 
 from c3sim.errors import InputError
+from c3sim.lab.bench import Bench
 from c3sim.lab.choice import Choice, from_query
 
 HOST = "127.0.0.1"
@@ -74,13 +73,13 @@ def _serve(
     def link(shown: Choice) -> str:
         return f"http://{HOST}:{port}/?token={token}&{shown.query()}"
 
-    worker, over = ThreadPoolExecutor(1), Event()
+    bench = Bench()
 
     def page(request: Request) -> None:
         asked = request.url.query
         shown = from_query(asked) if "workload=" in asked else choice
         ui.add_head_html(head())
-        Lab(shown, link, worker, over.is_set)
+        Lab(shown, link, bench)
 
     page.__annotations__["request"] = Request  # FastAPI reads it; the name is local
     ui.page("/", title=TITLE, dark=None, language="en-US")(page)
@@ -109,6 +108,5 @@ def _serve(
     except KeyboardInterrupt:
         pass
     finally:
-        over.set()
-        worker.shutdown(cancel_futures=True)
+        bench.close()
         say("c3sim lab: ended")

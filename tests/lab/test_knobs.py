@@ -101,7 +101,7 @@ def test_what_takes_minutes_is_left_to_the_command_line():
 def test_causes_of_what_is_slow_are_left_to_the_command_line():
     quick = runs.run_choice(Choice())
     assert quick.splits and quick.elsewhere == ""
-    slow = replace(quick, seconds=2.0)
+    slow = replace(quick, effort=2.0)
     assert not slow.splits and "c3sim explain gemm-beside-all-gather" in slow.elsewhere
 
 
