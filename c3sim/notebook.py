@@ -93,7 +93,7 @@ def _of_study(result: Any) -> list[str]:
 
 def figure_of(what: Any, **options: Any) -> Figure:
     """The picture of *what*. Raises InputError where there is none."""
-    from c3sim.output.notebook import draw_comparison, draw_sweep
+    from c3sim.output.notebook import draw_comparison, draw_explanation, draw_sweep
     from c3sim.studies.kind import StudyResult
     from c3sim.sweeps.sweep import SweepResult
 
@@ -102,6 +102,8 @@ def figure_of(what: Any, **options: Any) -> Figure:
 
         known = what.timeline is not None or what.again is None
         return plot_timeline(what if known else what.again.traced(), **options)
+    if isinstance(what, Explanation):
+        return draw_explanation(what)
     if isinstance(what, Comparison) and what:
         return draw_comparison(what)
     if isinstance(what, SweepResult):

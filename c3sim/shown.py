@@ -50,9 +50,9 @@ class Shown:
     def plot(self, **options: Any) -> Drawn:
         """Matplotlib's axes of its picture, drawn anew; their ``figure`` is the whole one.
 
-        A result: the timeline; a comparison: times by strategy; a sweep: as ``c3sim plot`` does,
-        with its *kind*, *x*, *y*, *value* and *by*; a study: its own picture. Raises InputError
-        where there is nothing to draw.
+        A result: the timeline; an explanation: causes; a comparison: times by strategy; a sweep: as
+        ``c3sim plot`` does, with its *kind*, *x*, *y*, *value* and *by*; a study: its own picture.
+        Raises InputError where there is nothing to draw.
         """
         from c3sim.errors import InputError
 

@@ -4,11 +4,13 @@ import pickle
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
 import c3sim
 from c3sim.errors import InputError, InputErrors
+from c3sim.evaluation.comparison import Comparison
 from c3sim.output.kit import progress
 
 PAIR = "gemm-beside-all-gather"
@@ -93,7 +95,19 @@ def test_plots_are_axes():
     walls = [bar.get_width() for bar in axes.patches]
     assert walls[0] == pytest.approx(1e3 * c3sim.run(PAIR, strategy="base").wall_s)
     with pytest.raises(InputError, match=r"its figures: \.to_frame"):
-        c3sim.explain(PAIR).plot()
+        Comparison().plot()
+
+
+def test_causes_are_bars_that_lead_to_the_whole():
+    """Each begins where the one before ended; the last is as long as all of them reach."""
+    explanation = c3sim.explain(PAIR, strategy="sp")
+    for axes, task in zip(explanation.plot(), explanation.tasks.values(), strict=True):
+        *parts, whole = axes.patches
+        for before, after in pairwise(parts):
+            assert after.get_x() == pytest.approx(before.get_x() + before.get_width())
+        reached = parts[-1].get_x() + parts[-1].get_width()
+        assert reached == pytest.approx(whole.get_width(), rel=0.01)  # less what is not felt
+        assert whole.get_width() == pytest.approx(1e3 * task.time_s)
 
 
 def test_an_iteration_has_a_frame_of_its_classes():

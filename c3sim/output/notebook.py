@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from c3sim.evaluation.comparison import Comparison
+    from c3sim.evaluation.explanation import Explanation, TaskExplanation
     from c3sim.sweeps.sweep import SweepResult
 
 STYLE = (
@@ -26,6 +27,7 @@ STYLE = (
 )
 DOTS = 110  # of an inch of a picture
 MOST_ROWS = 20  # of a frame
+FELT = 0.0005  # a share of the isolated time that has a bar
 
 
 def page(parts: Iterable[str]) -> str:
@@ -105,6 +107,44 @@ def draw_comparison(results: Comparison) -> Figure:
         return figure
 
     return look.picture(draw, None)
+
+
+def draw_explanation(explanation: Explanation) -> Figure:
+    """For each task its way from the isolated time to the concurrent one: a bar for each cause,
+    which begins where the one before ended.
+    """
+
+    def draw() -> Figure:
+        from matplotlib.figure import Figure
+
+        steps = {name: _steps(task) for name, task in explanation.tasks.items()}
+        unit, length = time_unit(max(task.time_s for task in explanation.tasks.values()))
+        height = sum(len(each) for each in steps.values())
+        figure = Figure(figsize=(8.0, 0.9 * len(steps) + 0.27 * height), layout="constrained")
+        heights = [len(each) for each in steps.values()]
+        panels = figure.subplots(len(steps), sharex=True, height_ratios=heights, squeeze=False)
+        for axes, (name, bars) in zip(panels[:, 0], steps.items(), strict=True):
+            for words, start, seconds, colour in bars:
+                axes.barh(words, seconds / length, left=start / length, color=colour)
+            slower = times(explanation.tasks[name].slowdown)
+            look.panel_title(axes, f"{name}: {slower} its isolated time")
+            axes.invert_yaxis()
+            axes.spines[["top", "right"]].set_visible(False)
+        panels[-1, 0].set_xlabel(f"time ({unit})")
+        return figure
+
+    return look.picture(draw, None)
+
+
+def _steps(task: TaskExplanation) -> list[tuple[str, float, float, str]]:
+    """Bars of *task*: words, where it begins [s], how long it is [s], its colour."""
+    bars, end = [("alone", 0.0, task.isolated_s, look.GREY)], task.isolated_s
+    for cause, seconds in {**task.causes_s, "left_over": task.left_over_s}.items():
+        if abs(seconds) >= FELT * task.isolated_s:
+            colour = look.PALETTE[1 if seconds > 0 else 4]
+            bars.append((cause.replace("_", " "), end, seconds, colour))
+            end += seconds
+    return [*bars, ("with the others", 0.0, task.time_s, look.INK)]
 
 
 def draw_sweep(swept: SweepResult, **options: str | None) -> Figure:

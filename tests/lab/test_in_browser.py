@@ -121,6 +121,7 @@ def test_a_value_can_be_written_and_a_mistake_is_said(tab: Page):
 
 
 def test_any_parameter_by_name_and_away_again(tab: Page):
+    assert tab.evaluate("document.querySelector('[data-list=paths]').list.options.length") > 100
     write(tab, "[aria-label='name of a parameter']", "gpu.memory_side_cache.bandwidth")
     write(tab, "[aria-label='its value']", "1 TB/s")
     before = wall(tab)
