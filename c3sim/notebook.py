@@ -53,7 +53,8 @@ def _parts(what: Any) -> list[str]:
     if not isinstance(what, Shown):  # a figure
         return [image(what, "picture")]
     if isinstance(what, Explanation):
-        return [html_of(explain_table(what.to_dict()))]
+        table = html_of(explain_table(what.to_dict()))
+        return [table, image(figure_of(what), "causes of each task")]
     if isinstance(what, Comparison):
         picture = [image(draw_comparison(what), "wall time by strategy")] if what else []
         return [html_of(compare_table(what)), *picture]

@@ -96,7 +96,8 @@ def draw_comparison(results: Comparison) -> Figure:
         names = [result.strategy for result in results]
         walls = [result.wall_s / length for result in results]
         bars = axes.barh(names, walls, color=look.PALETTE[0])
-        axes.bar_label(bars, [f"{times(result.speedup)}" for result in results], padding=4)
+        words = [times(result.speedup) for result in results]
+        axes.bar_label(bars, words, label_type="center", color="white")
         ideal = results[0].serial_s / results[0].ideal_speedup / length
         axes.axvline(ideal, color=look.INK, linestyle="--", label="ideal")
         axes.invert_yaxis()
