@@ -34,7 +34,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Strict types of c3sim and validation."""
-    session.install("-e", ".[lint]")
+    session.install("-e", ".[lint,lab]")
     session.run("mypy", "c3sim")
     session.run("mypy", "validation")
 

@@ -1,6 +1,7 @@
 """The Python interface: run a workload, compare strategies, explain a run, run a study or a sweep.
 
-Names, paths and loaded models are all accepted. Bad input raises InputError or InputErrors.
+Names, paths, mappings as in a file, and loaded models are all accepted. Bad input raises
+InputError or InputErrors. What is returned shows itself in a notebook.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.domain import domains
+from c3sim.input.building import from_mapping
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.kept import kept
 from c3sim.input.loading import (
@@ -30,6 +33,9 @@ from c3sim.input.loading import (
 from c3sim.input.settings import beyond_the_file, settings_of
 from c3sim.iterations.described import described_on, evaluate
 from c3sim.iterations.described import explain as explain_any
+from c3sim.notebook import Again, show_themselves
+from c3sim.output.kit.progress import heard, sweep_progress
+from c3sim.output.kit.progress import progress as progress_bar
 from c3sim.result import Result
 from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
@@ -47,9 +53,11 @@ if TYPE_CHECKING:
 __all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
-AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
+AnyWorkload = Workload | LoadedWorkload | Mapping[str, Any] | str | PathLike[str]
 AnyRun = AnyWorkload | LoadedIteration | Iteration
 Settings = Mapping[str, object] | str | PathLike[str]
+
+show_themselves()
 
 
 def run(
@@ -64,7 +72,7 @@ def run(
     gives an :class:`c3sim.iterations.result.IterationResult`.
     """
     model, target, notes = _prepared(workload, node, set)
-    return _noted(evaluate(model, target, strategy, trace=trace), notes)
+    return _noted(evaluate(model, target, strategy, trace=trace), notes, model, target)
 
 
 def compare(
@@ -83,7 +91,7 @@ def compare(
         with suppress(*((InputError, InputErrors) if strategies == "all" else ())):
             result = evaluate(model, target, name)
             results.append(result if written is None else _measured_by(written, result))
-    return Comparison(_noted(result, notes) for result in results)
+    return Comparison(_noted(result, notes, model, target) for result in results)
 
 
 def _measured_by(written: Result, result: Result) -> Result:
@@ -129,19 +137,21 @@ def sweep(
     going on with what is there unless *fresh*.
 
     *node* replaces the study's; *jobs*: processes (left out: all cores, where it pays); *progress*
-    hears of points done, in all, failed. A point that fails has its ``error``.
+    hears of points done, in all, failed; left out, a notebook shows a bar. A point that fails has
+    its ``error``.
     """
     from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.sweep import sweep as run_sweep
 
-    return run_sweep(
-        _name_or_path(study),
-        None if out is None else Path(out),
-        node=None if node is None else _plain(_opened(node)),
-        workers=Workers(jobs=jobs),
-        fresh=fresh,
-        watcher=progress,
-    )
+    with heard(progress, partial(sweep_progress, "points")) as watcher:
+        return run_sweep(
+            _name_or_path(study),
+            None if out is None else Path(out),
+            node=None if node is None else _plain(_opened(node)),
+            workers=Workers(jobs=jobs),
+            fresh=fresh,
+            watcher=watcher,
+        )
 
 
 def study(
@@ -166,18 +176,19 @@ def study(
     from c3sim.studies import Options, run_study
 
     loaded = None if node is None else _opened(node)
-    options = Options(
-        node=None if loaded is None else _plain(loaded),
-        provenance=loaded.provenance if isinstance(loaded, LoadedNode) else {},
-        strategies=strategies,
-        settings=settings_of(set),
-        band=band,
-        draws=draws,
-        n_jobs=n_jobs,
-        progress=progress,
-        agree=agree,
-    )
-    return run_study(load_study(_name_or_path(name_or_path)), options)
+    with heard(progress, progress_bar) as watcher:
+        options = Options(
+            node=None if loaded is None else _plain(loaded),
+            provenance=loaded.provenance if isinstance(loaded, LoadedNode) else {},
+            strategies=strategies,
+            settings=settings_of(set),
+            band=band,
+            draws=draws,
+            n_jobs=n_jobs,
+            progress=watcher,
+            agree=agree,
+        )
+        return run_study(load_study(_name_or_path(name_or_path)), options)
 
 
 def prepare(
@@ -196,6 +207,8 @@ def _prepared(
     if isinstance(workload, str | PathLike):
         name = _name_or_path(workload)
         workload = open_iteration(name) if is_iteration(name) else kept(open_workload, name)
+    elif isinstance(workload, Mapping):
+        workload = from_mapping(workload)
     if isinstance(workload, Iteration):
         workload = with_model(workload)
     model = workload if isinstance(workload, Workload) else _of_file(workload)
@@ -222,8 +235,13 @@ def _of_file(loaded: LoadedWorkload | LoadedIteration) -> Workload | Iteration:
     return loaded.workload if isinstance(loaded, LoadedWorkload) else loaded.iteration
 
 
-def _noted(result: Result, notes: Sequence[str]) -> Result:
-    return replace(result, notes=(*result.notes, *notes))
+def _noted(result: Result, notes: Sequence[str], model: Workload, target: Node) -> Result:
+    """*result* with more *notes*, and with how it is repeated."""
+    again = Again(
+        partial(evaluate, model, target, result.strategy, trace=True),
+        partial(explain, model, node=target, strategy=result.strategy),
+    )
+    return replace(result, notes=(*result.notes, *notes), again=again)
 
 
 def _opened(node: AnyNode) -> Node | LoadedNode:

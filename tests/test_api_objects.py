@@ -108,10 +108,13 @@ def test_settings_may_be_a_file(tmp_path):
         assert c3sim.run(PAIR, set=given) == by_hand
 
 
-def test_the_example_of_the_page_runs(capsys):
+def test_the_examples_of_the_page_run(capsys, tmp_path, monkeypatch):
     page = Path(__file__).parent.parent / "docs" / "api.md"
-    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
     names = {}
-    exec(example, names)
+    for example in examples:
+        exec(example, names)
+    assert (tmp_path / "timeline.png").stat().st_size > 1000
     assert len(capsys.readouterr().out.splitlines()) > 10
     assert list(names["walls"].values()) == sorted(names["walls"].values(), reverse=True)

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.evaluation.reasons import reasons
 from c3sim.evaluation.shares import NONE, Part, parts_of, runs_of_kinds, shapley
 from c3sim.machine.machine import SHARING
+from c3sim.shown import Shown
 from c3sim.simulation.class_times import busy_and_exposed, classes_of
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.runs import isolated, run_once
@@ -82,7 +83,7 @@ class TaskExplanation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Explanation:
+class Explanation(Shown):
     """Every task of one run explained, and *parts* of the whole: its wall time, the exposed
     communication, the time in which each operator class runs.
     """

@@ -47,7 +47,7 @@ def compact_run(result: Result, explanation: Mapping[str, Any] | None = None) ->
             for panel, counter in used_panels(result.timeline, "gpu0")
         ],
         "explained": {
-            name: _account(task) for name, task in (explanation or {"tasks": {}})["tasks"].items()
+            name: account_of(task) for name, task in (explanation or {"tasks": {}})["tasks"].items()
         },
         "notes": list(result.notes),
     }
@@ -131,7 +131,7 @@ def _short(values: Sequence[float], size: float) -> list[float]:
     return [float(f"{value / size:.{FIGURES}g}") for value in values]
 
 
-def _account(task: Mapping[str, Any]) -> dict[str, Any]:
+def account_of(task: Mapping[str, Any]) -> dict[str, Any]:
     """Isolated and concurrent time [s], and the share of the isolated time that each cause took."""
     causes = {name: round(share, 6) for name, share in task["causes"].items()}
     return {

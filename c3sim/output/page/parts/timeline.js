@@ -19,12 +19,13 @@ const CLOSEST = 200; // times that a part of a run is drawn wider
 
 /** The picture of a run with buttons, keys and drags that choose the part of the time that is drawn. */
 function timeline(run) {
-  const readout = make("p", { id: "readout", class: "soft" }, "Move the pointer over the picture to read values; drag over a part of it to see it closer.");
+  const readout = make("p", { id: "readout", class: "soft readout" }, "Move the pointer over the picture to read values; drag over a part of it to see it closer.");
   const stage = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": "timeline; plus, minus and arrow keys choose the part of it that is drawn, 0 draws all" });
-  let part = [0, run.end];
+  const whole = run.axis ?? run.end; // runs that are compared share one axis
+  let part = [0, whole];
   const show = (from, to) => {
-    const wide = Math.min(run.end, Math.max(to - from, run.end / CLOSEST));
-    const begin = Math.min(Math.max(0, from), run.end - wide);
+    const wide = Math.min(whole, Math.max(to - from, whole / CLOSEST));
+    const begin = Math.min(Math.max(0, from), whole - wide);
     part = [begin, begin + wide];
     stage.replaceChildren(runPicture(run, part, show, readout));
   };
@@ -32,10 +33,10 @@ function timeline(run) {
     const wide = part[1] - part[0], middle = (part[0] + part[1]) / 2 + move * wide;
     show(middle - wide / times / 2, middle + wide / times / 2);
   };
-  const steps = { "+": () => closer(2), "-": () => closer(0.5), ArrowLeft: () => closer(1, -0.25), ArrowRight: () => closer(1, 0.25), 0: () => show(0, run.end) };
+  const steps = { "+": () => closer(2), "-": () => closer(0.5), ArrowLeft: () => closer(1, -0.25), ArrowRight: () => closer(1, 0.25), 0: () => show(0, whole) };
   stage.addEventListener("keydown", (event) => { if (steps[event.key] && !event.ctrlKey && !event.metaKey) { steps[event.key](); event.preventDefault(); event.stopPropagation(); } });
   const button = (words, key, told) => make("button", { type: "button", "aria-label": told, onclick: steps[key] }, words);
-  show(0, run.end);
+  show(0, whole);
   const keys = run.kinds.map((kind, number) => {
     const square = make("span", { class: "key" });
     square.style.background = kindColour(number);
