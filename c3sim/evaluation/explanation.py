@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.evaluation.reasons import reasons
 from c3sim.machine.machine import SHARING
 from c3sim.simulation.run import Run, TaskRun
-from c3sim.simulation.runs import isolated, run_once
+from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import Best
@@ -152,7 +152,8 @@ class Explanation:
 def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
     """Explain the run of the *best* candidate of *strategy*."""
     workload = best.workload
-    kinds = (*SHARING, RANKS) if workload.host.release != "event" else SHARING
+    sharing = kinds_of(workload)
+    kinds = (*sharing, RANKS) if workload.host.release != "event" else sharing
     whole = frozenset(kinds)
     runs, matter = _runs(node, workload, kinds)
     tasks = {}
@@ -180,7 +181,7 @@ def _runs(node: Node, workload: Workload, kinds: Sequence[str]) -> tuple[Runs, t
     in_step = workload.model_copy(
         update={"host": workload.host.model_copy(update={"release": "event", "jitter": 0.0})}
     )
-    whole, sharing = frozenset(kinds), frozenset(SHARING)
+    whole, sharing = frozenset(kinds), frozenset(kinds) - {RANKS}
 
     def run(shared: frozenset[str]) -> Run:
         together = RANKS in kinds and RANKS not in shared

@@ -26,6 +26,9 @@ class Traffic:
     engine: tuple[int, float] | None = None  # (DMA engine, bytes)
     core_energy: float = 0.0  # J at the maximum clock, matrix units
     inserted: float = 0.0  # bytes that displace others in the memory-side cache
+    stored: bool = False  # at peers, unfinished until they are there
+    releasing: float = 0.0  # s in which a die makes releases, where it makes one at a time
+    release_hold: float = 0.0  # share of its other traffic that stands still in them
     # bytes that waves load and store, through L2; for energy only, a GEMM's are in its FLOPs'
     vector: float = 0.0
 
@@ -43,5 +46,6 @@ class Traffic:
             host=tuple((direction, amount * count) for direction, amount in self.host),
             core_energy=self.core_energy * count,
             inserted=self.inserted * count,
+            releasing=self.releasing * count,
             vector=self.vector * count,
         )

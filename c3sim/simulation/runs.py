@@ -6,10 +6,12 @@ the text of all three. Strategies, isolated times, explanations and studies all 
 
 from __future__ import annotations
 
-from c3sim.machine.machine import SHARING
+from c3sim.machine.machine import SHARING, STORE_QUEUES
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
+from c3sim.specs.stores import Stores
+from c3sim.specs.task import KernelBase
 from c3sim.specs.workload import Collective, Workload
 
 REMEMBERED = 8192  # runs; about 1 kB each
@@ -47,7 +49,13 @@ def undisturbed(node: Node, workload: Workload) -> Run:
     """The run in which tasks that compute and tasks that communicate share nothing; what waits for
     another task still does.
     """
-    return run_once(node, workload, frozenset(SHARING), by_class=True, energy=False)
+    return run_once(node, workload, frozenset(kinds_of(workload)), by_class=True, energy=False)
+
+
+def kinds_of(workload: Workload) -> tuple[str, ...]:
+    """Kinds of sharing that tasks of *workload* may have."""
+    storing = any(isinstance(task, Stores) for task in workload.tasks.values())
+    return (*SHARING, STORE_QUEUES) if storing else SHARING
 
 
 def _text(node: Node) -> str:
@@ -76,6 +84,8 @@ def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
     """
     found = workload.tasks[task]
     waits: dict[str, object] = {"after": (), "launch_after": (), "launch_time": None}
+    if isinstance(found, KernelBase):
+        waits["awaits"] = ()
     if isinstance(found, Collective):
         waits["peers_late"] = 0.0
     stream = found.stream if called is None or found.stream is None else called

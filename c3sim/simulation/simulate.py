@@ -32,6 +32,7 @@ from c3sim.simulation.folding import can_fold
 from c3sim.simulation.medians import median_run
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.specs.hardware import Node
+from c3sim.specs.stores import Stores
 from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Workload
 
@@ -127,6 +128,7 @@ def _simulate(
         groups=_classes(workload) if how.by_class else {},
         classes=len(arrivals.classes),
         average=average,
+        storing=any(isinstance(task, Stores) for task in workload.tasks.values()),
     )
     spans: list[Span] | None = [] if how.trace else None
     shapes = grid_shapes(workload, node)

@@ -14,9 +14,10 @@ from c3sim.specs.base import Spec
 from c3sim.specs.commands import Command
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.quantities import Bytes, Count, Extent, Parts, Pieces, Positive, Time, Workgroups
+from c3sim.specs.stores import Publication, Stores
 from c3sim.specs.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.specs.task import Dtype as Dtype
-from c3sim.specs.task import TaskBase
+from c3sim.specs.task import KernelBase, TaskBase
 
 
 class Buffer(Spec):
@@ -50,7 +51,7 @@ class Buffer(Spec):
         return float(size)
 
 
-class Gemm(TaskBase):
+class Gemm(KernelBase):
     """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
     buffers.
     """
@@ -78,9 +79,11 @@ class Gemm(TaskBase):
     do not change cost less energy"""
     speed: Positive = 1.0
     """how fast it was measured to run alone, of what the model of its library gives"""
+    publish: Publication | None = None
+    """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
 
 
-class StreamKernel(TaskBase):
+class StreamKernel(KernelBase):
     """A kernel that goes over memory *passes* times, computing on it as it does: read, write, copy
     or triad.
 
@@ -203,7 +206,7 @@ class HostTask(TaskBase):
 
 
 Task = Annotated[
-    Gemm | StreamKernel | Kernel | Hold | Collective | Copy | Commands | HostTask,
+    Gemm | StreamKernel | Kernel | Stores | Hold | Collective | Copy | Commands | HostTask,
     Field(discriminator="kind"),
 ]
 

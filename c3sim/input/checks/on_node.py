@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
 from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
+from c3sim.input.checks.stores import publish_errors, stores_errors
 from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.models.collective import switch_reduces
@@ -15,6 +16,7 @@ from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
+from c3sim.specs.stores import Stores
 from c3sim.specs.workload import (
     DTYPE_BYTES,
     Collective,
@@ -62,6 +64,9 @@ def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
         yield from _collective_errors(task, node, path)
     elif isinstance(task, Gemm):
         yield from _gemm_errors(task, node, path)
+        yield from publish_errors(task, node, path)
+    elif isinstance(task, Stores):
+        yield from stores_errors(task, node, path)
     elif isinstance(task, Copy) and task.executor == "nic":
         yield from nic_copy_errors(task, node, path)
     elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
@@ -102,7 +107,7 @@ def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
         size, where = sum(ARRAYS[task.pattern]) * task.bytes, join(path, "bytes")
     elif isinstance(task, Collective):
         size, where = task.size, join(path, "size")
-    elif isinstance(task, Copy):
+    elif isinstance(task, Copy | Stores):
         size, where = task.bytes, join(path, "bytes")
     else:
         return
