@@ -152,7 +152,7 @@ def explain(
     model, target, notes = _prepared(workload, node, set)
     strategy = strategy_name(strategy)
     explanation = explain_run(best_candidate(strategy, model, target), target, strategy)
-    return replace(explanation, notes=notes)
+    return replace(explanation, notes=(*notes, *explanation.notes))
 
 
 def sweep(

@@ -31,6 +31,7 @@ from itertools import combinations
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
+from c3sim.evaluation.losses import loss_note
 from c3sim.evaluation.reasons import reasons
 from c3sim.machine.machine import SHARING
 from c3sim.simulation.run import Run, TaskRun
@@ -169,8 +170,15 @@ def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
             removal_s={kind: run.end - _end(runs[whole - {kind}], name) for kind in kinds},
             reasons=reasons(workload, name, best.run, alone.end, causes, left_over),
         )
+    serial = sum(isolated(node, workload, name).end for name in workload.tasks)
+    lost = loss_note(node, workload, best.run, serial)
     return Explanation(
-        workload=workload.name, node=node.name, strategy=strategy, wall_s=best.run.end, tasks=tasks
+        workload=workload.name,
+        node=node.name,
+        strategy=strategy,
+        wall_s=best.run.end,
+        tasks=tasks,
+        notes=() if lost is None else (lost,),
     )
 
 

@@ -28,6 +28,7 @@ from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, rounds
 from c3sim.models.links import Hop, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
+from c3sim.models.shots import SHOTS, STRAIGHT, shot_primitives, shot_step_time
 from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import CollectiveLibrary, PeerChannels, Protocol
 from c3sim.specs.workload import Collective
@@ -66,6 +67,8 @@ def plan_phase(
     per_cycle = (algorithm == "direct" and rules.direct_bytes_per_cycle) or rules.bytes_per_cycle
     if algorithm == "switch" and library.switch_reduction is not None:
         per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
+    elif algorithm in SHOTS:
+        primitives = shot_primitives(node.gpu, algorithm, ranks.count)
     channel = per_cycle * node.gpu.clock.maximum * wire.efficiency * evenness
     plan = PhasePlan(
         op=task.op,
@@ -84,7 +87,7 @@ def plan_phase(
         connections=connections,
         saturation_exponent=(
             rules.direct_link_saturation_exponent
-            if algorithm == "direct"
+            if algorithm in STRAIGHT
             else rules.link_saturation_exponent
         ),
         network=ranks.over_nics / wire.efficiency,
@@ -94,6 +97,8 @@ def plan_phase(
     )
     piece = min(library.slice_bytes, sent / (counts.steps * channels * library.min_slices))
     slices = 1 if primitives and algorithm != "tree" else counts.steps + 1
+    if algorithm in SHOTS:
+        slices, launch = 0, launch + counts.steps * shot_step_time(node.gpu)
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
     flight, steps = _steps(node, wire, task.op, algorithm, ranks, in_turn)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
@@ -213,7 +218,7 @@ def local_ports(node: Node, algorithm: str, efficiency: float) -> tuple[dict[Hop
     """Wire bytes on each port per payload byte sent in the node, and the number of lanes."""
     topology, gpus = node.links.topology, node.gpus
     draw: dict[Hop, float] = {}
-    if algorithm != "direct":
+    if algorithm not in STRAIGHT:
         rings = ring_ports(topology, gpus)
         for ring in rings:
             for port in ring:

@@ -129,9 +129,11 @@ class Collective(TaskBase):
     """a collective library of the node, or dma; left out: the first library of the node's file"""
     channels: Workgroups | None = None
     """limit on workgroups; left out: the library's choice"""
-    algorithm: Literal["ring", "tree", "direct", "switch", "hierarchical"] | None = None
-    """left out: the library's choice; switch: it adds, where it can; hierarchical: phases inside
-    and between nodes"""
+    algorithm: (
+        Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot", "hierarchical"] | None
+    ) = None
+    """left out: the library's choice; switch: it adds, where it can; one_shot, two_shot: stores to
+    peers and flags; hierarchical: phases inside and between nodes"""
     pipeline: Parts | None = None
     """hierarchical: parts that follow each other through the phases, 1: one phase after the other;
     left out: the choice of the library"""

@@ -13,6 +13,7 @@ from c3sim.input.yaml_nodes import join
 from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.memory import ARRAYS
+from c3sim.models.shots import SHOTS
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
@@ -143,7 +144,9 @@ def _library_errors(task: Collective, node: Node, backend: str, path: str) -> It
     yield from unknown_errors(f"collective of {backend}", task.op, ops, join(path, "op"))
     if node.nodes == 1 and task.algorithm != "hierarchical":
         able = switch_reduces(node, library, task)
-        allowed = [name for name in ALGORITHMS[task.op] if able or name != "switch"]
+        unable = () if able else ("switch",)
+        unable += SHOTS if node.gpu.remote_stores is None else ()
+        allowed = [name for name in ALGORITHMS[task.op] if name not in unable]
         what = f"algorithm of {task.op}"
         yield from unknown_errors(what, task.algorithm, allowed, join(path, "algorithm"))
     yield from unknown_errors("protocol", task.protocol, library.protocols, join(path, "protocol"))
