@@ -97,10 +97,11 @@ def plan_phase(
     )
     piece = min(library.slice_bytes, sent / (counts.steps * channels * library.min_slices))
     slices = 1 if primitives and algorithm != "tree" else counts.steps + 1
-    if algorithm in SHOTS:
-        slices, launch = 0, launch + counts.steps * shot_step_time(node.gpu)
+    slices = 0 if algorithm in SHOTS else slices
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
     flight, steps = _steps(node, wire, task.op, algorithm, ranks, in_turn)
+    if algorithm in SHOTS:  # flags in place of what a step of the library takes
+        steps = counts.steps * shot_step_time(node.gpu)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
 
 

@@ -144,8 +144,8 @@ def _library_errors(task: Collective, node: Node, backend: str, path: str) -> It
     yield from unknown_errors(f"collective of {backend}", task.op, ops, join(path, "op"))
     if node.nodes == 1 and task.algorithm != "hierarchical":
         able = switch_reduces(node, library, task)
-        unable = () if able else ("switch",)
-        unable += SHOTS if node.gpu.remote_stores is None else ()
+        shots = () if node.gpu.remote_stores is not None else SHOTS
+        unable = (*shots, "switch") if not able else shots
         allowed = [name for name in ALGORITHMS[task.op] if name not in unable]
         what = f"algorithm of {task.op}"
         yield from unknown_errors(what, task.algorithm, allowed, join(path, "algorithm"))
