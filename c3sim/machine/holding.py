@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from c3sim.machine.traffic import Traffic
 from c3sim.models.stores import kept_share
 from c3sim.specs.hardware import Gpu
 
@@ -18,6 +19,11 @@ class StoreLoad(NamedTuple):
     port_time: float  # s of the fullest link
     release_time: float  # s in which a die makes releases
     release_hold: float  # share of the die's other traffic that stands still in them
+
+
+def store_load(port_time: float, traffic: Traffic) -> StoreLoad:
+    """Of a flow with that *traffic*."""
+    return StoreLoad(port_time, traffic.releasing, traffic.release_hold)
 
 
 def kept(gpu: Gpu, storing: Iterable[tuple[StoreLoad, float, float]]) -> float:

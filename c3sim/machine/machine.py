@@ -18,7 +18,7 @@ from c3sim.engine.fluid import Fluid
 from c3sim.machine.energy import bill_of
 from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
-from c3sim.machine.holding import StoreLoad, held_by_stores
+from c3sim.machine.holding import held_by_stores, store_load
 from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
@@ -118,7 +118,7 @@ class Machine:
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             bill=bill,
             compute_units=compute_units,
-            stores=self._store_load(traffic) if traffic.stored else None,
+            stores=store_load(self.port_time(traffic), traffic) if traffic.stored else None,
         )
         flow = Flow(
             name,
@@ -237,9 +237,9 @@ class Machine:
                 amounts[port] = amounts.get(port, 0.0) + drawn
         return link_rate(self.node) / max(amounts.values()) if amounts else math.inf
 
-    def _store_load(self, traffic: Traffic) -> StoreLoad:
-        port_time = 1.0 / self._through_ports(traffic)
-        return StoreLoad(port_time, traffic.releasing, traffic.release_hold)
+    def port_time(self, traffic: Traffic) -> float:
+        """Seconds of the fullest port per unit of progress, where every GPU does the same."""
+        return 1.0 / self._through_ports(traffic)
 
     def _alone(
         self, amounts: dict[Capacity, float], traffic: Traffic

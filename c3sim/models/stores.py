@@ -31,7 +31,7 @@ from typing import NamedTuple
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.remote_stores import PolicyCost, RemoteStores
 from c3sim.specs.stores import StorePolicy, Stores
-from c3sim.specs.workload import Gemm
+from c3sim.specs.workload import Gemm, Task
 
 
 class TileTime(NamedTuple):
@@ -41,6 +41,13 @@ class TileTime(NamedTuple):
     wait: float  # for stores and release
     release: float  # of it, in which its die makes a release
     turn: float  # at least that long: all workgroups of a die, one release after the other
+
+
+def stores_at_peers(task: Task) -> bool:
+    """Whether kernels of *task* do."""
+    if isinstance(task, Gemm):
+        return task.results == "peers"
+    return isinstance(task, Stores) and task.direction == "push"
 
 
 def remote_stores(gpu: Gpu) -> RemoteStores:

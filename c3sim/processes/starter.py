@@ -25,7 +25,7 @@ from c3sim.processes.kernels.memory_kernels import (
     runtime_copy_kernel,
     stream_kernel,
 )
-from c3sim.processes.kernels.stores import publishing, stores_kernel
+from c3sim.processes.kernels.stores import stores_kernel, storing_gemm
 from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Callback, Signals, countdown
 from c3sim.processes.tiles import Tiles
@@ -168,7 +168,7 @@ class Starter:
         if isinstance(task, Gemm):
             fold = not self._tiles.watched(name)
             spec = gemm_kernel(self.context, name, gpu, task, fold_rounds=fold)
-            return publishing(self.context, spec) if task.publish else spec
+            return storing_gemm(self.context, gpu, task, spec)
         if isinstance(task, StreamKernel):
             return stream_kernel(self.context, name, gpu, task)
         if isinstance(task, AnyKernel):

@@ -7,10 +7,10 @@ the text of all three. Strategies, isolated times, explanations and studies all 
 from __future__ import annotations
 
 from c3sim.machine.machine import SHARING, STORE_QUEUES
+from c3sim.models.stores import stores_at_peers
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
-from c3sim.specs.stores import Stores
 from c3sim.specs.task import KernelBase
 from c3sim.specs.workload import Collective, Workload
 
@@ -54,7 +54,7 @@ def undisturbed(node: Node, workload: Workload) -> Run:
 
 def kinds_of(workload: Workload) -> tuple[str, ...]:
     """Kinds of sharing that tasks of *workload* may have."""
-    storing = any(isinstance(task, Stores) for task in workload.tasks.values())
+    storing = any(stores_at_peers(task) for task in workload.tasks.values())
     return (*SHARING, STORE_QUEUES) if storing else SHARING
 
 

@@ -79,6 +79,8 @@ class Gemm(KernelBase):
     do not change cost less energy"""
     speed: Positive = 1.0
     """how fast it was measured to run alone, of what the model of its library gives"""
+    results: Literal["here", "peers"] = "here"
+    """peers: C belongs to all GPUs in equal parts, and each tile is stored at its owner"""
     publish: Publication | None = None
     """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
 

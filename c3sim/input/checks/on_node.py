@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
 from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
-from c3sim.input.checks.stores import publish_errors, stores_errors
+from c3sim.input.checks.stores import stores_errors, storing_gemm_errors
 from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.models.collective import switch_reduces
@@ -65,7 +65,7 @@ def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
         yield from _collective_errors(task, node, path)
     elif isinstance(task, Gemm):
         yield from _gemm_errors(task, node, path)
-        yield from publish_errors(task, node, path)
+        yield from storing_gemm_errors(task, node, path)
     elif isinstance(task, Stores):
         yield from stores_errors(task, node, path)
     elif isinstance(task, Copy) and task.executor == "nic":

@@ -29,10 +29,14 @@ def stores_errors(task: Stores, node: Node, path: str) -> Iterator[InputError]:
         yield from unknown_errors("store policy", task.policy, policies, where)
 
 
-def publish_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
-    """What a GEMM publishes needs costs."""
-    if task.publish is not None and node.gpu.remote_stores is None:
-        yield _unknown_here(node, join(path, "publish"))
+def storing_gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
+    """What a GEMM publishes, or stores at peers, needs costs and peers."""
+    if task.results == "peers" and node.gpus < 2:
+        message = "stores at peers on 1 GPU; needs a node of at least 2"
+        yield InputError(message, join(path, "results"))
+    for field, used in (("results", task.results == "peers"), ("publish", bool(task.publish))):
+        if used and node.gpu.remote_stores is None:
+            yield _unknown_here(node, join(path, field))
 
 
 def _unknown_here(node: Node, path: str) -> InputError:
