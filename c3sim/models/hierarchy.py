@@ -47,6 +47,7 @@ from c3sim.models.collective import (
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.network import network
 from c3sim.models.phase import Level, PhasePlan
+from c3sim.models.shots import SHOTS
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 
@@ -120,7 +121,7 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
 
 def cluster_algorithms(op: str) -> tuple[str, ...]:
     """Algorithms of *op* across nodes."""
-    inside = ("tree", "switch")
+    inside = ("tree", "switch", *SHOTS)
     return ("hierarchical", *(name for name in ALGORITHMS[op] if name not in inside))
 
 

@@ -102,7 +102,7 @@ def test_a_workload_is_read_with_units():
         (
             "kind: gemm, ",
             "",
-            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, kernel, hold, "
+            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, kernel, stores, hold, "
             "collective, copy, commands, host",
         ),
         (
