@@ -57,6 +57,14 @@ def test_a_pair_that_loses_says_by_how_much_and_names_what_it_would_gain_without
     assert note.startswith(f"{OVERLAP_LOSES}: 0.1 ms longer than one after the other; gained ")
 
 
+def test_a_packaged_overlap_that_loses_says_so():
+    """A GEMM beside an all-to-all that leaves it units for one round more."""
+    run = c3sim.run("gemm-beside-all-to-all-across-nodes", node="mi300x-8")
+    assert run.wall_s > 1.01 * run.serial_s
+    (note,) = [note for note in run.notes if note.startswith(OVERLAP_LOSES)]
+    assert "workgroups that lack compute units" in note
+
+
 def test_losses_are_by_removal_largest_first():
     workload, node = result(32, "64 MiB"), load_hardware("mi300x-8").node
     run = run_once(node, workload)

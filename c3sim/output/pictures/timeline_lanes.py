@@ -17,8 +17,8 @@ RAN, WAITED, ALONE = (0.34, 0.34), (0.47, 0.08), (0.74, 0.11)  # top and height 
 PARTED = 60  # tasks of a row that have an edge each
 CHARACTER = 0.075  # inches of a name on a bar
 #: Kinds of tasks in the order of their colours.
-KINDS = ("gemm", "collective", "stream", "copy", "commands", "hold", "host", "kernel")
-COLOURS = dict(zip(KINDS, (*look.PALETTE, "#882255"), strict=True))
+KINDS = ("gemm", "collective", "stream", "copy", "commands", "hold", "host", "kernel", "stores")
+COLOURS = dict(zip(KINDS, (*look.PALETTE, "#882255", "#44AA99"), strict=True))
 
 
 class Scale(NamedTuple):
