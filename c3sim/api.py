@@ -121,7 +121,8 @@ def explain(
     wall time, the exposed communication and the time of each operator class went.
     """
     model, target, notes = _prepared(workload, node, set)
-    return replace(explain_any(model, target, strategy), notes=notes)
+    explanation = explain_any(model, target, strategy)
+    return replace(explanation, notes=(*notes, *explanation.notes))
 
 
 def sweep(

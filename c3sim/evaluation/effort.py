@@ -16,6 +16,7 @@ from statistics import fmean
 from c3sim.models.groups import ranks_in
 from c3sim.simulation.folding import can_fold
 from c3sim.specs.hardware import Node
+from c3sim.specs.stores import Stores
 from c3sim.specs.workload import (
     Collective,
     Commands,
@@ -79,7 +80,7 @@ def _events(task: Task, node: Node) -> float:
         rows, columns = task.macro_tile or (_TILE, _TILE)
         tiles = ceil(task.m / rows) * ceil(task.n / columns) * task.batch
         return LAUNCH + tiles / units
-    if isinstance(task, StreamKernel | Hold):
+    if isinstance(task, StreamKernel | Stores | Hold):
         return LAUNCH + (task.workgroups or 0) / (units * _RESIDENT)
     if isinstance(task, Collective) and task.backend == "dma":
         return 5 * (ranks_in(node, task) - 1) * (task.engines or 1)

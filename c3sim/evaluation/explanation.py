@@ -29,13 +29,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from c3sim.evaluation.losses import loss_note
 from c3sim.evaluation.reasons import reasons
 from c3sim.evaluation.shares import NONE, Part, parts_of, runs_of_kinds, shapley
 from c3sim.machine.machine import SHARING
 from c3sim.shown import Shown
 from c3sim.simulation.class_times import busy_and_exposed, classes_of
 from c3sim.simulation.run import Run, TaskRun
-from c3sim.simulation.runs import isolated, run_once
+from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import Best
@@ -154,7 +155,8 @@ class Explanation(Shown):
 def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
     """Explain the run of the *best* candidate of *strategy*."""
     workload = best.workload
-    kinds = (*SHARING, RANKS) if workload.host.release != "event" else SHARING
+    sharing = kinds_of(workload)
+    kinds = (*sharing, RANKS) if workload.host.release != "event" else sharing
     whole = frozenset(kinds)
     runs, matter = _runs(node, workload, kinds)
     tasks = {}
@@ -170,6 +172,8 @@ def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
             removal_s={kind: run.end - _end(runs[whole - {kind}], name) for kind in kinds},
             reasons=reasons(workload, name, best.run, alone.end, causes, left_over),
         )
+    serial = sum(isolated(node, workload, name).end for name in workload.tasks)
+    lost = loss_note(node, workload, best.run, serial)
     return Explanation(
         workload=workload.name,
         node=node.name,
@@ -179,6 +183,7 @@ def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
         parts=parts_of(
             {shared: figures_of_run(run, workload) for shared, run in runs.items()}, kinds, matter
         ),
+        notes=() if lost is None else (lost,),
     )
 
 
@@ -194,7 +199,7 @@ def _runs(node: Node, workload: Workload, kinds: Sequence[str]) -> tuple[Runs, t
     in_step = workload.model_copy(
         update={"host": workload.host.model_copy(update={"release": "event", "jitter": 0.0})}
     )
-    sharing = frozenset(SHARING)
+    sharing = frozenset(kinds) - {RANKS}
 
     def run(shared: frozenset[str]) -> Run:
         together = RANKS in kinds and RANKS not in shared

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.evaluation.domain import outside
+from c3sim.evaluation.losses import loss_note
 from c3sim.evaluation.overlap import Overlap
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
@@ -52,6 +53,9 @@ def notes(on: Noted) -> tuple[str, ...]:
             "what-if: DMA engines that reduce (gpu.dma_engines.reduce_bandwidth); none is known to"
         )
     texts += _of_the_choice(on)
+    if on.common.fraction is not None:
+        lost = loss_note(node, best.workload, best.run, on.own.serial)
+        texts += [] if lost is None else [lost]
     if len(on.workload.tasks) > 1 and on.common.fraction is None:
         texts.append("nothing can overlap: every task waits for another one, or for what it uses")
     if best.run.end < on.common.least * (1 - ROUNDING):

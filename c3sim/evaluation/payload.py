@@ -6,6 +6,7 @@ from c3sim.models.groups import ranks_in
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
+from c3sim.specs.stores import Stores
 from c3sim.specs.workload import Collective, Commands, Copy, StreamKernel, Task
 
 
@@ -14,8 +15,8 @@ def payload_bytes(node: Node, task: Task) -> float | None:
     host).
 
     A collective: what has to cross links or NICs, (n-1)/n of its size per GPU, twice that in an
-    all-reduce (nccl-tests' bus bytes). A copy or program of commands: what is written. A stream
-    kernel, and any kernel without FLOP: what it reads and writes.
+    all-reduce (nccl-tests' bus bytes). Stores: what goes to peers. A copy or program of commands:
+    what is written. A stream kernel, and any kernel without FLOP: what it reads and writes.
     """
     gpus = node.ranks
     if isinstance(task, Collective):
@@ -30,6 +31,8 @@ def payload_bytes(node: Node, task: Task) -> float | None:
             for command in task.program
         )
         return written * task.repeat * (gpus if task.gpus == "all" else 1)
+    if isinstance(task, Stores):
+        return task.bytes * task.repeat * gpus
     if isinstance(task, StreamKernel):
         return sum(ARRAYS[task.pattern]) * task.bytes * task.passes * task.repeat * gpus
     if isinstance(task, Kernel) and not task.flops:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
-from c3sim.machine.energy import Bill, bill_of
+from c3sim.machine.energy import bill_of
+from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
+from c3sim.machine.holding import held_by_stores, store_load
 from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
@@ -28,29 +29,8 @@ from c3sim.models.power import Load
 from c3sim.specs.hardware import Node
 
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
+STORE_QUEUES = "store_queues"  # another kind, of workloads in which kernels store at peers
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowTags:
-    """What a flow declares to the rules of clock, memory and energy; static, no solved rate."""
-
-    task: str
-    gpu: int
-    rate: Callable[[GpuState], float]  # units/s that it asks for in a state
-    full: float  # the same at full speed
-    through_ports: float  # units/s that ports let through to memory
-    alone: float  # units/s with all capacities to itself, and the one that
-    narrowest: Capacity | None  # lets no more through
-    load: Load
-    reads: float  # B/s of HBM
-    writes: float  # B/s of HBM
-    inserts: float  # B/s into the memory-side cache
-    memory_time: float  # s of all that memory gives, per unit
-    memory_first: float  # share of all that memory gives that it takes before compute units
-    l2_time: float  # the same of the L2s at full clock, for what they serve themselves
-    bill: Bill
-    compute_units: float
 
 
 class Machine:
@@ -66,13 +46,15 @@ class Machine:
         groups: Mapping[str, str] | None = None,
         classes: int = 1,
         average: float | None = None,
+        storing: bool = False,
     ):
         """*groups*: of each task the group that shares what is private; left out: a group each.
-        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle.
+        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle; *storing*: whether
+        any kernel stores at peers.
         """
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
-        self.average, self._groups = average, groups or {}
+        self.average, self._groups, self._storing = average, groups or {}, storing
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
 
@@ -110,6 +92,8 @@ class Machine:
         """
         group = self.group(task)
         amounts = self._amounts(group, gpu, traffic)
+        if self._storing and callable(cap) and traffic.l2 and not traffic.stored:
+            cap = held_by_stores(cap)
         rate = cap if callable(cap) else lambda _state: cap
         full = rate(FULL_SPEED)
         through_ports = self._through_ports(traffic) / sharers if sharers > 1 else math.inf
@@ -134,6 +118,7 @@ class Machine:
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             bill=bill,
             compute_units=compute_units,
+            stores=store_load(self.port_time(traffic), traffic) if traffic.stored else None,
         )
         flow = Flow(
             name,
@@ -251,6 +236,10 @@ class Machine:
             ):
                 amounts[port] = amounts.get(port, 0.0) + drawn
         return link_rate(self.node) / max(amounts.values()) if amounts else math.inf
+
+    def port_time(self, traffic: Traffic) -> float:
+        """Seconds of the fullest port per unit of progress, where every GPU does the same."""
+        return 1.0 / self._through_ports(traffic)
 
     def _alone(
         self, amounts: dict[Capacity, float], traffic: Traffic

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from c3sim.engine.flow import Flow
 from c3sim.machine.governor import Governor
+from c3sim.machine.holding import kept
 from c3sim.models.memory import load_behind, served_share
 from c3sim.models.power import power
 from c3sim.specs.hardware import Gpu
@@ -23,11 +24,13 @@ class GpuState(NamedTuple):
 
     *clock*: share of the maximum. *memory*: share of what a compute unit demands that it gets, from
     memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
+    *kept*: share of its rate that a kernel keeps behind stores to peers.
     """
 
     clock: float
     memory: float
     load: float = 0.0
+    kept: float = 1.0
 
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
@@ -65,18 +68,26 @@ class StateRule:
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
         by_group: dict[str, GpuState] = {}
-        if self.private & {"clock", "hbm"}:
+        if self.private & {"clock", "hbm", "store_queues"}:
             members: dict[str, list[Flow]] = {}
             for flow in flows:
                 members.setdefault(self.group(flow.tags.task), []).append(flow)
             for group, own in members.items():
                 disturbing = own if "hbm" in self.private else flows
+                holding = own if "store_queues" in self.private else flows
                 drawing = own if "clock" in self.private else flows
                 name = group if "clock" in self.private else ""
-                by_group[group] = self._state(disturbing, self._clock(drawing, disturbing, name))
-        return GpuStates(self._state(flows, self._clock(flows, flows)), by_group)
+                others = disturbing, holding
+                by_group[group] = self._state(*others, self._clock(drawing, *others, name))
+        return GpuStates(self._state(flows, flows, self._clock(flows, flows, flows)), by_group)
 
-    def _clock(self, drawing: Sequence[Flow], disturbing: Sequence[Flow], name: str = "") -> float:
+    def _clock(
+        self,
+        drawing: Sequence[Flow],
+        disturbing: Sequence[Flow],
+        holding: Sequence[Flow],
+        name: str = "",
+    ) -> float:
         """The clock at which *drawing* flows stay within the limits of the governor *name*."""
         if name not in self._governors:
             self._governors[name] = self.governor()
@@ -85,7 +96,8 @@ class StateRule:
         def power_at(clock: float) -> float:
             watts = drawn.get(clock)
             if watts is None:
-                watts = drawn[clock] = self._power(drawing, self._state(disturbing, clock))
+                state = self._state(disturbing, holding, clock)
+                watts = drawn[clock] = self._power(drawing, state)
             return watts
 
         return self._governors[name].factor(power_at)
@@ -107,7 +119,8 @@ class StateRule:
             total += power(load, rate / max(1.0, used[key]), state.clock, exponent)
         return total
 
-    def _state(self, flows: Sequence[Flow], clock: float) -> GpuState:
+    def _state(self, flows: Sequence[Flow], holding: Sequence[Flow], clock: float) -> GpuState:
+        """*flows* load memory, *holding* ones may hold others up."""
         load, first, l2 = 0.0, 0.0, 0.0
         undisturbed = None if clock == 1.0 else GpuState(clock, 1.0)
         for flow in flows:
@@ -118,4 +131,11 @@ class StateRule:
             first += tags.memory_first
             l2 += demand * tags.l2_time / clock  # the L2s run at the engine clock
         felt = load_behind(load, first) + l2
-        return GpuState(clock, served_share(felt, self.gpu.hbm.saturation_exponent), load)
+        memory = served_share(felt, self.gpu.hbm.saturation_exponent)
+        return GpuState(clock, memory, load, self._kept(holding, GpuState(clock, 1.0)))
+
+    def _kept(self, holding: Sequence[Flow], state: GpuState) -> float:
+        storing = [flow.tags for flow in holding if flow.tags.stores is not None]
+        if not storing:
+            return 1.0
+        return kept(self.gpu, [(t.stores, t.rate(state), t.compute_units) for t in storing])

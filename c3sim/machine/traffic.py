@@ -28,6 +28,9 @@ class Traffic:
     engine: tuple[int, float] | None = None  # (DMA engine, bytes)
     core_energy: float = 0.0  # J at the maximum clock, matrix units
     inserted: float = 0.0  # bytes that displace others in the memory-side cache
+    stored: bool = False  # at peers, unfinished until they are there
+    releasing: float = 0.0  # s in which a die makes releases, where it makes one at a time
+    release_hold: float = 0.0  # share of its other traffic that stands still in them
     # bytes that waves load and store, through L2; for energy only, a GEMM's are in its FLOPs'
     vector: float = 0.0
 
@@ -54,5 +57,6 @@ class Traffic:
             engine=self.engine,
             core_energy=self.core_energy * count,
             inserted=self.inserted * count,
+            releasing=self.releasing * count,
             vector=self.vector * count,
         )

@@ -29,6 +29,7 @@ from c3sim.models.groups import Group, group_of
 from c3sim.models.links import Hop, link_to, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
+from c3sim.models.shots import SHOTS, STRAIGHT, shot_primitives, shot_step_time
 from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import CollectiveLibrary, PeerChannels, Protocol
 from c3sim.specs.workload import Collective
@@ -69,6 +70,8 @@ def plan_phase(
     per_cycle = (algorithm == "direct" and rules.direct_bytes_per_cycle) or rules.bytes_per_cycle
     if algorithm == "switch" and library.switch_reduction is not None:
         per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
+    elif algorithm in SHOTS:
+        primitives = shot_primitives(node.gpu, algorithm, ranks.count)
     channel = per_cycle * node.gpu.clock.maximum * wire.efficiency * evenness
     plan = PhasePlan(
         op=task.op,
@@ -87,7 +90,7 @@ def plan_phase(
         connections=connections,
         saturation_exponent=(
             rules.direct_link_saturation_exponent
-            if algorithm == "direct"
+            if algorithm in STRAIGHT
             else rules.link_saturation_exponent
         ),
         network=ranks.over_nics / wire.efficiency,
@@ -98,8 +101,11 @@ def plan_phase(
     )
     piece = min(library.slice_bytes, sent / (counts.steps * channels * library.min_slices))
     slices = 1 if primitives and algorithm != "tree" else counts.steps + 1
+    slices = 0 if algorithm in SHOTS else slices
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
     flight, steps = _steps(node, wire, task.op, algorithm, ranks, in_turn)
+    if algorithm in SHOTS:  # flags in place of what a step of the library takes
+        steps = counts.steps * shot_step_time(node.gpu)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
 
 
@@ -230,7 +236,7 @@ def local_ports(
     """
     topology, gpus = node.links.topology, node.gpus
     draw: dict[Hop, float] = {}
-    if algorithm != "direct":
+    if algorithm not in STRAIGHT:
         rings = ring_ports(topology, gpus)
         if group is not None and topology == "full_mesh":
             rings = tuple((link_to(peer),) for peer in group.members(0)[1:])

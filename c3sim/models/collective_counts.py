@@ -16,6 +16,9 @@ S/n:
     all_reduce      n+1    2       3n      3n      switch: it adds what it reads from all GPUs for
                                                    the one that asks, and writes the sum to all;
                                                    copies into and out of the buffers it knows
+    all_reduce      n2-n   1       2n2-n   n2      one_shot: all to every peer, added there
+                                                   (n2: n squared)
+    all_reduce      2n-2   2       2n-1    2n-1    two_shot: shards to their ranks, sums to all
     ==============  =====  ======  ======  ======  ============================================
 
 Writes include those that arrive from peers. For all_reduce the count is confirmed by counters:
@@ -52,6 +55,8 @@ COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
     ("all_reduce", "tree"): lambda n: Counts(3 * n, 2 * ceil(log2(n)), 5 * n, 4 * n),
     ("all_reduce", "switch"): lambda n: Counts(n + 1, 2, 3 * n, 3 * n),
     ("all_reduce", "direct"): lambda n: Counts(2 * n - 2, 2, 3 * n - 2, 3 * n - 2),
+    ("all_reduce", "one_shot"): lambda n: Counts(n * n - n, 1, 2 * n * n - n, n * n),
+    ("all_reduce", "two_shot"): lambda n: Counts(2 * n - 2, 2, 2 * n - 1, 2 * n - 1),
     ("all_gather", "ring"): lambda n: Counts(n - 1, n - 1, n, 2 * n - 1),
     ("all_gather", "direct"): lambda n: Counts(n - 1, 1, n, 2 * n - 1),
     ("reduce_scatter", "ring"): lambda n: Counts(n - 1, n - 1, 2 * n - 1, n),

@@ -48,6 +48,7 @@ from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.groups import group_of, on_rails
 from c3sim.models.network import network
 from c3sim.models.phase import Level, PhasePlan
+from c3sim.models.shots import SHOTS
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 
@@ -136,7 +137,7 @@ def _on_rails(node: Node, task: Collective) -> CollectivePlan:
 
 def cluster_algorithms(op: str) -> tuple[str, ...]:
     """Algorithms of *op* across nodes."""
-    inside = ("tree", "switch")
+    inside = ("tree", "switch", *SHOTS)
     return ("hierarchical", *(name for name in ALGORITHMS[op] if name not in inside))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.processes.collectives.collective import ChannelCollective, together
@@ -18,41 +18,25 @@ from c3sim.processes.kernels.any_kernel import any_kernel
 from c3sim.processes.kernels.gemm import gemm_kernel, reduction_kernel
 from c3sim.processes.kernels.grids import own_shard
 from c3sim.processes.kernels.kernel import Kernel, KernelSpec
+from c3sim.processes.kernels.latencies import Latencies, latencies_of
 from c3sim.processes.kernels.memory_kernels import (
     copy_kernel,
     hold_kernel,
     runtime_copy_kernel,
     stream_kernel,
 )
+from c3sim.processes.kernels.stores import stores_kernel, storing_gemm
 from c3sim.processes.network.engines_and_nics import AcrossNodes
-from c3sim.processes.signals import Callback, Key, Signals, countdown
-from c3sim.specs.hardware import Kernels
+from c3sim.processes.signals import Callback, Signals, countdown
+from c3sim.processes.tiles import Tiles
 from c3sim.specs.kernel import Kernel as AnyKernel
-from c3sim.specs.references import parse_after
-from c3sim.specs.workload import (
-    Collective,
-    Commands,
-    Copy,
-    Gemm,
-    Hold,
-    HostTask,
-    StreamKernel,
-    Workload,
-)
+from c3sim.specs.stores import Stores
+from c3sim.specs.task import KernelBase
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Hold, HostTask, StreamKernel
 
 Detail = dict[str, object]  # what was decided for a task, for its result
-KernelTask = Gemm | StreamKernel | AnyKernel | Hold | Copy
+KernelTask = Gemm | StreamKernel | AnyKernel | Stores | Hold | Copy
 EngineTask = Collective | Copy | Commands
-
-#: Relative: a share of tiles this close below the awaited one has been reached.
-ROUNDING = 1e-9
-
-
-class _Latencies(NamedTuple):
-    """s from its queue to a kernel's first workgroup, and from its last to the signal."""
-
-    dispatch: float
-    completion: float
 
 
 class Starter:
@@ -66,8 +50,7 @@ class Starter:
         self._collectives: dict[tuple[str, int, int], ChannelCollective] = {}
         # (collective, rank, repeat) -> what to call when it starts, and when it is done
         self._callbacks: dict[tuple[str, int, int], tuple[Callback, Callback]] = {}
-        self._tiles: dict[Key, float] = {}  # share of a kernel's tiles that has finished
-        self._awaited = _awaited_tiles(context.workload)
+        self._tiles = Tiles(context, signals)
         self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
 
     def start(
@@ -87,14 +70,14 @@ class Starter:
         context, task = self.context, self.context.workload.tasks[name]
         looped = context.workload.host.launch in ("looped", "graph")
         queued = follows and context.workload.host.launch == "eager"
-        latencies = _latencies(
+        latencies = latencies_of(
             context.node.gpu.kernels,
             first=repeat == 1 and not (looped or queued),
             over_memory=isinstance(task, StreamKernel | Copy),
             last=repeat == task.repeat and not looped,
             gap=context.workload.host.kernel_gap if follows else None,
         )
-        if isinstance(task, Gemm | StreamKernel | AnyKernel | Hold) or (
+        if isinstance(task, Gemm | StreamKernel | AnyKernel | Stores | Hold) or (
             isinstance(task, Copy) and name in context.shapes
         ):
             self._start_kernel(name, gpu, task, latencies, detail, started, done)
@@ -123,7 +106,7 @@ class Starter:
         name: str,
         gpu: int,
         task: KernelTask,
-        latencies: _Latencies,
+        latencies: Latencies,
         detail: Detail,
         started: Callback,
         done: Callback,
@@ -139,9 +122,9 @@ class Starter:
                 split_k=plan.split_k,
                 schedule=plan.schedule,
             )
-        self._tiles[name, gpu] = 0.0
+        self._tiles.begin(name, gpu)
         done = partial(context.after, latencies.completion, done)
-        tiles_done = partial(self._tiles_done, name, gpu)
+        tiles_done = partial(self._tiles.finished, name, gpu)
         launch = partial(self._launch, name, gpu)
         if last is None:
             first = partial(launch, spec, started, tiles_done, done)
@@ -161,6 +144,8 @@ class Starter:
         done: Callback,
     ) -> None:
         """One kernel of task *name*; *tiles_done(share)* as its tiles finish."""
+        task = self.context.workload.tasks[name]
+        awaits = task.awaits if isinstance(task, KernelBase) else ()
         Kernel(
             self.context,
             name,
@@ -169,27 +154,32 @@ class Starter:
             started=started,
             progressed=lambda tiles: tiles_done(tiles / spec.tiles),
             done=done,
+            awaited=self._tiles.awaited(awaits, gpu),
         ).launch()
 
     def _kernel_spec(self, name: str, gpu: int, task: KernelTask) -> KernelSpec:
+        spec = self._kernel(name, gpu, task)
+        if not (isinstance(task, KernelBase) and task.awaits):
+            return spec
+        pooled = "one_per_tile" if spec.schedule == "one_per_tile" else "work_stealing"
+        return replace(spec, schedule=pooled, fold_rounds=False)  # in the order of their tiles
+
+    def _kernel(self, name: str, gpu: int, task: KernelTask) -> KernelSpec:
         if isinstance(task, Gemm):
-            return gemm_kernel(self.context, name, gpu, task, fold_rounds=name not in self._awaited)
+            fold = not self._tiles.watched(name)
+            spec = gemm_kernel(self.context, name, gpu, task, fold_rounds=fold)
+            return storing_gemm(self.context, gpu, task, spec)
         if isinstance(task, StreamKernel):
             return stream_kernel(self.context, name, gpu, task)
         if isinstance(task, AnyKernel):
             return any_kernel(self.context, name, task)
+        if isinstance(task, Stores):
+            return stores_kernel(self.context, name, gpu, task, fold=not self._tiles.watched(name))
         if isinstance(task, Hold):
             return hold_kernel(self.context, task)
         if task.executor == "dma":  # the runtime's kernel
             return runtime_copy_kernel(self.context, name, gpu, task)
         return copy_kernel(self.context, name, gpu, task)
-
-    def _tiles_done(self, name: str, gpu: int, share: float) -> None:
-        """A *share* of all tiles has finished: release the tasks that wait for the sum."""
-        self._tiles[name, gpu] += share
-        for signal, wanted in self._awaited.get(name, ()):
-            if self._tiles[name, gpu] >= wanted * (1 - ROUNDING):
-                self.signals.fire((signal, gpu))
 
     def _collective(
         self, name: str, gpu: int, repeat: int, task: Collective, completion: float, looped: bool
@@ -269,32 +259,3 @@ class Starter:
 
 def _nothing(*_: object) -> None:
     """Nobody waits for this."""
-
-
-def _latencies(
-    kernels: Kernels, *, first: bool, last: bool, over_memory: bool, gap: float | None = None
-) -> _Latencies:
-    """Of a kernel that is the *first* or the *last* of a row of kernels back to back; *gap*: from
-    the end of the kernel before it.
-    """
-    if gap is not None:
-        return _Latencies(max(0.0, gap - kernels.completion_latency), kernels.completion_latency)
-    if kernels.back_to_back_latency is None:
-        return _Latencies(kernels.dispatch_latency, kernels.completion_latency)
-    gap = kernels.back_to_back_latency + (kernels.memory_ramp if over_memory else 0.0)
-    return _Latencies(
-        kernels.dispatch_latency if first else gap, kernels.completion_latency if last else 0.0
-    )
-
-
-def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, float]]]:
-    """GEMM -> (signal, share of its tiles), by share: the order of release at one instant."""
-    awaited: dict[str, list[tuple[str, float]]] = {}
-    for task in workload.tasks.values():
-        for entry in task.after:
-            after = parse_after(entry)
-            if after.tiles is not None:
-                awaited.setdefault(after.task, []).append((entry, after.tiles))
-    for shares in awaited.values():
-        shares.sort(key=lambda item: item[1])
-    return awaited

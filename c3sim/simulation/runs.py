@@ -6,10 +6,12 @@ the text of all three. Strategies, isolated times, explanations and studies all 
 
 from __future__ import annotations
 
-from c3sim.machine.machine import SHARING
+from c3sim.machine.machine import SHARING, STORE_QUEUES
+from c3sim.models.stores import stores_at_peers
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
+from c3sim.specs.task import KernelBase
 from c3sim.specs.workload import Collective, Workload
 
 #: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and
@@ -66,7 +68,13 @@ def undisturbed(node: Node, workload: Workload) -> Run:
     """The run in which tasks that compute and tasks that communicate share nothing; what waits for
     another task still does.
     """
-    return run_once(node, workload, frozenset(SHARING), by_class=True, energy=False)
+    return run_once(node, workload, frozenset(kinds_of(workload)), by_class=True, energy=False)
+
+
+def kinds_of(workload: Workload) -> tuple[str, ...]:
+    """Kinds of sharing that tasks of *workload* may have."""
+    storing = any(stores_at_peers(task) for task in workload.tasks.values())
+    return (*SHARING, STORE_QUEUES) if storing else SHARING
 
 
 def _text(node: Node, around: bool) -> str:
@@ -101,6 +109,8 @@ def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
     """
     found = workload.tasks[task]
     waits: dict[str, object] = {"after": (), "launch_after": (), "launch_time": None}
+    if isinstance(found, KernelBase):
+        waits["awaits"] = ()
     if isinstance(found, Collective):
         waits["peers_late"] = 0.0
     stream = found.stream if called is None or found.stream is None else called

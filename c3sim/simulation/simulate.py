@@ -19,6 +19,7 @@ from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
 from c3sim.machine.machine import Machine
+from c3sim.models.stores import stores_at_peers
 from c3sim.processes.arrivals import Arrivals
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.grids import grid_shapes
@@ -137,6 +138,7 @@ def _simulate(
         groups=_classes(workload) if how.by_class else {},
         classes=len(arrivals.classes),
         average=average,
+        storing=any(stores_at_peers(task) for task in workload.tasks.values()),
     )
     spans: list[Span] | None = [] if how.trace else None
     shapes = grid_shapes(workload, node)

@@ -28,6 +28,7 @@ from c3sim.specs.quantities import (
     Positive,
     Time,
 )
+from c3sim.specs.remote_stores import RemoteStores
 from c3sim.specs.scale_out import ScaleOut
 
 MOST_COMPUTE_UNITS = 65_536  # of a GPU
@@ -161,6 +162,8 @@ class Gpu(Spec):
     gemm_libraries: dict[str, GemmLibrary] = Field(min_length=1)
     operators: Operators | None = None
     """what the operators of a model reach; left out: no iterations run on it"""
+    remote_stores: RemoteStores | None = None
+    """left out: no kernel is known to store at peers"""
 
     @property
     def compute_unit_count(self) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from c3sim.specs.quantities import Count, Fraction, Positive, Time, Unit, Workgroups
-from c3sim.specs.task import Dtype, TaskBase
+from c3sim.specs.task import Dtype, KernelBase
 
 #: What a kernel does in a model; a step of the model is told in these classes.
 Operator = Literal[
@@ -16,7 +16,7 @@ Operator = Literal[
 Moved = Annotated[float, Unit("B", "256 MiB"), Field(ge=0)]
 
 
-class Kernel(TaskBase):
+class Kernel(KernelBase):
     """Any kernel: its isolated time, its workgroups, what it moves and computes.
 
     With *time* it takes as long alone, and its bytes and FLOP say what it costs others. Without, it

@@ -152,7 +152,7 @@ class CollectiveLibrary(Spec):
     channels: Channels
     algorithms: dict[
         Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
-        tuple[Literal["ring", "tree", "direct", "switch"], ...],
+        tuple[Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot"], ...],
     ]
     """what it chooses from, by its own estimate"""
     switch_reduction: SwitchReduction | None = None

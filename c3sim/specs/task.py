@@ -27,3 +27,11 @@ class TaskBase(Spec):
     left out: the call of its library or of the host's profile"""
     launch_after: tuple[str, ...] = ()
     """tasks that the host thread waits for before it launches this one (a synchronisation)"""
+
+
+class KernelBase(TaskBase):
+    """A kernel that works in tiles."""
+
+    awaits: tuple[str, ...] = ()
+    """GEMMs and stores whose tiles its own wait for, by flags inside the kernel: a tile begins once
+    the same share of theirs has finished. Its workgroups keep their places meanwhile"""

@@ -12,6 +12,7 @@ CLASSES: dict[str, TaskClass] = {
     "stream": "compute",
     "kernel": "compute",
     "hold": "compute",
+    "stores": "communication",
     "collective": "communication",
     "copy": "communication",
     "commands": "communication",

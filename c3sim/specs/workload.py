@@ -14,9 +14,10 @@ from c3sim.specs.base import Spec
 from c3sim.specs.commands import Command
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.quantities import Bytes, Count, Extent, Parts, Pieces, Positive, Time, Workgroups
+from c3sim.specs.stores import Publication, Stores
 from c3sim.specs.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.specs.task import Dtype as Dtype
-from c3sim.specs.task import TaskBase
+from c3sim.specs.task import KernelBase, TaskBase
 
 
 class Buffer(Spec):
@@ -50,7 +51,7 @@ class Buffer(Spec):
         return float(size)
 
 
-class Gemm(TaskBase):
+class Gemm(KernelBase):
     """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
     buffers.
     """
@@ -81,9 +82,13 @@ class Gemm(TaskBase):
     do not change cost less energy"""
     speed: Positive = 1.0
     """how fast it was measured to run alone, of what the model of its library gives"""
+    results: Literal["here", "peers"] = "here"
+    """peers: C belongs to all GPUs in equal parts, and each tile is stored at its owner"""
+    publish: Publication | None = None
+    """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
 
 
-class StreamKernel(TaskBase):
+class StreamKernel(KernelBase):
     """A kernel that goes over memory *passes* times, computing on it as it does: read, write, copy
     or triad.
 
@@ -129,9 +134,11 @@ class Collective(TaskBase):
     """a collective library of the node, or dma; left out: the first library of the node's file"""
     channels: Workgroups | None = None
     """limit on workgroups; left out: the library's choice"""
-    algorithm: Literal["ring", "tree", "direct", "switch", "hierarchical"] | None = None
-    """left out: the library's choice; switch: it adds, where it can; hierarchical: phases inside
-    and between nodes"""
+    algorithm: (
+        Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot", "hierarchical"] | None
+    ) = None
+    """left out: the library's choice; switch: it adds, where it can; one_shot, two_shot: stores to
+    peers and flags; hierarchical: phases inside and between nodes"""
     pipeline: Parts | None = None
     """hierarchical: parts that follow each other through the phases, 1: one phase after the other;
     left out: the choice of the library"""
@@ -214,7 +221,7 @@ class HostTask(TaskBase):
 
 
 Task = Annotated[
-    Gemm | StreamKernel | Kernel | Hold | Collective | Copy | Commands | HostTask,
+    Gemm | StreamKernel | Kernel | Stores | Hold | Collective | Copy | Commands | HostTask,
     Field(discriminator="kind"),
 ]
 

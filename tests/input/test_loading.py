@@ -102,8 +102,8 @@ def test_a_workload_is_read_with_units():
         (
             "kind: gemm, ",
             "",
-            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, kernel, hold, "
-            "collective, copy, commands, host",
+            "w.yaml:9: tasks.gemm: missing field 'kind'; allowed: gemm, stream, kernel, stores, "
+            "hold, collective, copy, commands, host",
         ),
         (
             "op: all_gather",

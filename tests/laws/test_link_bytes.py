@@ -11,6 +11,7 @@ from c3sim.models.capacity import Capacity, Port, of_gpu
 from c3sim.models.links import SWITCH_PORTS, reverse, route
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
+from c3sim.specs.stores import Stores
 from c3sim.specs.workload import Collective, Commands, Copy
 
 # What each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A ring
@@ -100,7 +101,7 @@ def _sent_in_node(node: Node, task: Collective, algorithm: str) -> float:
 
 def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
     """(source, destination, bytes) between GPUs of a node that a task asks of the DMA engines, or
-    of a copy kernel.
+    of a kernel that copies, or stores an equal part at every peer.
     """
     gpus, everyone = node.gpus, range(node.ranks)
     if (
@@ -112,6 +113,9 @@ def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
         return [
             (p, g, task.bytes) if task.source == "peer" else (g, p, task.bytes) for g, p in pairs
         ]
+    if isinstance(task, Stores):
+        size = task.bytes / (gpus - 1)
+        return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
     if isinstance(task, Collective) and task.backend == "dma":
         size = task.size / (node.ranks if task.algorithm == "direct" else gpus)
         return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
@@ -141,9 +145,9 @@ def _wire(task: object, node: Node) -> float:
     """Payload share of the bytes that engines put on a link: of reads from a peer where the
     receiver's engine moves them.
     """
-    if not isinstance(task, Copy | Collective):
+    if not isinstance(task, Copy | Collective | Stores):
         return node.gpu.dma_engines.link_efficiency["push"]
-    if isinstance(task, Copy) and task.executor == "kernel":
+    if isinstance(task, Stores) or (isinstance(task, Copy) and task.executor == "kernel"):
         return 1.0
     given = "pull" if isinstance(task, Copy) and task.source == "peer" else "push"
     return node.gpu.dma_engines.link_efficiency.get(task.direction or given, 1.0)

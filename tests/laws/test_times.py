@@ -9,11 +9,11 @@ import pytest
 from law_cases import CASES, NODES, REL, Case, as_expected, every_case, only
 from law_nodes import scaled, without_power_limit
 
-from c3sim.machine.machine import SHARING
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import plan_collective
 from c3sim.processes.network.engines_and_nics import parts_of
 from c3sim.simulation.folding import can_fold
+from c3sim.simulation.runs import kinds_of
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Gemm, Workload
@@ -28,7 +28,7 @@ def test_alone_takes_its_isolated_time(case: Case) -> None:
     stream) start later and are left out, as is an eager host's launch, whose thread serves tasks in
     order.
     """
-    together = simulate(case.node, case.workload, private=frozenset(SHARING))
+    together = simulate(case.node, case.workload, private=frozenset(kinds_of(case.workload)))
     streams = [task.stream for task in case.workload.tasks.values()]
     for name, task in case.workload.tasks.items():
         if task.after or (task.stream is not None and streams.count(task.stream) > 1):

@@ -8,15 +8,18 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
 from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
 from c3sim.input.checks.groups import group_errors
+from c3sim.input.checks.stores import stores_errors, storing_gemm_errors
 from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.groups import group_of
 from c3sim.models.memory import ARRAYS
+from c3sim.models.shots import SHOTS
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
+from c3sim.specs.stores import Stores
 from c3sim.specs.workload import (
     DTYPE_BYTES,
     Collective,
@@ -64,6 +67,9 @@ def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
         yield from _collective_errors(task, node, path)
     elif isinstance(task, Gemm):
         yield from _gemm_errors(task, node, path)
+        yield from storing_gemm_errors(task, node, path)
+    elif isinstance(task, Stores):
+        yield from stores_errors(task, node, path)
     elif isinstance(task, Copy) and task.executor == "nic":
         yield from nic_copy_errors(task, node, path)
     elif isinstance(task, Copy) and "peer" in (task.source, task.destination):
@@ -108,7 +114,7 @@ def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
         size, where = sum(ARRAYS[task.pattern]) * task.bytes, join(path, "bytes")
     elif isinstance(task, Collective):
         size, where = task.size, join(path, "size")
-    elif isinstance(task, Copy):
+    elif isinstance(task, Copy | Stores):
         size, where = task.bytes, join(path, "bytes")
     else:
         return
@@ -146,7 +152,9 @@ def _library_errors(task: Collective, node: Node, backend: str, path: str) -> It
     yield from unknown_errors(f"collective of {backend}", task.op, ops, join(path, "op"))
     if node.nodes == 1 and task.algorithm != "hierarchical":
         able = switch_reduces(node, library, task)
-        allowed = [name for name in ALGORITHMS[task.op] if able or name != "switch"]
+        shots = () if node.gpu.remote_stores is not None else SHOTS
+        unable = (*shots, "switch") if not able else shots
+        allowed = [name for name in ALGORITHMS[task.op] if name not in unable]
         what = f"algorithm of {task.op}"
         yield from unknown_errors(what, task.algorithm, allowed, join(path, "algorithm"))
     yield from unknown_errors("protocol", task.protocol, library.protocols, join(path, "protocol"))

@@ -14,6 +14,8 @@ from c3sim.input.checks.programs import program_errors
 from c3sim.input.hints import unknown, unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.specs.references import parse_after, task_order
+from c3sim.specs.stores import Stores
+from c3sim.specs.task import KernelBase
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -47,6 +49,8 @@ def _errors(workload: Workload) -> Iterator[InputError]:
         )
         for i, text in enumerate(task.after):
             yield from _after_errors(text, workload, task, name, join(path, "after", i))
+        if isinstance(task, KernelBase):
+            yield from _awaits_errors(task, workload, path)
         if isinstance(task, Copy):
             yield from _copy_errors(task, path)
         elif isinstance(task, Collective):
@@ -85,8 +89,8 @@ def _after_errors(
             " needs gpus: all there, or gpus: first here"
         )
         yield InputError(message, path)
-    elif after.tiles is not None and not isinstance(task, Gemm):
-        message = f"a {task.kind} task has no tiles; only gemm tasks have"
+    elif after.tiles is not None and not isinstance(task, Gemm | Stores):
+        message = f"a {task.kind} task has no tiles; only gemm and stores tasks have"
         yield InputError(f"{text!r}: {message}", path)
     elif after.chunk is not None and not isinstance(task, Collective):
         message = f"a {task.kind} task has no chunks; only collective tasks have"
@@ -94,6 +98,15 @@ def _after_errors(
     elif isinstance(task, Collective) and after.chunk is not None and after.chunk >= task.chunks:
         message = f"there is no such chunk; {after.task!r} has chunks 0 to {task.chunks - 1}"
         yield InputError(f"{text!r}: {message}", path)
+
+
+def _awaits_errors(task: KernelBase, workload: Workload, path: str) -> Iterator[InputError]:
+    yield from _unknown_names(task.awaits, "task", workload.tasks, join(path, "awaits"))
+    for i, name in enumerate(task.awaits):
+        other = workload.tasks.get(name)
+        if other is not None and not isinstance(other, Gemm | Stores):
+            message = f"a {other.kind} task has no tiles; only gemm and stores tasks have"
+            yield InputError(f"{name!r}: {message}", join(path, "awaits", i))
 
 
 def _copy_errors(task: Copy, path: str) -> Iterator[InputError]:
@@ -159,7 +172,11 @@ def _stream_errors(workload: Workload) -> Iterator[InputError]:
 def _cycle_errors(workload: Workload) -> list[InputError]:
     """A task waits for its ``after`` and for the task before it in its stream."""
     waits = {
-        name: [*(parse_after(text).task for text in task.after), *task.launch_after]
+        name: [
+            *(parse_after(text).task for text in task.after),
+            *task.launch_after,
+            *(task.awaits if isinstance(task, KernelBase) else ()),
+        ]
         for name, task in workload.tasks.items()
     }
     last: dict[str, str] = {}

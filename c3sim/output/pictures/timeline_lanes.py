@@ -20,9 +20,9 @@ RAN, WAITED, ISOLATED = (0.34, 0.34), (0.47, 0.08), (0.74, 0.11)  # top and heig
 PARTED = 60  # tasks of a row that have an edge each
 CHARACTER = 0.075  # inches of a name on a bar
 #: Kinds of tasks in the order of their colours.
-KINDS = ("gemm", "collective", "stream", "copy", "commands", "hold", "host", "kernel")
+KINDS = ("gemm", "collective", "stream", "copy", "commands", "hold", "host", "kernel", "stores")
 #: Of kinds, then of the operator classes of a step, which no picture shows together.
-COLOURS = dict(zip(KINDS, (*look.PALETTE, "#882255"), strict=True)) | {
+COLOURS = dict(zip(KINDS, (*look.PALETTE, "#882255", "#44AA99"), strict=True)) | {
     "communication": "#E69F00",
     "attention": "#CC79A7",
     "normalisation": "#56B4E9",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import LOSES
 from c3sim.output.kit.folds import Folds, folds, slowdown, total
 from c3sim.output.kit.layout import add_row, make_table, stack
@@ -132,7 +133,7 @@ def compare_table(results: Sequence[Result]) -> Group:
         f"{result.strategy}: {note}"
         for result in results
         for note in result.notes
-        if note.startswith(LOSES) and note not in said
+        if note.startswith((LOSES, OVERLAP_LOSES)) and note not in said
     )
     blocks = _times_of_tasks(results, unit, length)
     explained = (fill(text, WIDTH) for text in (FRACTION_EXPLAINED, OWN_EXPLAINED))

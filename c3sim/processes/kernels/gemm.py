@@ -136,7 +136,7 @@ class _Tiles:
         hidden, softness = per_unit * stages, spec.hbm.saturation_exponent
 
         def rate(state: GpuState) -> float:
-            clock, memory, load = state
+            clock, memory, load, _ = state
             begin = prologue / clock
             alone = per_unit * hypot(issue / clock, feed) + begin
             others = max(0.0, load - asked / (alone + waiting))

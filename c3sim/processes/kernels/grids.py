@@ -12,6 +12,7 @@ from c3sim.processes.kernels.residency import GridShape
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
+from c3sim.specs.stores import Stores
 from c3sim.specs.workload import Collective, Copy, Gemm, Hold, StreamKernel, Task, Workload
 
 
@@ -55,7 +56,7 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
             )
         elif isinstance(task, Kernel):
             shapes[name] = GridShape(kernel_workgroups(task, node.gpu), mask)
-        elif isinstance(task, StreamKernel | Hold) or (
+        elif isinstance(task, StreamKernel | Stores | Hold) or (
             isinstance(task, Copy) and is_kernel(node, workload, task)
         ):
             shapes[name] = GridShape(task.workgroups or units, mask)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 
 from c3sim.engine.flow import Flow
@@ -44,6 +45,8 @@ class TileCost:
 
 #: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
 CostOfTile = Callable[[int, int], TileCost]
+#: Calls back once this share of the tiles that a kernel waits for has finished.
+Awaited = Callable[[float, Callable[[], None]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,8 @@ class _Cohort:
 
 class Kernel:
     """One launch of a kernel on one GPU; calls *started()* when workgroups get room,
-    *progressed(tiles)* as tiles finish, *done()* after the last workgroup.
+    *progressed(tiles)* as tiles finish, *done()* after the last workgroup. *awaited*: what its
+    tiles wait for.
     """
 
     def __init__(
@@ -89,9 +93,11 @@ class Kernel:
         started: Callable[[], None],
         progressed: Callable[[float], None],
         done: Callable[[], None],
+        awaited: Awaited | None = None,
     ):
         self.context, self.task, self.gpu, self.spec = context, task, gpu, spec
         self.started, self.progressed, self.done = started, progressed, done
+        self.awaited, self.begun = awaited, 0.0  # tiles
         self.shape = context.shapes[task]
         self.pool = spec.tiles  # work stealing: tiles nobody has taken
         # persistent: workgroups to start whose list is longer
@@ -213,6 +219,13 @@ class Kernel:
         if cohort.rounds <= 0:  # a persistent workgroup without a tile
             self._complete(cohort)
             return
+        if self.awaited is None:
+            self._run(cohort)
+            return
+        self.begun += cohort.count * cohort.rounds
+        self.awaited(min(1.0, self.begun / self.spec.tiles), partial(self._run, cohort))
+
+    def _run(self, cohort: _Cohort) -> None:
         running = min(self.concurrent, sum(other.count for other in self.active))
         per_unit = min(self.per_unit, max(1, ceil(self.per_unit * running / self.concurrent)))
         cost = self.spec.cost(per_unit, max(1, running))

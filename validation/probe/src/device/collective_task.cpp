@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "add_bf16.h"
 #include "copy_loop.h"
 #include "copy_task.h"
 #include "nccl.h"
@@ -76,6 +77,7 @@ Json CollectiveTask::workload() const {
                     .set("size", spec_.size)
                     .set("backend", spec_.backend);
     if (spec_.channels) json.set("channels", spec_.channels);
+    if (!spec_.algorithm.empty()) json.set("algorithm", spec_.algorithm);
     if (spec_.backend == "dma" && spec_.direction != "push") json.set("direction", spec_.direction);
     if (spec_.backend == "dma" && spec_.engines > 1) json.set("engines", spec_.engines);
     if (spec_.backend == "dma" && spec_.mapping == Mapping::peer) json.set("mapping", "peer");
@@ -176,12 +178,6 @@ __global__ void __launch_bounds__(threads) push_kernel(Pointers from, Pointers t
     copy_strided(to.at[peer], from.at[peer], count, part * threads + threadIdx.x, parts * threads);
 }
 
-__device__ inline std::uint32_t add_bf16x2(std::uint32_t a, std::uint32_t b) {  // exact for small whole numbers
-    const float low = __uint_as_float(a << 16) + __uint_as_float(b << 16);
-    const float high = __uint_as_float(a & 0xffff0000u) + __uint_as_float(b & 0xffff0000u);
-    return __float_as_uint(low) >> 16 | (__float_as_uint(high) & 0xffff0000u);
-}
-
 // Reads one shard from every rank, adds, and stores the sum at every destination (one, or every rank's).
 __global__ void __launch_bounds__(threads) reduce_kernel(Pointers from, Pointers to, std::size_t count, int ranks, int destinations) {
     const std::size_t step = static_cast<std::size_t>(gridDim.x) * threads;
@@ -199,10 +195,7 @@ __global__ void __launch_bounds__(threads) reduce_kernel(Pointers from, Pointers
 #pragma unroll
             for (int j = 0; j < unroll; ++j) {
                 if (i + j * step >= count) continue;
-                sum[j].x = add_bf16x2(sum[j].x, x[j].x);
-                sum[j].y = add_bf16x2(sum[j].y, x[j].y);
-                sum[j].z = add_bf16x2(sum[j].z, x[j].z);
-                sum[j].w = add_bf16x2(sum[j].w, x[j].w);
+                sum[j] = add_bf16x8(sum[j], x[j]);
             }
         }
         for (int rank = 0; rank < destinations; ++rank)
@@ -252,6 +245,7 @@ private:
 
 std::unique_ptr<CollectiveTask> make_collective(Node &node, const CollectiveSpec &spec) {
     if (spec.backend == "dma") return std::make_unique<EngineCollective>(node, spec);
+    if (!spec.algorithm.empty()) return make_shots(node, spec);
     if (spec.backend == "probe") return std::make_unique<KernelCollective>(node, spec);
     if (spec.backend == NcclLibrary::name()) return std::make_unique<LibraryCollective>(node, spec);
     throw std::invalid_argument("--backend " + spec.backend + ": " + NcclLibrary::name() + ", dma or probe");

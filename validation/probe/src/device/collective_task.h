@@ -15,6 +15,7 @@ struct CollectiveSpec {
     std::int64_t size = 0;
     std::string backend;              // nccl or rccl, probe, dma
     int channels = 0;                 // workgroups per GPU; 0: the library's choice, or one per compute unit
+    std::string algorithm;            // probe, all_reduce: one_shot or two_shot, by stores to peers; left out: by loads
     std::string direction = "push";   // dma: whose stream carries a copy
     int engines = 1;                  // dma: streams per pair of GPUs
     bool batch = false;               // dma: one stream per GPU, its copies in one call of the runtime
@@ -45,6 +46,7 @@ void check_collective(const std::string &op, std::int64_t size, int ranks);  // 
 void fill_collective(const Buffer &in, int rank);
 void verify_collective(const std::string &op, const Buffer &out, std::size_t shard, int rank, int ranks);
 
+std::unique_ptr<CollectiveTask> make_shots(Node &node, const CollectiveSpec &spec);  // one_shot, two_shot
 std::unique_ptr<CollectiveTask> make_collective(Node &node, const CollectiveSpec &spec);
 std::string vendor_collective_library();  // nccl or rccl
 

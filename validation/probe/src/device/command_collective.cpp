@@ -10,6 +10,7 @@ static void measure(Bench &bench, Report &report, const CollectiveSpec &spec, co
         auto name = spec.backend + " " + spec.op + " " + text_of(spec.size);
         auto host = Json::object(), observed = Json();
         if (spec.channels) name += ", " + std::to_string(spec.channels) + " channels";
+        if (!spec.algorithm.empty()) name += ", " + spec.algorithm;
         if (spec.backend == "dma") {
             name += ", " + spec.direction;
             if (spec.engines > 1) name += ", " + std::to_string(spec.engines) + " streams per pair";
@@ -32,6 +33,8 @@ int run_collective(const std::vector<std::string> &arguments, const std::string 
         .option("size", "", "full buffer per GPU; several with commas, or 1MiB..1GiB by doubling")
         .option("backend", "vendor", "vendor, dma, probe (own kernels); several with commas")
         .option("channels", "0", "workgroups per GPU, 0: the library's choice; several with commas")
+        .option("algorithm", "default", "probe, all_reduce: one_shot, two_shot (stores to peers and flags); default: loads; "
+                                        "several with commas")
         .option("direction", "push", "dma: push, pull; several with commas")
         .option("engines", "1", "dma: streams per pair of GPUs; several with commas")
         .option("submission", "one_by_one", "dma: one_by_one, batch (one call of the runtime per GPU); several with commas")
@@ -52,21 +55,25 @@ int run_collective(const std::vector<std::string> &arguments, const std::string 
         for (const auto &op : options.texts("op"))
             for (const auto size : options.sizes("size"))
                 for (const auto channels : options.integers("channels"))
-                    for (const auto &direction : directions)
-                        for (const auto engines : options.integers("engines"))
-                            for (const bool batch : batches) {
-                                if (backend != "dma" && (batch != batches[0] || direction != directions[0]))
-                                    continue;  // only engines have them
-                                spec.op = op, spec.size = size;
-                                spec.backend = backend == "vendor" ? vendor_collective_library() : backend;
-                                spec.channels = static_cast<int>(channels), spec.batch = batch;
-                                spec.direction = direction, spec.engines = static_cast<int>(engines);
-                                if (backend == "probe" && channels && channels < node.gpus() - 1) {
-                                    progress("skipped: --channels " + std::to_string(channels) + ", own kernels need one per peer");
-                                    continue;
+                    for (const auto &algorithm : options.texts("algorithm"))
+                        for (const auto &direction : directions)
+                            for (const auto engines : options.integers("engines"))
+                                for (const bool batch : batches) {
+                                    if (backend != "dma" && (batch != batches[0] || direction != directions[0]))
+                                        continue;  // only engines have them
+                                    if (backend != "probe" && algorithm != options.texts("algorithm")[0]) continue;
+                                    spec.op = op, spec.size = size;
+                                    spec.backend = backend == "vendor" ? vendor_collective_library() : backend;
+                                    spec.algorithm = backend == "probe" && algorithm != "default" ? algorithm : "";
+                                    spec.channels = static_cast<int>(channels), spec.batch = batch;
+                                    spec.direction = direction, spec.engines = static_cast<int>(engines);
+                                    if (backend == "probe" && channels && channels < node.gpus() - 1) {
+                                        progress("skipped: --channels " + std::to_string(channels) +
+                                                 ", own kernels need one per peer");
+                                        continue;
+                                    }
+                                    measure(bench, report, spec, releases);
                                 }
-                                measure(bench, report, spec, releases);
-                            }
     return 0;
 }
 

@@ -5,8 +5,9 @@ namespace probe {
 
 int run_stress(const std::vector<std::string> &arguments, const std::string &line) {
     Options options;
-    options.option("first", "", "loads, with commas: memory, read, write, cache, reuse, alu, hold, dma_*, gemm, own_gemm; +POLICY "
-                                  "of caches; :N workgroups, MiB (reuse), engines or extent")
+    options.option("first", "", "loads, with commas: memory, read, write, cache, reuse, alu, hold, dma_*, stores, stores_D (D in "
+                                  "flight), stores_release, gemm, own_gemm; +POLICY of caches; :N workgroups, MiB (reuse), "
+                                  "engines or extent")
         .option("second", "", "loads that run beside each of the first")
         .option("scale", "1024", "MiB that a memory load moves each way; the others in proportion");
     if (parse(options, arguments, "stress")) return 0;
@@ -17,7 +18,7 @@ int run_stress(const std::vector<std::string> &arguments, const std::string &lin
     for (const auto &first : options.texts("first")) {
         auto one = load_of(node, first, options.integer("scale"));
         for (const auto &second : options.texts("second")) {
-            if (node.gpus() < 2 && (second == "dma_push" || second == "dma_pull")) continue;
+            if (node.gpus() < 2 && (second.rfind("stores", 0) == 0 || second == "dma_push" || second == "dma_pull")) continue;
             auto other = load_of(node, second, options.integer("scale"));
             const NamedTask a{"first", one.get()}, b{"second", other.get()};
             Scene together{{a, b}, {}}, alone_a{{a}, {}}, alone_b{{b}, {}};

@@ -18,6 +18,7 @@ int run_copy(const std::vector<std::string> &, const std::string &);
 int run_collective(const std::vector<std::string> &, const std::string &);
 int run_launch(const std::vector<std::string> &, const std::string &);
 int run_dispatch(const std::vector<std::string> &, const std::string &);
+int run_flags(const std::vector<std::string> &, const std::string &);
 int run_stress(const std::vector<std::string> &, const std::string &);
 int run_c3(const std::vector<std::string> &, const std::string &);
 int run_ranks(const std::vector<std::string> &, const std::string &);

@@ -5,6 +5,7 @@
 #include "../options.h"
 #include "copy_task.h"
 #include "gemm_task.h"
+#include "stores_task.h"
 #include "stream_task.h"
 
 namespace probe {
@@ -54,6 +55,15 @@ std::unique_ptr<Task> load_of(Node &node, const std::string &text, std::int64_t 
         if (kind == "dma_from_host") copy.source = "host", copy.destination = "gpu";
         return std::make_unique<CopyTask>(node, copy);
     }
+    if (kind.rfind("stores", 0) == 0) {  // stores, stores_1 (in flight), stores_release
+        StoresSpec stores;
+        stores.workgroups = amount ? amount : node.compute_units();
+        stores.bytes = std::min<std::int64_t>(stores.workgroups * scale << 13, scale << 19);
+        const std::string rest = kind.substr(6);
+        stores.release = rest == "_release";
+        if (!rest.empty() && !stores.release) stores.in_flight = static_cast<int>(parse_size(rest.substr(1)));
+        return std::make_unique<StoresTask>(node, stores);
+    }
     if (kind == "hold") return std::make_unique<HoldTask>(node, amount ? amount : node.compute_units(), 500);
     if (kind == "gemm" || kind == "own_gemm") {
         GemmSpec gemm;
@@ -63,7 +73,8 @@ std::unique_ptr<Task> load_of(Node &node, const std::string &text, std::int64_t 
         return std::make_unique<GemmTask>(node, gemm);
     }
     throw UsageError("load " + text + ": memory, read, write, cache, reuse, alu, hold, dma_push, dma_pull, dma_local, " +
-                     "dma_to_host, dma_from_host, gemm or own_gemm, with +POLICY and :N workgroups, MiB, engines or extent");
+                     "dma_to_host, dma_from_host, stores, stores_D (D in flight), stores_release, gemm or own_gemm, with +POLICY " +
+                     "and :N workgroups, MiB, engines or extent");
 }
 
 }  // namespace probe

@@ -21,6 +21,7 @@ const probe::Command commands[] = {
     {"collective", "collectives: library, DMA engines, own kernels; size, channels", probe::run_collective},
     {"launch", "latencies of submission, completion, events and signals", probe::run_launch},
     {"dispatch", "where each workgroup of a matrix kernel ran, and when", probe::run_dispatch},
+    {"flags", "kernels of two GPUs that wait for each other's flags, behind stores", probe::run_flags},
     {"stress", "two synthetic loads beside each other", probe::run_stress},
     {"c3", "a GEMM beside a collective", probe::run_c3},
     {"ranks", "loads in loops, every GPU driven by a process of its own", probe::run_ranks},

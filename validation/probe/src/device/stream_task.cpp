@@ -7,8 +7,7 @@ namespace probe {
 constexpr int threads = 1024;
 constexpr int unroll = 4;  // 16-byte loads each thread has in flight: 64 KiB per workgroup
 
-// Dynamic shared memory that lets only one workgroup onto a compute unit.
-static int whole_unit(const Node &node) {
+int whole_unit(const Node &node) {
     const auto &gpu = node.properties(0);
 #if defined(__CUDACC__)
     return static_cast<int>(gpu.sharedMemPerBlockOptin);

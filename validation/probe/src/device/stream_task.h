@@ -7,6 +7,9 @@
 
 namespace probe {
 
+// Dynamic shared memory that lets only one workgroup onto a compute unit.
+int whole_unit(const Node &node);
+
 struct StreamSpec {
     std::string pattern = "copy";  // read, write, copy, triad
     std::int64_t bytes = 0;        // of one array

@@ -1,0 +1,88 @@
+"""When an overlap loses, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+import c3sim
+from c3sim.evaluation.losses import OVERLAP_LOSES, loss_note, losses
+from c3sim.input.loading import load_hardware
+from c3sim.simulation.runs import run_once
+
+GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "library": "triton", "stream": "gemm"}
+
+
+def result(workgroups: int, size: str = "64 MiB", **more):
+    stores = {"kind": "stores", "bytes": size, "workgroups": workgroups, "stream": "s", **more}
+    tasks = {"stores": stores, "gemm": GEMM}
+    return c3sim.parse_workload({"schema": 1, "name": "pair", "node": "mi300x-8", "tasks": tasks})
+
+
+def lost(workload) -> list[str]:
+    return [note for note in c3sim.run(workload).notes if note.startswith(OVERLAP_LOSES)]
+
+
+def test_a_stalled_producer_is_stretched_and_never_negative_exposure():
+    """A law: as stores hold a GEMM up its wall grows, and that growth is stretched compute."""
+    before = None
+    for workgroups in (8, 16, 32, 64):
+        run = c3sim.run(result(workgroups, "1 GiB"))
+        assert run.exposed_s >= 0
+        assert run.stretched_s is not None
+        ran = run.tasks["gemm"].slower_s
+        assert run.stretched_s == pytest.approx(ran, abs=0.02 * run.wall_s)
+        assert before is None or run.stretched_s >= before
+        before = run.stretched_s
+    assert before > 0.3 * run.tasks["gemm"].isolated_s
+
+
+def test_explain_names_the_stall():
+    causes = c3sim.explain(result(32, "1 GiB")).tasks["gemm"].causes_s
+    assert causes["store_queues"] == max(causes.values())
+
+
+def test_a_pair_that_gains_says_nothing():
+    assert not lost(result(4))
+
+
+def test_a_pair_that_loses_says_by_how_much_and_names_what_it_would_gain_without():
+    """Against a serial time that is set below the wall: two tasks alone never lose by 1 %, as what
+    stores hold goes on at a fifth; pieces of a whole do.
+    """
+    workload, node = result(32, "64 MiB"), load_hardware("mi300x-8").node
+    run = run_once(node, workload)
+    assert loss_note(node, workload, run, run.end) is None
+    note = loss_note(node, workload, run, run.end - 1e-4)
+    assert note is not None
+    assert note.startswith(f"{OVERLAP_LOSES}: 0.1 ms longer than one after the other; gained ")
+
+
+def test_a_packaged_overlap_that_loses_says_so():
+    """A GEMM beside an all-to-all that leaves it units for one round more."""
+    run = c3sim.run("gemm-beside-all-to-all-across-nodes", node="mi300x-8")
+    assert run.wall_s > 1.01 * run.serial_s
+    (note,) = [note for note in run.notes if note.startswith(OVERLAP_LOSES)]
+    assert "workgroups that lack compute units" in note
+
+
+def test_losses_are_by_removal_largest_first():
+    workload, node = result(32, "64 MiB"), load_hardware("mi300x-8").node
+    run = run_once(node, workload)
+    gains = losses(node, workload, run)
+    assert list(gains) == sorted(gains, key=lambda cause: -gains[cause])
+    without = run_once(node, workload, frozenset({"store_queues"})).end
+    assert gains["store_queues"] == pytest.approx(run.end - without)
+
+
+def test_releases_are_a_loss_where_they_make_stores_the_longest():
+    node = load_hardware("mi300x-8").node
+    released = result(8, "256 MiB", publish="release", tile="64 KiB")
+    plain = result(8, "256 MiB", tile="64 KiB")
+    run = run_once(node, released)
+    gain = losses(node, released, run)["publication"]
+    assert gain == pytest.approx(run.end - run_once(node, plain).end)
+
+
+def test_explain_of_a_workload_without_stores_knows_no_queue_of_them():
+    explained = c3sim.explain("gemm-beside-all-gather")
+    assert "store_queues" not in explained.tasks["gemm"].causes_s

@@ -1,0 +1,51 @@
+"""All-reduce by stores, in one shot and in two."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.models.collective_counts import COUNTS
+from c3sim.models.shots import shot_primitives
+from c3sim.simulation.simulate import simulate
+
+H200 = load_hardware("h200-2").node
+
+
+def wall(size: str, algorithm: str, node=H200, backend: str = "probe") -> float:
+    task = {"kind": "collective", "op": "all_reduce", "size": size, "backend": backend}
+    tasks = {"reduce": {**task, "algorithm": algorithm, "channels": 64}}
+    found = parse_workload({"schema": 1, "name": "x", "node": node.name, "tasks": tasks})
+    return simulate(node, found).end
+
+
+def test_counts_by_hand():
+    """Of four ranks, in quarters of the message: one shot sends 4 to each of 3 peers; two shots
+    send 3 shards, then 3 sums.
+    """
+    assert COUNTS["all_reduce", "one_shot"](4).sent == 12
+    assert COUNTS["all_reduce", "two_shot"](4).sent == 6
+    assert [COUNTS["all_reduce", name](4).steps for name in ("one_shot", "two_shot")] == [1, 2]
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+@pytest.mark.parametrize("algorithm", ["one_shot", "two_shot"])
+def test_primitives_send_all_that_is_sent(algorithm, ranks):
+    assert sum(sent for _, sent in shot_primitives(H200.gpu, algorithm, ranks)) == 1.0
+
+
+def test_one_shot_wins_small_and_two_shots_win_large():
+    assert wall("8 KiB", "one_shot") < wall("8 KiB", "two_shot")
+    eight = load_hardware("mi300x-8").node
+    assert wall("64 KiB", "one_shot", eight, "rccl") < wall("64 KiB", "two_shot", eight, "rccl")
+    assert wall("4 MiB", "two_shot", eight, "rccl") < wall("4 MiB", "one_shot", eight, "rccl")
+
+
+def test_a_flag_costs_each_step_once():
+    stores = H200.gpu.remote_stores
+    assert stores is not None
+    slow = stores.model_copy(update={"flag_time": stores.flag_time + 1e-6})
+    node = H200.model_copy(update={"gpu": H200.gpu.model_copy(update={"remote_stores": slow})})
+    for algorithm, steps in (("one_shot", 1), ("two_shot", 2)):
+        more = wall("8 KiB", algorithm, node) - wall("8 KiB", algorithm)
+        assert more == pytest.approx(steps * 1e-6, rel=0.02)

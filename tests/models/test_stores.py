@@ -1,0 +1,59 @@
+"""Stores to peers: times of a tile, and what a neighbour keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.input.loading import load_hardware
+from c3sim.models.stores import kept_share, sight_time, tile_time
+from c3sim.specs.stores import Stores
+from c3sim.specs.workload import Gemm
+
+MI300X = load_hardware("mi300x-8").node
+
+
+def task(**more: object) -> Stores:
+    return Stores.model_validate({"kind": "stores", "bytes": 2**20, **more})
+
+
+@pytest.mark.parametrize(
+    ("share", "overload", "kept"),
+    [
+        (None, 9.0, 1.0),  # nothing is known to block
+        (0.2, 0.5, 1.0),  # links drain what is offered
+        (0.2, 1.0, 1.0),
+        (0.2, 2.0, 0.5),  # 1 / u: in proportion
+        (0.2, 50.0, 0.2),  # never less than its own share
+    ],
+)
+def test_what_a_neighbour_keeps(share, overload, kept):
+    assert kept_share(share, overload) == pytest.approx(kept)
+
+
+def test_fewer_stores_in_flight_wait_longer_and_never_waiting_is_quickest():
+    tile = 64 * 2**10
+    waits = [tile_time(MI300X, task(in_flight=d), tile, 1).wait for d in (1, 4, 8)]
+    # tile / store_bytes = 4 stores of all lanes, each waits 0.36 us / d
+    assert waits == pytest.approx([4 * 0.36e-6, 0.36e-6, 0.18e-6])
+    assert tile_time(MI300X, task(), tile, 1).wait == 0.0
+
+
+def test_a_release_takes_its_time_and_a_die_makes_one_at_a_time():
+    alone = tile_time(MI300X, task(publish="release"), 64 * 2**10, 1)
+    shared = tile_time(MI300X, task(publish="release"), 64 * 2**10, 8)
+    assert alone.wait == alone.release == pytest.approx(2.1e-6)
+    assert shared.turn == pytest.approx(8 * alone.release)
+
+
+def test_loads_from_peers_need_no_releases():
+    pull = tile_time(MI300X, task(direction="pull"), 2**20, 4)
+    units = MI300X.gpu.compute_units
+    assert pull.issue == pytest.approx(2**20 / (units.remote_bandwidth * MI300X.gpu.clock.maximum))
+    assert (pull.wait, pull.release, pull.turn) == (0.0, 0.0, 0.0)
+
+
+def test_only_flags_are_seen_later():
+    gemm = {"kind": "gemm", "m": 64, "n": 64, "k": 64}
+    assert sight_time(MI300X.gpu, task(publish="flag")) == pytest.approx(1e-6)
+    assert sight_time(MI300X.gpu, task(publish="release")) == 0.0
+    assert sight_time(MI300X.gpu, Gemm.model_validate(gemm)) == 0.0
