@@ -27,23 +27,24 @@ MAY_IMPORT: dict[str, str] = {
     "errors": "",
     "engine": "",
     "specs": "errors",
+    "schedules": "errors specs",
     "models": "specs",
     "result": "models",
-    "input": "errors specs models",
+    "input": "errors specs schedules models",
     "machine": "specs models engine",
     "processes": "specs models result engine machine",
-    "simulation": "errors specs models result engine machine processes",
-    "strategies": "errors specs models input processes simulation",
-    "evaluation": "errors specs models result machine simulation strategies",
+    "simulation": "errors specs schedules models result engine machine processes",
+    "strategies": "errors specs schedules models input processes simulation",
+    "evaluation": "errors specs schedules models result machine simulation strategies",
     "inference": "errors specs input simulation",
     "iterations": "errors specs result input machine simulation strategies inference",
     "output.kit": "errors result",
     "sweeps": "errors specs result input strategies evaluation output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
     " sweeps",
-    "studies": "errors specs result input machine simulation strategies evaluation inference"
+    "studies": "errors specs schedules result input machine simulation strategies evaluation inference"
     " output.kit sweeps output",
-    "api": "errors specs result input strategies evaluation iterations sweeps studies",
+    "api": "errors specs schedules result input strategies evaluation iterations sweeps studies",
     "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
     " studies api",
 }

@@ -16,6 +16,7 @@ REMEMBERED = 8192  # runs; about 1 kB each
 
 ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
 
+_CONDITIONS = ("buffers", "tasks", "streams", "host", "schedule")
 _runs: dict[tuple[str, str, frozenset[str], bool], Run] = {}
 _texts: dict[int, tuple[Node, str]] = {}  # by id of a node, which is kept, so that the id stays
 
@@ -32,7 +33,7 @@ def run_once(
     *by_class* as in :func:`simulate`. The *energy* of one that is asked for without is not known.
     """
     # What of a workload decides its run; names and descriptions do not.
-    conditions = workload.model_dump_json(include={"buffers", "tasks", "streams", "host"})
+    conditions = workload.model_dump_json(include={*_CONDITIONS})
     key = (_text(node), conditions, private, by_class)
     run = _runs.get(key)
     if run is None:

@@ -12,6 +12,7 @@ from c3sim.input.yaml_nodes import join
 from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.memory import ARRAYS
+from c3sim.schedules import expanded
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
@@ -34,7 +35,7 @@ _TILE_STEP, _TILE_LARGEST = 4, 1024
 
 def check_on_node(workload: Workload, node: Node) -> None:
     """Whether *workload* can run on *node*. Raises InputErrors, all that were found."""
-    errors = list(_errors(workload, node))
+    errors = list(_errors(expanded(workload, node), node))
     if errors:
         raise InputErrors(errors)
 
