@@ -42,8 +42,8 @@ MAY_IMPORT: dict[str, str] = {
     "sweeps": "errors specs result input strategies evaluation output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
     " sweeps",
-    "studies": "errors specs schedules result input machine simulation strategies evaluation inference"
-    " output.kit sweeps output",
+    "studies": "errors specs schedules result input machine simulation strategies evaluation"
+    " inference output.kit sweeps output",
     "api": "errors specs schedules result input strategies evaluation iterations sweeps studies",
     "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
     " studies api",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from c3sim.schedules.pair import Pair
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
 
@@ -40,5 +42,7 @@ def _reused(pair: Pair, extents: dict[str, int], *, own: bool) -> int:
     cuts = schedule.along if schedule.shape == "1d" or not schedule.fused else pair.across
     if own and schedule.shape == "2d":
         cuts = "mnk"
-    whole = [extents[a] * extents[b] for a, b in _OPERANDS if not {a, b} & set(cuts)]
+    whole = [
+        prod(extents[name] for name in names) for names in _OPERANDS if not set(names) & set(cuts)
+    ]
     return whole[0] if whole else 0

@@ -99,23 +99,24 @@ class _Build:
         return found
 
     def _arriving(self) -> None:
-        """Each step arrives, and is worked on."""
-        hetero = self.schedule.steps == "hetero"
-        if hetero:
-            self._gemm(f"{self.pair.gemm}-own", 1, 0, self.before["move"], own=True)
-        own, brought = own_copy(self.pair), list[str]()
+        """Each step arrives, and is worked on. All that moves is launched ahead."""
+        schedule, pair = self.schedule, self.pair
+        hetero = schedule.steps == "hetero"
+        own, brought = own_copy(pair), list[str]()
         if own is not None:
             stream = f"{self.communication}-own"
-            brought = [self._move(f"{self.pair.collective}-own", own, stream, [])]
-        for step in range(self.schedule.pieces):
-            sources = self._step(step, {})
-            if self.schedule.fused:
-                ranks = self.pair.ranks - hetero
-                self._gemm(f"{self.pair.gemm}-{step}", ranks, step, brought + sources[1])
+            brought = [self._move(f"{pair.collective}-own", own, stream, [])]
+        arrived = [self._step(step, {}) for step in range(schedule.pieces)]
+        if hetero:
+            self._gemm(f"{pair.gemm}-own", 1, 0, self.before["move"], own=True)
+        for step, sources in enumerate(arrived):
+            if schedule.fused:
+                waits = brought + sources[1]
+                self._gemm(f"{pair.gemm}-{step}", pair.ranks - hetero, step, waits)
                 continue
-            for peer in range(int(hetero), self.pair.ranks):
+            for peer in range(int(hetero), pair.ranks):
                 waits = sources[peer] if peer else self.before["move"]
-                self._gemm(f"{self.pair.gemm}-{step}-{peer}", 1, step, waits, peer=peer)
+                self._gemm(f"{pair.gemm}-{step}-{peer}", 1, step, waits, peer=peer)
 
     def _leaving(self) -> None:
         """Each step is worked on, and leaves; what stays comes last."""
@@ -139,18 +140,29 @@ class _Build:
                 self._addition(f"{self.pair.collective}-add", 1, [*self.moved, own])
 
     def _shards(self) -> None:
-        """The own shard, then one peer's after the other."""
-        pair = self.pair
+        """The own shard, then one peer's after the other; what leaves is made before that."""
+        pair, peers = self.pair, range(1, self.pair.ranks)
+        moves = {peer: f"{pair.collective}-{peer}" for peer in peers}
         if pair.feeds:
-            self._gemm(f"{pair.gemm}-0", 1, 0, self.before["move"], own=True)
-        for peer in range(1, pair.ranks):
-            made = [] if pair.feeds else [self._gemm(f"{pair.gemm}-{peer}", 1, 0, [], own=True)]
-            copy = peer_copy(pair, self.node, peer, 1)
-            name = self._move(f"{pair.collective}-{peer}", copy, self.communication, made)
-            if pair.feeds:
-                self._gemm(f"{pair.gemm}-{peer}", 1, peer, [name], own=True)
+            self._copies(moves, {})
+        works = {
+            peer: self._gemm(
+                f"{pair.gemm}-{peer}",
+                1,
+                0,
+                [moves[peer]] if pair.feeds and peer else self.before["move"] * pair.feeds,
+                own=True,
+            )
+            for peer in ((0, *peers) if pair.feeds else (*peers, 0))
+        }
         if not pair.feeds:
-            self._gemm(f"{pair.gemm}-0", 1, 0, [], own=True)
+            self._copies(moves, works)
+
+    def _copies(self, moves: dict[int, str], works: dict[int, str]) -> None:
+        """Whole shards to one peer after the other."""
+        for peer, name in moves.items():
+            made = [works[peer]] if works else []
+            self._move(name, peer_copy(self.pair, self.node, peer, 1), self.communication, made)
 
     def _step(self, step: int, made: dict[int, list[str]]) -> dict[int, list[str]]:
         """Move what *made* has for each peer in *step*; what each peer's arrival is called."""

@@ -36,7 +36,9 @@ def peer_copy(pair: Pair, node: Node, peer: int, pieces: int) -> Copy:
     pull = move.direction == "pull"
     workgroups = None
     if not pair.by_engines:
-        workgroups = move.channels or node.collective_library(move.backend).channels.default[move.op]
+        workgroups = (
+            move.channels or node.collective_library(move.backend).channels.default[move.op]
+        )
     return Copy(
         kind="copy",
         bytes=move.size / pair.ranks / pieces,

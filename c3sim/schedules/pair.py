@@ -135,7 +135,7 @@ def _size_problem(pair: Pair) -> str:
     shards = schedule.kind == "shards"
     steps = 1 if shards else schedule.pieces
     flat = schedule.shape == "1d"
-    cuts = {schedule.along: ranks * steps if flat else ranks}
+    cuts: dict[str, int] = {schedule.along: ranks * steps if flat else ranks}
     if not flat:
         cuts[pair.across] = steps
     for name, parts in cuts.items():
