@@ -149,6 +149,8 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
     limits = "\n".join(f"constraint {text}" for text in study.constraints)
     costs = "\n".join(f"cost {name} = {text}" for name, text in study.costs.items())
     what = f"workload {study.workload or 'of each scenario'}"
+    if study.pieces is not None:
+        what = f"{len(study.pieces.gemms)} GEMMs in pieces on {', '.join(study.pieces.nodes)}"
     about = f"node {study.node}, {f'serving {study.serving.model}' if study.serving else what}"
     ways = f"kind {study.kind}, strategies {', '.join(study.strategies)}"
     if study.kind in WITH_POINTS:

@@ -13,10 +13,11 @@ from pydantic import Field, field_validator, model_validator
 
 from c3sim.specs.base import Spec
 from c3sim.specs.names import FileName
+from c3sim.specs.pieces_study import PiecesStudy
 from c3sim.specs.quantities import Trials
 from c3sim.specs.serving import Serving
 
-Kind = Literal["sweep", "c3", "dma_variants", "c3_variants", "kv_fetch"]
+Kind = Literal["sweep", "c3", "dma_variants", "c3_variants", "kv_fetch", "pieces"]
 #: Kinds that are made of points with outputs; the others measure something of their own.
 WITH_POINTS = ("sweep", "c3")
 #: Outputs of earlier files that stood for a kind -> the fields that say it today.
@@ -127,6 +128,9 @@ class Study(Spec):
         description="instead of a workload: requests to an inference engine;"
         " paths serving.hit_rate and so on",
     )
+    pieces: PiecesStudy | None = Field(
+        None, description="instead of a workload: GEMMs and collectives that run in pieces"
+    )
     scenarios: tuple[Scenario, ...] = ()
     axes: dict[str, Values] = Field(
         {}, description="path -> values or a range; crossed with each other and the scenarios"
@@ -170,6 +174,8 @@ class Study(Spec):
     def _fits_its_kind(self) -> Study:
         if (self.serving is not None) != (self.kind == "kv_fetch"):
             raise ValueError("serving and kind: kv_fetch belong together; give both or neither")
+        if (self.pieces is not None) != (self.kind == "pieces"):
+            raise ValueError("pieces and kind: pieces belong together; give both or neither")
         of_c3 = self.pool is not None or self.band is not None or self.characterisation
         if self.kind != "c3" and of_c3:
             raise ValueError("pool, band and characterisation are for kind: c3")
@@ -186,6 +192,10 @@ class Study(Spec):
         if self.serving is not None:
             if self.workload is not None or any(s.workload is not None for s in self.scenarios):
                 raise ValueError("a study of serving has no workload; leave it out")
+            return self
+        if self.pieces is not None:
+            if self.workload is not None or self.scenarios:
+                raise ValueError("a study of pieces has neither workload nor scenarios")
             return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")
