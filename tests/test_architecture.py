@@ -44,9 +44,9 @@ MAY_IMPORT: dict[str, str] = {
     " sweeps",
     "studies": "errors specs schedules result input machine simulation strategies evaluation"
     " inference output.kit sweeps output",
-    "api": "errors specs schedules result input strategies evaluation iterations sweeps studies",
-    "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
-    " studies api",
+    "api": "errors specs result input strategies evaluation iterations sweeps studies",
+    "cli": "errors specs schedules result input strategies evaluation iterations output.kit sweeps"
+    " output studies api",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

@@ -5,7 +5,7 @@
     cuts      extents, accumulation and reuse of the GEMM of a step
     moves     what moves the bytes of a step: a collective, copies to peers, additions
 
-It rewrites and knows no clock, no model and no file.
+It only rewrites, and must not know of clocks, models and files.
 """
 
 from c3sim.schedules.expand import expanded

@@ -99,17 +99,20 @@ class _Build:
         return found
 
     def _arriving(self) -> None:
-        """Each step arrives, and is worked on. All that moves is launched ahead."""
+        """Each step arrives, and is worked on. The first piece is launched before any GEMM. When a
+        piece has arrived, the GEMM that waited for it comes before the next piece, which a
+        framework puts behind an event of its own: so the order of tasks.
+        """
         schedule, pair = self.schedule, self.pair
         hetero = schedule.steps == "hetero"
         own, brought = own_copy(pair), list[str]()
         if own is not None:
             stream = f"{self.communication}-own"
             brought = [self._move(f"{pair.collective}-own", own, stream, [])]
-        arrived = [self._step(step, {}) for step in range(schedule.pieces)]
-        if hetero:
-            self._gemm(f"{pair.gemm}-own", 1, 0, self.before["move"], own=True)
-        for step, sources in enumerate(arrived):
+        for step in range(schedule.pieces):
+            sources = self._step(step, {})
+            if hetero and step == 0:
+                self._gemm(f"{pair.gemm}-own", 1, 0, self.before["move"], own=True)
             if schedule.fused:
                 waits = brought + sources[1]
                 self._gemm(f"{pair.gemm}-{step}", pair.ranks - hetero, step, waits)
