@@ -86,4 +86,5 @@ def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
         streams[stream] = workload.streams[found.stream]
     host = workload.host.model_copy(update={"order": ()})
     tasks = {called or task: kept}
-    return workload.model_copy(update={"tasks": tasks, "streams": streams, "host": host})
+    changes = {"tasks": tasks, "streams": streams, "host": host, "schedule": None}
+    return workload.model_copy(update=changes)
