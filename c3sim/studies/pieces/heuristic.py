@@ -6,9 +6,10 @@ Of a GEMM of M x K and K x N numbers it knows
     footprint   M K + K N + M N                      numbers
     aspect      M / K
 
-It is a decision tree of two levels: a threshold on one of them, behind each side another. Of all
-such trees the fit takes the one whose schedules lose the least over what it was given, the first
-of them on a tie.
+It is a decision tree of at most two levels: a threshold on one of them, behind each side another.
+Of all such trees the fit takes the one whose schedules lose the least over what it was given, the
+first of them on a tie. How many levels pay is found by leaving out one GEMM after the other: more
+only where that loses less on those left out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from math import sqrt
 from typing import NamedTuple
 
 FEATURES = ("intensity", "footprint", "aspect")
+LEVELS = 2
 
 
 class Sizes(NamedTuple):
@@ -36,8 +38,9 @@ class Sizes(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A scenario: its sizes, and the time [s] of each schedule."""
+    """A scenario of *gemm*: its sizes, and the time [s] of each schedule."""
 
+    gemm: str
     sizes: Sizes
     times: Mapping[str, float]
 
@@ -70,7 +73,25 @@ class Tree:
 
 def fit(seen: Sequence[Seen], names: Sequence[str]) -> Tree | str:
     """The tree, or the one schedule, that loses least over *seen*."""
-    return _split(seen, lambda part: _split(part, lambda rest: _leaf(rest, names)))[0]
+
+    def lost(levels: int) -> float:
+        """On each GEMM in turn, fitted on the others."""
+        total = 0.0
+        for gemm in dict.fromkeys(each.gemm for each in seen):
+            tree = _fit([each for each in seen if each.gemm != gemm], names, levels)[0]
+            out = (each for each in seen if each.gemm == gemm)
+            total += sum(each.loss(choice(tree, each.sizes)) for each in out)
+        return total
+
+    levels = min(range(LEVELS + 1), key=lost) if len({each.gemm for each in seen}) > 1 else 0
+    return _fit(seen, names, levels)[0]
+
+
+def _fit(seen: Sequence[Seen], names: Sequence[str], levels: int) -> tuple[Tree | str, float]:
+    """The best tree of *levels*, and what it loses over *seen*."""
+    if levels == 0:
+        return _leaf(seen, names)
+    return _split(seen, lambda part: _fit(part, names, levels - 1))
 
 
 def _leaf(seen: Sequence[Seen], names: Sequence[str]) -> tuple[Tree | str, float]:

@@ -60,6 +60,8 @@ def heuristic_table(study: PiecesResult) -> Group:
         scenarios = str(score.scenarios)
         cells = (percent(score.hit_rate), _loss(score.mean_loss))
         add_row(table, MOVES[by], "static sizes", score.rule, scenarios, *cells)
+        swapped = (percent(score.swapped_hit_rate), _loss(score.swapped_mean_loss))
+        add_row(table, "", "halves swapped", "", scenarios, *swapped)
         fixed = (percent(score.fixed_hit_rate), _loss(score.fixed_mean_loss))
         add_row(table, "", "always the same", score.fixed, scenarios, *fixed)
     return stack(

@@ -9,9 +9,9 @@ from c3sim.studies.pieces.heuristic import Seen, Sizes, Tree, choice, fit
 NAMES = ("rows", "columns")
 
 
-def seen(aspect: float, better: str) -> Seen:
+def seen(aspect: float, better: str, gemm: str = "") -> Seen:
     times = {name: 1.0 if name == better else 1.5 for name in NAMES}
-    return Seen(Sizes(intensity=100.0, footprint=1e9, aspect=aspect), times)
+    return Seen(gemm or str(aspect), Sizes(intensity=100.0, footprint=1e9, aspect=aspect), times)
 
 
 def test_sizes_by_hand() -> None:
@@ -21,19 +21,24 @@ def test_sizes_by_hand() -> None:
 
 def test_a_threshold_lies_between_the_sides() -> None:
     """Rows are better where M is at least 2 K: the threshold is the mean of 1/2 and 2, in ratio."""
-    tree = fit([seen(0.25, "columns"), seen(0.5, "columns"), seen(2, "rows")], NAMES)
+    given = [seen(0.25, "columns"), seen(0.5, "columns"), seen(2, "rows"), seen(4, "rows")]
+    tree = fit(given, NAMES)
     assert isinstance(tree, Tree) and tree.text == "aspect < 1 ? columns : rows"
     assert choice(tree, Sizes(1, 1, 0.7)) == "columns"
 
 
 def test_two_levels_tell_a_band() -> None:
-    given = [seen(0.1, "rows"), seen(1, "columns"), seen(10, "rows")]
+    """Two GEMMs on each side and two between: without any one of them the band still shows."""
+    sides = [seen(aspect, "rows") for aspect in (0.1, 0.2, 10, 20)]
+    given = [*sides, seen(1, "columns"), seen(2, "columns")]
     tree = fit(given, NAMES)
-    assert [choice(tree, each.sizes) for each in given] == ["rows", "columns", "rows"]
+    assert [choice(tree, each.sizes) for each in given] == ["rows"] * 4 + ["columns"] * 2
 
 
-def test_where_one_is_always_best_nothing_is_asked() -> None:
-    assert fit([seen(0.1, "rows"), seen(10, "rows")], NAMES) == "rows"
+def test_one_exception_makes_no_rule() -> None:
+    """A level that only serves one GEMM loses on others that are left out, so it is not taken."""
+    given = [seen(0.1 * step, "columns" if step == 4 else "rows") for step in range(1, 9)]
+    assert fit(given, NAMES) == "rows"
 
 
 def test_loss_is_against_the_best() -> None:
