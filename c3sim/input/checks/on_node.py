@@ -35,7 +35,10 @@ _TILE_STEP, _TILE_LARGEST = 4, 1024
 
 def check_on_node(workload: Workload, node: Node) -> None:
     """Whether *workload* can run on *node*. Raises InputErrors, all that were found."""
-    errors = list(_errors(expanded(workload, node), node))
+    try:
+        errors = list(_errors(expanded(workload, node), node))
+    except InputError as error:  # a schedule that cannot be written out
+        errors = [error]
     if errors:
         raise InputErrors(errors)
 
