@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from c3sim.specs.study import Study
-from c3sim.studies.kind import About, Options, StudyResult
+from c3sim.studies.kind import About, Options, StudyResult, published_for
 from c3sim.studies.parallel import for_each
 from c3sim.studies.pieces.cases import cases_of, pieces_of
 from c3sim.studies.pieces.heuristic import Seen, Sizes, Tree, choice, fit
@@ -76,7 +76,7 @@ def run(study: Study, options: Options) -> PiecesResult:
         max_speedup=max(row.schedules[row.best].speedup for row in first),
         max_ideal_speedup=max(row.ideal_speedup for row in first),
         shards_slower=max(slower, default=None),
-        published=study.published,
+        published=published_for(study, cases[0].node),
     )
 
 
