@@ -12,7 +12,7 @@ from c3sim.schedules.moves import addition, collective_piece, own_copy, peer_cop
 from c3sim.schedules.pair import WHERE, Pair, find_pair
 from c3sim.specs.hardware import Node
 from c3sim.specs.references import parse_after
-from c3sim.specs.workload import Stream, Task, Workload
+from c3sim.specs.workload import HostThreads, Stream, Task, Workload
 
 
 def expanded(workload: Workload, node: Node) -> Workload:
@@ -34,8 +34,20 @@ def expanded(workload: Workload, node: Node) -> Workload:
         elif name not in (pair.collective, pair.gemm):
             _add(tasks, {name: _behind(task, pair, build)})
     streams = {**workload.streams, **build.more_streams()}
-    changes = {"tasks": tasks, "streams": streams, "schedule": None}
+    host = _back_to_back(workload.host, pair, node)
+    changes = {"tasks": tasks, "streams": streams, "host": host, "schedule": None}
     return workload.model_copy(update=changes)
+
+
+def _back_to_back(host: HostThreads, pair: Pair, node: Node) -> HostThreads:
+    """GEMMs are launched ahead, so one that only waits for the one before it follows as closely as
+    kernels of one queue do. A library's pieces are behind events of their own and do not; a
+    workload has one gap for all kernels, so it is given where engines move the bytes.
+    """
+    gap = node.gpu.kernels.back_to_back_latency
+    if not pair.by_engines or host.kernel_gap is not None or gap is None:
+        return host
+    return host.model_copy(update={"kernel_gap": gap})
 
 
 def _add(tasks: dict[str, Task], more: dict[str, Task]) -> None:
