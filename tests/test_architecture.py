@@ -28,14 +28,15 @@ MAY_IMPORT: dict[str, str] = {
     "shown": "errors",
     "engine": "",
     "specs": "errors",
+    "schedules": "errors specs",
     "models": "specs",
     "result": "models shown",
-    "input": "errors specs models",
+    "input": "errors specs schedules models",
     "machine": "specs models engine",
     "processes": "specs models result engine machine",
-    "simulation": "errors specs models result engine machine processes",
-    "strategies": "errors specs models input processes simulation",
-    "evaluation": "errors specs models shown result machine simulation strategies",
+    "simulation": "errors specs schedules models result engine machine processes",
+    "strategies": "errors specs schedules models input processes simulation",
+    "evaluation": "errors specs schedules models shown result machine simulation strategies",
     "inference": "errors specs input simulation",
     "iterations": "errors specs models result input machine simulation strategies evaluation"
     " inference",
@@ -44,15 +45,15 @@ MAY_IMPORT: dict[str, str] = {
     " output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
     " sweeps",
-    "studies": "errors shown specs result input machine simulation strategies evaluation inference"
-    " iterations output.kit sweeps output",
+    "studies": "errors shown specs schedules result input machine simulation strategies evaluation"
+    " inference iterations output.kit sweeps output",
     "notebook": "errors shown result evaluation iterations sweeps output studies",
     "api": "errors specs result input strategies evaluation iterations output.kit sweeps studies"
     " notebook",
     "lab": "errors specs result input strategies evaluation iterations output.kit sweeps output"
     " api",
-    "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
-    " studies api lab",
+    "cli": "errors specs schedules result input strategies evaluation iterations output.kit sweeps"
+    " output studies api lab",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

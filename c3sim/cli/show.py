@@ -35,7 +35,12 @@ def show(
     ],
     set_: Settings = None,
     resolved: Annotated[
-        bool, Option("--resolved", help="Print a node file that has every value itself, as YAML.")
+        bool,
+        Option(
+            "--resolved",
+            help="Print as YAML a node file that has every value itself, or a workload whose"
+            " schedule is written out as tasks.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -54,12 +59,15 @@ def show(
     from c3sim.errors import InputError
 
     kind, changes = kind_of(name), settings(set_)
-    if (changes or resolved) and kind != "node":
-        raise InputError(f"{name!r} is a {kind}; --set and --resolved are for nodes")
+    in_pieces = kind == "workload" and not changes and resolved and _in_pieces(name)
+    if (changes or resolved) and kind != "node" and not in_pieces:
+        message = f"{name!r} is a {kind}; --set and --resolved are for nodes"
+        raise InputError(f"{message}, --resolved for workloads with a schedule as well")
     if resolved and as_json:
         raise InputError("--resolved prints YAML; leave --json out")
     if resolved:
-        typer.echo(_resolved(name, changes), nl=False)
+        text = _written_out(name) if in_pieces else _resolved(name, changes)
+        typer.echo(text, nl=False)
         return
     data, parts = _node(name, changes) if kind == "node" else _PARTS[kind](name)
     if as_json:
@@ -91,6 +99,22 @@ def _resolved(name: str, changes: SetValues) -> str:
     by_hand = [f"{path}={value}" for path, value in changes.items()]
     head = "  ".join([f"{name}, every value of it, by: c3sim show --resolved", *by_hand])
     return node_text(_with_settings(name, changes), head)
+
+
+def _in_pieces(name: str) -> bool:
+    from c3sim.input.loading import load_workload
+
+    return load_workload(name).schedule is not None
+
+
+def _written_out(name: str) -> str:
+    from c3sim.input.loading import load_hardware, load_workload
+    from c3sim.input.write_workload import workload_text
+    from c3sim.schedules import expanded
+
+    workload = load_workload(name)
+    tasks = expanded(workload, load_hardware(workload.node).node)
+    return workload_text(tasks, f"{name}, its schedule as tasks, by: c3sim show --resolved")
 
 
 def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
@@ -153,6 +177,8 @@ def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
         what = f"serving {study.serving.model}"
     elif study.iterations:
         what = f"iterations {', '.join(study.iterations)}"
+    elif study.pieces is not None:
+        what = f"{len(study.pieces.gemms)} GEMMs in pieces on {', '.join(study.pieces.nodes)}"
     on = f"nodes {', '.join(study.nodes)}" if study.nodes else f"node {study.node}"
     about = f"{on}, {what}"
     ways = f"kind {study.kind}, strategies {', '.join(study.strategies)}"

@@ -72,6 +72,7 @@ def study(
       c3sim study dma-latte --plot variants.png
       c3sim study kv-fetch --set serving.hit_rate=[0.5,0.75,1] --plot kv.png
       c3sim study c3-latte --out results
+      c3sim study ficco --set pieces.by=dma --set pieces.pieces=[1,4,16]
       c3sim study my-sweep.yaml --jobs 2
     """
     from c3sim.api import study as run_study

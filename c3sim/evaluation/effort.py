@@ -14,6 +14,7 @@ from math import ceil
 from statistics import fmean
 
 from c3sim.models.groups import ranks_in
+from c3sim.schedules import expanded
 from c3sim.simulation.folding import can_fold
 from c3sim.specs.hardware import Node
 from c3sim.specs.stores import Stores
@@ -57,6 +58,7 @@ class Effort:
 
 def effort_of(workload: Workload, node: Node) -> Effort:
     """What one result of *workload* on *node* takes."""
+    workload = expanded(workload, node)
     alone = can_fold(workload, node)
     gpus = 1 if alone else node.ranks
     ways = 1 if workload.host.release == "event" else 8  # simulation/draws.py

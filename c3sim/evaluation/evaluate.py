@@ -11,6 +11,7 @@ from c3sim.evaluation.payload import payload_bytes
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
 from c3sim.result import ClassTime, DrawResult, RankClass, Result, TaskResult
+from c3sim.schedules import expanded
 from c3sim.simulation.class_times import busy_and_exposed, classes_of
 from c3sim.simulation.critical_path import least_of, plan_of
 from c3sim.simulation.medians import weighted_quantile
@@ -41,7 +42,7 @@ def evaluate_run(
     *noted* = False leaves out the notes, *stretched* = False the time that contention adds to
     compute; both may take runs of their own.
     """
-    strategy = strategy_name(strategy)
+    strategy, workload = strategy_name(strategy), expanded(workload, node)
     best = best_candidate(strategy, workload, node)
     run = simulate(node, best.workload, trace=True) if trace else best.run
     base = _baseline(workload, node)

@@ -25,6 +25,7 @@ ALONE = "task"  # what a task alone, and its stream, may be called: equal ones s
 WITHIN_A_GPU = frozenset({"gemm", "stream", "hold"})
 AROUND_A_GPU = frozenset({"name", "description", "links", "collective_libraries", "scale_out"})
 
+_CONDITIONS = ("buffers", "tasks", "streams", "host", "schedule")
 _Key = tuple[str, str, frozenset[str], bool, bool]
 _runs: dict[_Key, Run] = {}
 _held = 0  # times of tasks in them
@@ -46,7 +47,7 @@ def run_once(
     Not *around*: what is around a GPU has no say in what is asked for.
     """
     # What of a workload decides its run; names and descriptions do not.
-    conditions = workload.model_dump_json(include={"buffers", "tasks", "streams", "host"})
+    conditions = workload.model_dump_json(include={*_CONDITIONS})
     key = (_text(node, around), conditions, private, by_class, energy)
     run = _runs.get(key)
     if run is None:
@@ -120,4 +121,5 @@ def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
         streams[stream] = workload.streams[found.stream]
     host = workload.host.model_copy(update={"order": ()})
     tasks = {called or task: kept}
-    return workload.model_copy(update={"tasks": tasks, "streams": streams, "host": host})
+    changes = {"tasks": tasks, "streams": streams, "host": host, "schedule": None}
+    return workload.model_copy(update=changes)

@@ -25,6 +25,7 @@ from c3sim.processes.context import Context
 from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.processes.tasks import TaskRuns
 from c3sim.result import Span, Timeline
+from c3sim.schedules import expanded
 from c3sim.simulation.counters import counters
 from c3sim.simulation.draws import Draw, draws
 from c3sim.simulation.drift import Case, drifting
@@ -60,6 +61,7 @@ def simulate(
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
+    workload = expanded(workload, node)
     node = _limited(node, workload.host.power_share)
     folded = can_fold(workload, node) if fold is None else fold
     how = _Options(private, by_class, tuple(observers), folded, energy, trace, compiled)

@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from c3sim.specs.base import Spec
 from c3sim.specs.names import FileName
+from c3sim.specs.pieces_study import PiecesStudy
 from c3sim.specs.quantities import Trials
 from c3sim.specs.serving import Serving
 
@@ -25,6 +26,7 @@ Kind = Literal[
     "operator_shares",
     "training_overlap",
     "channels",
+    "pieces",
 ]
 #: Kinds that are made of points with outputs; the others measure something of their own.
 WITH_POINTS = ("sweep", "c3")
@@ -145,6 +147,9 @@ class Study(Spec):
         description="instead of a workload: requests to an inference engine;"
         " paths serving.hit_rate and so on",
     )
+    pieces: PiecesStudy | None = Field(
+        None, description="instead of a workload: GEMMs and collectives that run in pieces"
+    )
     scenarios: tuple[Scenario, ...] = ()
     axes: dict[str, Values] = Field(
         {}, description="path -> values or a range; crossed with each other and the scenarios"
@@ -193,6 +198,8 @@ class Study(Spec):
             raise ValueError(f"iterations and kind: {kinds} belong together; give both or neither")
         if self.nodes and self.kind not in ON_NODES:
             raise ValueError(f"nodes are for kind: {', '.join(ON_NODES)}; give node")
+        if (self.pieces is not None) != (self.kind == "pieces"):
+            raise ValueError("pieces and kind: pieces belong together; give both or neither")
         of_c3 = self.pool is not None or self.band is not None or self.characterisation
         if self.kind != "c3" and of_c3:
             raise ValueError("pool, band and characterisation are for kind: c3")
@@ -210,6 +217,10 @@ class Study(Spec):
             if self.workload is not None or any(s.workload is not None for s in self.scenarios):
                 what = "iterations" if self.iterations else "serving"
                 raise ValueError(f"a study of {what} has no workload; leave it out")
+            return self
+        if self.pieces is not None:
+            if self.workload is not None or self.scenarios:
+                raise ValueError("a study of pieces has neither workload nor scenarios")
             return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")

@@ -12,8 +12,9 @@ from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
 from c3sim.specs.commands import Command
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.kernel import Kernel, Moved
 from c3sim.specs.quantities import Bytes, Count, Extent, Parts, Pieces, Positive, Time, Workgroups
+from c3sim.specs.schedule import Schedule
 from c3sim.specs.stores import Publication, Stores
 from c3sim.specs.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.specs.task import Dtype as Dtype
@@ -86,6 +87,11 @@ class Gemm(KernelBase):
     """peers: C belongs to all GPUs in equal parts, and each tile is stored at its owner"""
     publish: Publication | None = None
     """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
+    accumulate: bool = False
+    """C += A B: C is read again, as of a GEMM that is split along K"""
+    reused: Moved = 0.0
+    """operand bytes that the GEMM before it has just read, as the weights of pieces of one GEMM: it
+    finds them in the shared cache as far as all that it touches fits there"""
 
 
 class StreamKernel(KernelBase):
@@ -298,3 +304,5 @@ class Workload(Spec):
     tasks: dict[str, Task] = Field(min_length=1, max_length=20_000)
     streams: dict[str, Stream] = Field({})
     host: HostThreads = HostThreads()
+    schedule: Schedule | None = None
+    """a collective that feeds a GEMM, or a GEMM that feeds a collective, in pieces"""

@@ -28,6 +28,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.synonyms import alias
+from c3sim.schedules import expanded
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.dma_variants import recommended_variants, with_variants
@@ -158,6 +159,7 @@ def unknown_strategy(name: str) -> str:
 def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate, ...]:
     """The candidates of strategy *name* (``sp``, ``rp:32``). Raises InputError."""
     strategy, numbers = _parsed(name, node)
+    workload = expanded(workload, node)
     if strategy.needs_collective and not collectives(workload):
         word = name.partition(":")[0]
         has_none = f"workload {workload.name!r} has none"

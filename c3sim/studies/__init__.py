@@ -7,6 +7,7 @@ and its frozen result), its table and its picture:
     c3             fractions of ideal overlap beside published ones
     dma_variants   programs of DMA engines alone, in time and energy
     c3_variants    the same beside a GEMM: which wins, and the regret of ways to choose
+    pieces         a collective and a GEMM of which one feeds the other, piece by piece
     kv_fetch       keys and values from host memory: latency and throughput of serving
     operator_shares   where the time of an iteration goes, operator by operator
     training_overlap  how much communication of a training step hides, and what limits it

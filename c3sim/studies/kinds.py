@@ -15,6 +15,7 @@ from c3sim.studies import (
     dma_variants,
     kv_fetch,
     operator_shares,
+    pieces,
     sweep,
     training_overlap,
 )
@@ -30,6 +31,7 @@ KINDS: Mapping[str, Kind[Any]] = {
     "operator_shares": operator_shares.KIND,
     "training_overlap": training_overlap.KIND,
     "channels": channels.KIND,
+    "pieces": pieces.KIND,
 }
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from c3sim.errors import C3simError, InputError
 from c3sim.input.checks.on_node import check_on_node
+from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import alone
 from c3sim.simulation.simulate import simulate
@@ -86,7 +87,11 @@ def predict(
 
 def _predict(node: Node, record: Record, known: dict[tuple[str, str], float]) -> Predicted:
     workload = as_run(node, record)
-    isolated = {task: _isolated(node, workload, task, known) for task in record.measured.isolated}
+    split = expanded(workload, node)  # the whole, or its pieces, may have been measured alone
+    isolated = {
+        task: _isolated(node, split if task in split.tasks else workload, task, known)
+        for task in record.measured.isolated
+    }
     keys = measured_figures(record)
     loop = predicted_loop(node, workload).figures if ("power", "") in keys else {}
     concurrent = record.measured.tasks or record.measured.wall_us is not None

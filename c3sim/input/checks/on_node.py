@@ -16,6 +16,7 @@ from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.groups import group_of
 from c3sim.models.memory import ARRAYS
 from c3sim.models.shots import SHOTS
+from c3sim.schedules import expanded
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
@@ -39,7 +40,10 @@ _TILE_STEP, _TILE_LARGEST = 4, 1024
 
 def check_on_node(workload: Workload, node: Node) -> None:
     """Whether *workload* can run on *node*. Raises InputErrors, all that were found."""
-    errors = list(_errors(workload, node))
+    try:
+        errors = list(_errors(expanded(workload, node), node))
+    except InputError as error:  # a schedule that cannot be written out
+        errors = [error]
     if errors:
         raise InputErrors(errors)
 

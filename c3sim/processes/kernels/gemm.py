@@ -113,6 +113,7 @@ class _Tiles:
         self.library = self.spec.gemm_library(task.library)
         self.element = DTYPE_BYTES[task.dtype]
         self.operands = (task.m * task.k + task.k * task.n) * self.element * task.batch
+        self.results = task.m * task.n * self.element * task.batch
         self.warm = self._warm_bytes()
         energy = self.spec.energy
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
@@ -122,14 +123,18 @@ class _Tiles:
         task, spec, plan, stages = self.task, self.spec, self.plan, self.library.stages
         traffic = self._past_caches(concurrent)
         compute = per_unit * plan.body + plan.prologue
-        from_hbm = sum(self._misses(traffic, concurrent / compute))
-        moved = self._moved(traffic, from_hbm)
+        operands = sum(self._misses(traffic, concurrent / compute))
+        added_to = self.results / plan.tiles if task.accumulate else 0.0
+        from_hbm = operands
+        if added_to:
+            from_hbm += added_to * (1.0 - self._kept(traffic, concurrent / compute))
+        moved = self._moved(traffic, from_hbm, added_to)
         unit_rate = spec.compute_units.read_bandwidth * spec.clock.maximum
         demanded = unit_rate * self.library.memory_efficiency / per_unit  # B/s of a workgroup
         burst = concurrent * demanded / memory_given(spec, 0.0)
         memory_time = self.context.machine.memory_time(moved)
         # the operands that come through the caches; the others are in `missing`
-        feed = plan.feed * max(0.0, 1.0 - from_hbm / (traffic.l2 - traffic.written))
+        feed = plan.feed * max(0.0, 1.0 - operands / (traffic.l2 - traffic.written))
         # constants of the many calls of rate()
         issue, prologue, speed = plan.issue, plan.prologue, task.speed
         waiting, asked = from_hbm / demanded, speed * concurrent * memory_time
@@ -160,12 +165,12 @@ class _Tiles:
             return None
         return cache.capacity, cache.bandwidth / memory_given(self.spec, 0.0)
 
-    def _moved(self, traffic: GemmTraffic, from_hbm: float) -> Traffic:
-        """What a tile moves, *from_hbm* bytes of it from HBM."""
+    def _moved(self, traffic: GemmTraffic, from_hbm: float, added_to: float) -> Traffic:
+        """What a tile moves, *from_hbm* bytes of it from HBM; *added_to*: bytes of C it reads."""
         last_is_l2 = self.spec.memory_side_cache is None and self.spec.shared_cache > 0
         return Traffic(
-            l2=traffic.l2,
-            cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2,
+            l2=traffic.l2 + added_to,
+            cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2 + added_to,
             hbm_read=from_hbm,
             hbm_write=traffic.written,
             core_energy=self.plan.flops_per_tile * self.flop_energy,
@@ -182,12 +187,28 @@ class _Tiles:
         if not capacity:
             again = traffic.past_l2 - traffic.written - traffic.first_touch
             return traffic.first_touch, max(0.0, again)
-        own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
-        others = self.context.machine.other_insertion(self.name, self.gpu)
-        share = cache_share(capacity, own, own + others)
+        share = self._share(traffic, tiles_per_second)
         warm = min(self.warm, capacity)
         kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
+        if self.task.reused:
+            again = self.task.reused / self.operands * self._kept(traffic, tiles_per_second)
+            kept = min(1.0, kept + again)
         return traffic.first_touch * (1 - kept), traffic.again.missing(share)
+
+    def _share(self, traffic: GemmTraffic, tiles_per_second: float) -> float:
+        """Bytes of the shared cache that are this task's."""
+        own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
+        others = self.context.machine.other_insertion(self.name, self.gpu)
+        return cache_share(self.spec.shared_cache, own, own + others)
+
+    def _kept(self, traffic: GemmTraffic, tiles_per_second: float) -> float:
+        """Part of what the GEMM before it has just touched that is still in the shared cache: all
+        that one of the two goes through must fit.
+        """
+        if not self.spec.shared_cache:
+            return 0.0
+        touched = self.operands + self.results
+        return resident_fraction(touched, self._share(traffic, tiles_per_second))
 
     def _warm_bytes(self) -> float:
         """Operand bytes that the shared cache holds at the start, if they fit."""

@@ -1,0 +1,13 @@
+"""Work in pieces: a schedule of a few words written out as ordinary tasks.
+
+    expand    a workload with a ``schedule`` -> the same without, its pair replaced by pieces
+    pair      which collective and which GEMM, and what cannot be split
+    cuts      extents, accumulation and reuse of the GEMM of a step
+    moves     what moves the bytes of a step: a collective, copies to peers, additions
+
+It only rewrites, and must not know of clocks, models and files.
+"""
+
+from c3sim.schedules.expand import expanded
+
+__all__ = ["expanded"]

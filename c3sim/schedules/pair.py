@@ -1,0 +1,148 @@
+"""The collective and the GEMM that a schedule is about, and whether they can be split so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from c3sim.errors import InputError
+from c3sim.specs.hardware import Node
+from c3sim.specs.references import parse_after
+from c3sim.specs.schedule import Schedule
+from c3sim.specs.workload import Collective, Gemm, Workload
+
+WHERE = "schedule"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pair:
+    """*feeds*: the collective comes first and feeds the GEMM; else the GEMM feeds it."""
+
+    collective: str
+    gemm: str
+    move: Collective
+    work: Gemm
+    feeds: bool
+    ranks: int
+    schedule: Schedule
+
+    @property
+    def first(self) -> str:
+        return self.collective if self.feeds else self.gemm
+
+    @property
+    def across(self) -> str:
+        """The other extent that 2d pieces have a part of."""
+        along = self.schedule.along
+        if self.feeds:
+            return "k" if along != "k" else "m"
+        return "n" if along != "n" else "m"
+
+    @property
+    def by_engines(self) -> bool:
+        return self.move.backend == "dma"
+
+    @property
+    def adds(self) -> bool:
+        """Whether engines scatter and a kernel adds, as engines only copy."""
+        return self.move.op == "reduce_scatter" and self.by_engines
+
+
+def find_pair(workload: Workload, node: Node) -> Pair:
+    """Raises InputError where there is not exactly one pair, or where it cannot be split."""
+    schedule = workload.schedule
+    assert schedule is not None  # the caller asks only then
+    found = [
+        (name, before)
+        for name, task in workload.tasks.items()
+        for before in dict.fromkeys(_befores(workload, name))
+        if {type(task), type(workload.tasks[before])} == {Gemm, Collective}
+    ]
+    if len(found) != 1:
+        message = f"got {len(found)} pairs of a collective and a GEMM of which one waits for"
+        raise InputError(f"{message} the other; a schedule needs one", WHERE)
+    second, first = found[0]
+    feeds = isinstance(workload.tasks[first], Collective)
+    collective, gemm = (first, second) if feeds else (second, first)
+    move, work = workload.tasks[collective], workload.tasks[gemm]
+    assert isinstance(move, Collective) and isinstance(work, Gemm)
+    pair = Pair(
+        collective=collective,
+        gemm=gemm,
+        move=move,
+        work=work,
+        feeds=feeds,
+        ranks=node.ranks,
+        schedule=schedule,
+    )
+    for problem in (_task_problem(pair), _form_problem(pair), _size_problem(pair)):
+        if problem:
+            raise InputError(problem, WHERE)
+    return pair
+
+
+def _befores(workload: Workload, name: str) -> list[str]:
+    """Tasks that task *name* waits for by ``after``."""
+    return [parse_after(text).task for text in workload.tasks[name].after]
+
+
+def _task_problem(pair: Pair) -> str:
+    """Of the two tasks themselves; empty where there is none."""
+    if pair.work.batch > 1:
+        return f"{pair.gemm!r} is a batch of {pair.work.batch} GEMMs; only one can be split"
+    for name, task in ((pair.gemm, pair.work), (pair.collective, pair.move)):
+        if task.repeat > 1:
+            return f"{name!r} repeats {task.repeat} times; pieces are of one run"
+    if pair.move.chunks > 1:
+        return f"{pair.collective!r} has chunks of its own; give chunks or a schedule"
+    if pair.ranks < 2:
+        return f"a collective on {pair.ranks} GPU; needs a node of at least 2"
+    return ""
+
+
+def _form_problem(pair: Pair) -> str:
+    """Of kind, shape, steps and streams together."""
+    schedule, op = pair.schedule, pair.move.op
+    plain = schedule.steps == "uniform" and schedule.fused
+    if not pair.feeds and schedule.along == "k":
+        return "parts of K are no parts of a result that can be sent; allowed along: m, n"
+    if schedule.kind == "shards":
+        others = {"shape", "steps", "fused", "pieces", "streams"} & schedule.model_fields_set
+        if others:
+            return f"shards move whole, one after the other; leave out {', '.join(sorted(others))}"
+        if op not in ("all_gather", "all_to_all"):
+            return f"{op} has no shards that move as they are; allowed: all_gather, all_to_all"
+    if op == "all_reduce" and not plain:
+        return "every rank has a part in all of an all_reduce; needs steps uniform, fused true"
+    if op == "reduce_scatter" and not plain and not pair.by_engines:
+        return (
+            f"{pair.collective!r} adds every rank's own piece; needs steps uniform, fused true,"
+            " or backend dma"
+        )
+    if op == "reduce_scatter" and pair.feeds:
+        return "a reduce_scatter leaves each rank a part; it feeds no GEMM piece by piece"
+    if op == "all_gather" and not pair.feeds:
+        return "an all_gather behind a GEMM sends all of its result; only one in front is split"
+    apart = schedule.shape == "2d" and not schedule.fused and schedule.along != "k"
+    added = pair.feeds and (schedule.along == "k" or schedule.shape == "2d")
+    if schedule.streams > 1 and added and not apart:
+        return f"{schedule.streams} streams; pieces of K add to one result one after the other"
+    return ""
+
+
+def _size_problem(pair: Pair) -> str:
+    """Of extents that do not divide into whole pieces."""
+    schedule, ranks = pair.schedule, pair.ranks
+    shards = schedule.kind == "shards"
+    steps = 1 if shards else schedule.pieces
+    flat = schedule.shape == "1d"
+    cuts: dict[str, int] = {schedule.along: ranks * steps if flat else ranks}
+    if not flat:
+        cuts[pair.across] = steps
+    for name, parts in cuts.items():
+        extent = getattr(pair.work, name)
+        if extent % parts:
+            of = [f"{ranks} shards"] * (name == schedule.along)
+            of += [f"{steps} pieces"] * (steps > 1 and parts != ranks)
+            into = " of ".join(of)
+            return f"{name} = {extent} of {pair.gemm!r} is no multiple of {parts} ({into})"
+    return ""

@@ -1,0 +1,123 @@
+"""A heuristic that names a schedule from static sizes alone.
+
+Of a GEMM of M x K and K x N numbers it knows
+
+    intensity   2 M N K / (2 B (M K + K N + M N))    FLOP per byte
+    footprint   M K + K N + M N                      numbers
+    aspect      M / K
+
+It is a decision tree of at most two levels: a threshold on one of them, behind each side another.
+Of all such trees the fit takes the one whose schedules lose the least over what it was given, the
+first of them on a tie. How many levels pay is found by leaving out one GEMM after the other: more
+only where that loses less on those left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+from typing import NamedTuple
+
+FEATURES = ("intensity", "footprint", "aspect")
+LEVELS = 2
+
+
+class Sizes(NamedTuple):
+    """Static sizes of one GEMM."""
+
+    intensity: float
+    footprint: float
+    aspect: float
+
+    @classmethod
+    def of(cls, m: int, n: int, k: int) -> Sizes:
+        numbers = m * k + k * n + m * n
+        return cls(m * n * k / numbers, float(numbers), m / k)
+
+
+class Seen(NamedTuple):
+    """A scenario of *gemm*: its sizes, and the time [s] of each schedule."""
+
+    gemm: str
+    sizes: Sizes
+    times: Mapping[str, float]
+
+    def loss(self, name: str) -> float:
+        """Of the schedule *name* against the best one; infinite where it does not apply."""
+        return self.times.get(name, float("inf")) / min(self.times.values()) - 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tree:
+    """*below* where the *feature* is less than *threshold*, else *above*; a name is a leaf."""
+
+    feature: str
+    threshold: float
+    below: Tree | str
+    above: Tree | str
+
+    def choose(self, sizes: Sizes) -> str:
+        side = self.below if getattr(sizes, self.feature) < self.threshold else self.above
+        return side if isinstance(side, str) else side.choose(sizes)
+
+    @property
+    def text(self) -> str:
+        """In words, on one line."""
+        below, above = (
+            side if isinstance(side, str) else f"({side.text})" for side in (self.below, self.above)
+        )
+        return f"{self.feature} < {self.threshold:.3g} ? {below} : {above}"
+
+
+def fit(seen: Sequence[Seen], names: Sequence[str]) -> Tree | str:
+    """The tree, or the one schedule, that loses least over *seen*."""
+
+    def lost(levels: int) -> float:
+        """On each GEMM in turn, fitted on the others."""
+        total = 0.0
+        for gemm in dict.fromkeys(each.gemm for each in seen):
+            tree = _fit([each for each in seen if each.gemm != gemm], names, levels)[0]
+            out = (each for each in seen if each.gemm == gemm)
+            total += sum(each.loss(choice(tree, each.sizes)) for each in out)
+        return total
+
+    levels = min(range(LEVELS + 1), key=lost) if len({each.gemm for each in seen}) > 1 else 0
+    return _fit(seen, names, levels)[0]
+
+
+def _fit(seen: Sequence[Seen], names: Sequence[str], levels: int) -> tuple[Tree | str, float]:
+    """The best tree of *levels*, and what it loses over *seen*."""
+    if levels == 0:
+        return _leaf(seen, names)
+    return _split(seen, lambda part: _fit(part, names, levels - 1))
+
+
+def _leaf(seen: Sequence[Seen], names: Sequence[str]) -> tuple[Tree | str, float]:
+    losses = {name: sum(each.loss(name) for each in seen) for name in names}
+    best = min(losses, key=losses.__getitem__)
+    return best, losses[best]
+
+
+def _split(
+    seen: Sequence[Seen], below_it: Callable[[Sequence[Seen]], tuple[Tree | str, float]]
+) -> tuple[Tree | str, float]:
+    """The best threshold on one feature, each side as *below_it* makes it, or none."""
+    best, least = below_it(seen)
+    for feature in FEATURES:
+        values = sorted({getattr(each.sizes, feature) for each in seen})
+        for low, high in pairwise(values):
+            threshold = sqrt(low * high)
+            sides: tuple[list[Seen], list[Seen]] = ([], [])
+            for each in seen:
+                sides[getattr(each.sizes, feature) >= threshold].append(each)
+            (below, lost), (above, more) = (below_it(side) for side in sides)
+            if lost + more < least - 1e-12 and below != above:
+                least = lost + more
+                best = Tree(feature=feature, threshold=threshold, below=below, above=above)
+    return best, least
+
+
+def choice(tree: Tree | str, sizes: Sizes) -> str:
+    return tree if isinstance(tree, str) else tree.choose(sizes)

@@ -1,0 +1,210 @@
+"""All-gather -> GEMM in pieces with PyTorch on two GPUs: serial, by shards, in pieces of 1d and 2d.
+
+    python -m validation.frameworks.pieces PLAN.yaml --out FOLDER
+
+A process per GPU. The operand A [M, K] is sharded by rows, B [K, N] is the GPU's own. Every turn
+begins behind a barrier of the GPUs (an all-reduce of one number), with the host far ahead, and ends
+with the last kernel; its time is taken by events on the stream of the GEMMs.
+
+- by ``nccl``: an all-gather for each piece, all called ahead; the GEMMs wait for theirs;
+- by ``dma``: each rank copies from the next one's memory, opened by its IPC handle, with
+  ``cudaMemcpyAsync`` on a side stream.
+
+Shards of a 2d schedule are stored by columns, so that every piece is contiguous. One line of JSON
+per case goes to ``pieces.jsonl``: seconds of each turn on the slowest rank.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+import yaml
+from cuda.bindings import runtime as cudart
+
+from .turns import AHEAD, BY_ADDRESS, checked
+
+WARM_UP = 3
+FIRST = 15_000  # cycles, some 8 us: a collective has its compute units before the own GEMM begins
+ELEMENT = 2  # bytes of bf16
+BF16: dict[str, Any] = {"dtype": torch.bfloat16, "device": "cuda"}
+Call = Callable[[], Any]
+
+
+class Memory:
+    """What one rank keeps for all cases: a shard that the other one reads, and streams."""
+
+    def __init__(self, rank: int, ranks: int, size: int, host: dist.ProcessGroup):
+        if ranks != 2:
+            raise SystemExit(f"got {ranks} GPUs; needs two")
+        self.rank, self.ranks = rank, ranks
+        self.shard = checked(cudart.cudaMalloc(size))
+        handle = bytes(checked(cudart.cudaIpcGetMemHandle(self.shard)).reserved)
+        handles: list[Any] = [None] * ranks
+        dist.all_gather_object(handles, handle, group=host)
+        theirs = cudart.cudaIpcMemHandle_t()
+        theirs.reserved = handles[1 - rank]
+        flags = cudart.cudaIpcMemLazyEnablePeerAccess
+        self.theirs = checked(cudart.cudaIpcOpenMemHandle(theirs, flags))
+        self.main, self.side, self.own = (torch.cuda.Stream() for _ in range(3))
+
+
+class Case:
+    """One GEMM under one schedule, its buffers and what a turn calls."""
+
+    def __init__(self, memory: Memory, gemm: dict[str, int], schedule: dict[str, Any], by: str):
+        self.memory, self.by, self.schedule = memory, by, schedule
+        self.m, self.n, self.k = gemm["m"], gemm["n"], gemm["k"]
+        self.pieces = schedule.get("pieces", 1)
+        self.columns = schedule.get("shape") == "2d"
+        self.hetero = schedule.get("steps") == "hetero"
+        rows = self.m // memory.ranks
+        if self.columns:
+            self.piece = (rows, self.k // self.pieces)
+        else:
+            self.piece = (rows // self.pieces, self.k)
+        self.x = torch.randn(self.pieces, *self.piece, **BF16)  # the shard
+        self.gathered = torch.randn(self.pieces, memory.ranks, *self.piece, **BF16)
+        self.b = torch.randn(self.k, self.n, **BF16)
+        self.c = torch.empty(self.m, self.n, **BF16)
+        checked(cudart.cudaMemcpy(memory.shard, self.x.data_ptr(), self.x.nbytes, BY_ADDRESS))
+
+    def turn(self) -> None:
+        """Launch everything once."""
+        with torch.cuda.stream(self.memory.main):
+            arrive = list(self.arrivals())
+            if self.hetero:
+                half = self.m // self.memory.ranks
+                torch.cuda._sleep(FIRST)
+                torch.mm(self.x.view(half, self.k), self.b, out=self.c[:half])
+            for step, wait in enumerate(arrive):
+                wait()
+                self.work(step)
+
+    def arrivals(self) -> Iterator[Call]:
+        """Call for all pieces; what makes the GEMMs' stream wait for each."""
+        if self.by == "nccl":
+            for step in range(self.pieces):
+                whole = self.gathered[step].view(-1, self.piece[1])
+                yield dist.all_gather_into_tensor(whole, self.x[step], async_op=True).wait
+            return
+        memory, size = self.memory, self.piece[0] * self.piece[1] * ELEMENT
+        other = 1 - memory.rank
+        memory.side.wait_stream(memory.main)
+        own: Any = None
+        if not self.columns and not self.hetero:  # the own piece has to lie beside the others
+            memory.own.wait_stream(memory.main)
+            with torch.cuda.stream(memory.own):
+                self.gathered[:, memory.rank].copy_(self.x, non_blocking=True)
+                own = memory.own.record_event()
+        for step in range(self.pieces):
+            target = self.gathered[step, other].data_ptr()
+            source = memory.theirs + step * size
+            stream = memory.side.cuda_stream
+            checked(cudart.cudaMemcpyAsync(target, source, size, BY_ADDRESS, stream))
+            arrived = memory.side.record_event()
+            yield partial(self.wait_for, [event for event in (arrived, own) if event is not None])
+
+    def wait_for(self, events: list[torch.cuda.Event]) -> None:
+        for event in events:
+            self.memory.main.wait_event(event)
+
+    def work(self, step: int) -> None:
+        """The GEMM of what has arrived in *step*."""
+        if self.columns:
+            a = self.gathered[step].view(self.m, -1)
+            b = self.b[step * a.shape[1] : (step + 1) * a.shape[1]]
+            if step:
+                self.c.addmm_(a, b)
+            else:
+                torch.mm(a, b, out=self.c)
+            return
+        a = self.gathered[step, 1 - self.memory.rank] if self.hetero else self.gathered[step]
+        a = a.view(-1, self.k)
+        start = step * a.shape[0] + (self.m // self.memory.ranks if self.hetero else 0)
+        torch.mm(a, self.b, out=self.c[start : start + a.shape[0]])
+
+
+def timed(case: Case, turns: int) -> list[float]:
+    """Seconds of each turn on this rank."""
+    main, one = case.memory.main, torch.ones(1, device="cuda")
+    for _ in range(WARM_UP):
+        case.turn()
+    torch.cuda.synchronize()
+    marks = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(turns)]
+    torch.cuda._sleep(AHEAD)
+    main.wait_stream(torch.cuda.current_stream())
+    for begin, end in marks:
+        with torch.cuda.stream(main):
+            dist.all_reduce(one)
+        begin.record(main)
+        case.turn()
+        end.record(main)
+    torch.cuda.synchronize()
+    return [begin.elapsed_time(end) / 1e3 for begin, end in marks]
+
+
+def cases(plan: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(GEMM, schedule, by) of every case."""
+    for gemm in plan["gemms"]:
+        for by in plan["by"]:
+            for schedule in plan["schedules"]:
+                yield gemm, schedule, by
+
+
+def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29533")
+    torch.cuda.set_device(rank)
+    dist.init_process_group(
+        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
+    )
+    host = dist.new_group(backend="gloo")  # for what the GPUs do not see
+    torch.manual_seed(1 + rank)
+    largest = max(gemm["m"] * gemm["k"] for gemm in plan["gemms"].values())
+    memory = Memory(rank, ranks, largest * ELEMENT // ranks, host)
+    limit = time.monotonic() + plan["seconds"]
+    for gemm, schedule, by in cases(plan):
+        late = torch.tensor([int(time.monotonic() > limit)])
+        dist.all_reduce(late, op=dist.ReduceOp.MAX, group=host)
+        if late.item():
+            print(f"rank {rank}: out of time before {gemm}, {schedule}, {by}", file=sys.stderr)
+            break
+        case = Case(memory, plan["gemms"][gemm], plan["schedules"][schedule] or {}, by)
+        dist.barrier(host)  # both shards are there
+        every: list[Any] = [None] * ranks
+        dist.all_gather_object(every, timed(case, plan["turns"]), group=host)
+        if rank == 0:
+            slowest = [max(each) for each in zip(*every, strict=True)]
+            line = {"gemm": gemm, "schedule": schedule, "by": by, "turns_s": slowest}
+            print(f"{gemm:16} {by:5} {schedule:20} {1e6 * median(slowest):9.1f} us", flush=True)
+            with (out / "pieces.jsonl").open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        del case
+    dist.barrier(host)
+    dist.destroy_process_group()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("pieces"))
+    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    plan = yaml.safe_load(given.plan.read_text())
+    processes.spawn(run_rank, (given.gpus, plan, given.out), nprocs=given.gpus)
+
+
+if __name__ == "__main__":
+    main()
