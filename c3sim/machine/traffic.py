@@ -57,6 +57,8 @@ class Traffic:
             engine=self.engine,
             core_energy=self.core_energy * count,
             inserted=self.inserted * count,
+            stored=self.stored,
+            release_hold=self.release_hold,
             releasing=self.releasing * count,
             vector=self.vector * count,
         )

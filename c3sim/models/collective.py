@@ -21,17 +21,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import ceil, inf, log2
-from typing import NamedTuple
+from math import ceil, inf
 
 from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, rounds
 from c3sim.models.groups import Group, group_of
 from c3sim.models.links import Hop, link_to, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
+from c3sim.models.peer_channels import deal
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
 from c3sim.models.shots import SHOTS, STRAIGHT, shot_primitives, shot_step_time
 from c3sim.specs.hardware import Node
-from c3sim.specs.libraries import CollectiveLibrary, PeerChannels, Protocol
+from c3sim.specs.libraries import CollectiveLibrary, Protocol
 from c3sim.specs.workload import Collective
 
 
@@ -183,31 +183,6 @@ def switch_reduces(node: Node, library: CollectiveLibrary, task: Collective) -> 
     if group is not None and group.size < rule.ranks:
         return False
     return task.dtype in rule.dtypes
-
-
-class Dealt(NamedTuple):
-    """How direct sends use channels."""
-
-    channels: int  # that get something
-    evenness: float  # the mean over the most that one of them gets
-    rounds: int  # parts that one of them has at most, one after the other
-
-
-def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> Dealt:
-    """How direct sends of *size* bytes to each peer use *channels*.
-
-    ``power_of_two``: there is a power of two of channels; each peer has its share, or twice as many
-    as long as a channel's part is larger than ``part``. The parts of all peers are dealt to the
-    channels in turn.
-    """
-    total = 2 ** ceil(log2(channels))
-    each = max(1, total // ranks)
-    while size / each > rule.part and 2 * each <= total:
-        each *= 2
-    parts = each * (ranks - 1)
-    used = min(parts, total)
-    most = ceil(parts / used)
-    return Dealt(used, parts / used / most, most)
 
 
 def _links(
