@@ -207,7 +207,8 @@ def _prepared(
     """The models, and notes: what of the node was set, or written, beyond what was checked."""
     if isinstance(workload, str | PathLike):
         name = _name_or_path(workload)
-        workload = open_iteration(name) if is_iteration(name) else kept(open_workload, name)
+        asked = kept(is_iteration, name)
+        workload = open_iteration(name) if asked else kept(open_workload, name)
     elif isinstance(workload, Mapping):
         workload = from_mapping(workload)
     if isinstance(workload, Iteration):
