@@ -280,6 +280,15 @@ class Node(Spec):
         return self
 
     @model_validator(mode="after")
+    def _packed_channels_fit(self) -> Node:
+        unit = self.gpu.compute_units
+        for name, library in self.collective_libraries.items():
+            most = library.channels.most_on_a_unit(unit.lds, unit.registers, unit.waves)
+            if 1 < library.channels.channels_per_unit > most:
+                raise ValueError(f"{name}: channels_per_unit; a compute unit has room for {most}")
+        return self
+
+    @model_validator(mode="after")
     def _nics_are_dealt_evenly(self) -> Node:
         nics = self.scale_out.nics if self.scale_out else self.gpus
         if nics % self.gpus and self.gpus % nics:

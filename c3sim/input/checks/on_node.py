@@ -116,11 +116,14 @@ def _collective_errors(task: Collective, node: Node, path: str) -> Iterator[Inpu
     yield from across_nodes_errors(task, node, path)
     if node.ranks < 2:
         yield InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path)
-    cus = node.gpu.compute_unit_count
-    if task.channels is not None and task.channels > cus:
-        message = f"got {task.channels}; must be at most the {cus} compute units"
-        yield InputError(message, join(path, "channels"))
     libraries = node.collective_libraries
+    cus = node.gpu.compute_unit_count
+    used = libraries.get(task.backend or next(iter(libraries)))
+    most = cus * (used.channels.channels_per_unit if used else 1)
+    if task.channels is not None and task.channels > most:
+        message = f"got {task.channels}; must be at most the {cus} compute units"
+        message += f", {most // cus} on each" if most > cus else ""
+        yield InputError(message, join(path, "channels"))
     if task.backend == "dma":
         reduces = task.op in ("all_reduce", "reduce_scatter")
         yield from reduce_errors(reduces, node, join(path, "backend"))
