@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -133,12 +134,16 @@ def calibrate(
     free = [record for record in records if record.role == "calibration"]
     other_names = ({each.node for each in free} & set(names("node"))) - {node.name}
     others = {name: load_hardware(name) for name in sorted(other_names)}
+    same = {name: partial(from_same_file, loaded, other) for name, other in others.items()}
     fits: list[GroupFit] = []
     values: dict[str, float] = {}
     for number, group in enumerate(pending):
         progress(" + ".join(group.suites), number, len(pending))
         sharing = {name: each.node for name, each in others.items() if shares(group, each)}
-        kin = {name: set_values(other, values) for name, other in sharing.items()}
+        kin = {
+            name: set_values(other, {path: values[path] for path in values if same[name](path)})
+            for name, other in sharing.items()
+        }
         chosen = records_of(group, node.name, free, kin)
         if chosen:
             fits.append(_fit_group(node, group, chosen, kin))
@@ -152,6 +157,12 @@ def calibrate(
     fitted = [each.group for each in fits]
     missing = tuple(group for group in pending if group not in fitted)
     return Calibration(groups=tuple(fits), node=node, held_out=held_out, without_data=missing)
+
+
+def from_same_file(one: LoadedNode, other: LoadedNode, path: str) -> bool:
+    """Whether both nodes have the value at *path* from one file."""
+    mine, its = one.provenance.get(path), other.provenance.get(path)
+    return mine is not None and its is not None and mine.file == its.file
 
 
 def shares(group: Group, other: LoadedNode) -> bool:
