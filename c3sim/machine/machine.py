@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
-from c3sim.machine.energy import Bill, bill_of
+from c3sim.machine.energy import bill_of
+from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
 from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
+from c3sim.models.arbitration import least_admitted
 from c3sim.models.capacity import Capacity, of_gpu
 from c3sim.models.links import reverse
 from c3sim.models.memory import memory_given
@@ -30,27 +31,7 @@ from c3sim.specs.hardware import Node
 
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowTags:
-    """What a flow declares to the rules of clock, memory and energy; static, no solved rate."""
-
-    task: str
-    gpu: int
-    rate: Callable[[GpuState], float]  # units/s that it asks for in a state
-    through_ports: float  # units/s that ports let through to memory
-    alone: float  # units/s with all capacities to itself, and the one that
-    narrowest: Capacity | None  # lets no more through
-    load: Load
-    reads: float  # B/s of HBM
-    writes: float  # B/s of HBM
-    inserts: float  # B/s into the memory-side cache
-    memory_time: float  # s of all that memory gives, per unit
-    memory_first: float  # share of all that memory gives that it takes before compute units
-    l2_time: float  # the same of the L2s at full clock, for what they serve themselves
-    bill: Bill
-    compute_units: float
+LEAST_FLOOR = 1e-6  # of a flow that may wait for ever: the same
 
 
 class Machine:
@@ -99,6 +80,7 @@ class Machine:
         share: float = 1.0,
         sharers: int = 1,
         first: bool = False,
+        behind: bool = False,
         done: Callable[[Flow], None],
     ) -> Flow:
         """Start a flow.
@@ -106,7 +88,7 @@ class Machine:
         *cap*: its greatest rate; a function of the state follows clock and memory, a number not.
         *share*: its part of what its kernel has running, so that parts declare parts.
         *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
-        through. *first*: its memory is served before what compute units ask for.
+        through. *first*: its memory is served before what compute units ask for; *behind*: after.
         """
         group = self.group(task)
         amounts = self._amounts(group, gpu, traffic)
@@ -133,17 +115,23 @@ class Machine:
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             bill=bill,
             compute_units=compute_units,
+            traffic=traffic,
+            behind=behind,
         )
         flow = Flow(
             name,
             work,
             cap=(lambda states: rate(states.of(group))) if callable(cap) else cap,
-            weight=max(full, LEAST_WEIGHT) * self._latency(traffic),
+            weight=max(full, LEAST_WEIGHT) * self._latency(traffic) * self.floor(behind),
             amounts=self._with_answers(amounts, group, here, traffic).items(),
             domain=self._domain(gpu),
             tags=tags,
         )
         return self.fluid.start(flow, done)
+
+    def floor(self, behind: bool) -> float:
+        """Share of its weight that a flow keeps where memory serves others first."""
+        return max(least_admitted(self.node.gpu), LEAST_FLOOR) if behind else 1.0
 
     def other_insertion(self, task: str, gpu: int) -> float:
         """B/s that other tasks insert into the memory-side cache of *gpu* now (static)."""
@@ -159,7 +147,8 @@ class Machine:
         """Seconds of memory per unit of progress, each byte at the level that serves it."""
         gpu = self.node.gpu
         moved = traffic.hbm_read + traffic.hbm_write
-        time = moved / memory_given(gpu, traffic.hbm_write / moved) if moved else 0.0
+        given = memory_given(gpu, traffic.hbm_write / moved) if moved else math.inf
+        time = (moved + traffic.hbm_busy) / given
         if gpu.memory_side_cache is not None:
             time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
         return time
@@ -186,7 +175,8 @@ class Machine:
         draw(Capacity("gpu", here, "l2"), "cache", traffic.l2)
         if node.gpu.memory_side_cache is not None:
             draw(Capacity("gpu", here, "memory_side_cache"), "cache", traffic.cache)
-        draw(Capacity("gpu", here, "hbm"), "hbm", traffic.hbm_read + traffic.hbm_write)
+        moved = traffic.hbm_read + traffic.hbm_write + traffic.hbm_busy
+        draw(Capacity("gpu", here, "hbm"), "hbm", moved)
         for (where, port), amount in traffic.ports:
             draw(of_gpu(self.home(where, here), port), "links", amount)
         for (where, port), amount in traffic.network:

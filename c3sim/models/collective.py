@@ -202,19 +202,23 @@ def _links(
     """In the node: wire bytes on each port per payload byte sent, lanes, payload B/s of a lane."""
     if ranks.over_nics == 1.0:
         return (), 1, inf
-    ports, lanes = local_ports(node, algorithm, wire.efficiency)
+    ports, lanes = local_ports(node, algorithm, wire.efficiency, library.rings)
     draw = {port: amount * (1.0 - ranks.over_nics) for port, amount in ports.items()}
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
     bandwidth = rate_both_ways(node.links) * library.channels.link_efficiency
     return tuple(draw.items()), lanes, bandwidth * wire.efficiency / hop_load
 
 
-def local_ports(node: Node, algorithm: str, efficiency: float) -> tuple[dict[Hop, float], int]:
-    """Wire bytes on each port per payload byte sent in the node, and the number of lanes."""
+def local_ports(
+    node: Node, algorithm: str, efficiency: float, most: int | None = None
+) -> tuple[dict[Hop, float], int]:
+    """Wire bytes on each port per payload byte sent in the node, and the number of lanes; *most*:
+    rings at once, None: all that there are.
+    """
     topology, gpus = node.links.topology, node.gpus
     draw: dict[Hop, float] = {}
     if algorithm != "direct":
-        rings = ring_ports(topology, gpus)
+        rings = ring_ports(topology, gpus)[:most]
         for ring in rings:
             for port in ring:
                 draw[0, port] = draw.get((0, port), 0.0) + 1.0 / (len(rings) * efficiency)

@@ -166,6 +166,8 @@ class CollectiveLibrary(Spec):
         tuple[Literal["ring", "tree", "direct", "switch"], ...],
     ]
     """what it chooses from, by its own estimate"""
+    rings: Parts | None = None
+    """rings at once, where links make several; left out: all of them"""
     switch_reduction: SwitchReduction | None = None
     """left out: algorithm switch is never used"""
     cold_step_latency: Time = 0.0

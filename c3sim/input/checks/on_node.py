@@ -161,6 +161,9 @@ def _gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
     yield from unknown_errors("library", task.library, gpu.gemm_libraries, join(path, "library"))
     dtypes = gpu.compute_units.flops_per_cycle
     yield from unknown_errors(f"data type on {gpu.name}", task.dtype, dtypes, join(path, "dtype"))
+    if task.updates and not gpu.hbm.update_cost:
+        message = f"memory of {node.name} adds nothing by itself; set gpu.hbm.update_cost"
+        yield InputError(message, join(path, "updates"))
     for i, side in enumerate(task.macro_tile or ()):
         if side % _TILE_STEP or side > _TILE_LARGEST:
             message = f"got {side}; must be a multiple of {_TILE_STEP}, at most {_TILE_LARGEST}"

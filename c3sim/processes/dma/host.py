@@ -48,7 +48,10 @@ class DmaHost:
             signalled = partial(host.do, context.node.host.signal_time, signalled)
         cost: Callable[[int], float]
         ends = {key: countdown(len(queue), signalled) for key, queue in queues.items()}
-        if how.prelaunched:
+        if self._triggered(task):
+            for key, queue in queues.items():
+                self._trigger(key, queue, ends[key])
+        elif how.prelaunched:
             for key, queue in queues.items():
                 waiting = self._behind_a_poll(queue)
                 host.when_free(partial(self._write, host, key, waiting, ends[key], None))
@@ -73,6 +76,17 @@ class DmaHost:
         machine = self.context.machine
         private = machine.group(task) if "dma" in machine.private else ""
         return QueueKey(step.gpu, step.engine, step.queue, private)
+
+    def _triggered(self, task: str) -> bool:
+        """Whether a tracker starts the commands of *task*."""
+        awaited = self.context.workload.tasks[task].after
+        return self.context.node.gpu.dma_engines.trigger_latency is not None and bool(awaited)
+
+    def _trigger(self, key: QueueKey, steps: list[Step], completed: Callback) -> None:
+        """Commands that lie in memory beside their counter begin; the ring has no part in it."""
+        latency = self.context.node.gpu.dma_engines.trigger_latency or 0.0
+        begun = [replace(step, fetch=latency, size=0.0) for step in steps]
+        self.engines.arrive(key, begun, completed)
 
     def _batch_cost(self, host: HostThread, task: str, steps: list[Step]) -> Callable[[int], float]:
         """Host time of packets and their doorbell; for a batch, begin the call of the runtime."""

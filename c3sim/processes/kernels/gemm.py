@@ -14,6 +14,7 @@ from c3sim.models.caches import (
     resident_fraction,
 )
 from c3sim.models.gemm import GemmPlan, plan_gemm
+from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
@@ -160,13 +161,19 @@ class _Tiles:
     def _moved(self, traffic: GemmTraffic, from_hbm: float) -> Traffic:
         """What a tile moves, *from_hbm* bytes of it from HBM."""
         last_is_l2 = self.spec.memory_side_cache is None and self.spec.shared_cache > 0
+        cost = self.spec.hbm.update_cost if self.task.updates else 1.0
+        forwarded = traffic.written * self.task.forwarded
+        node, here = self.context.node, self.gpu
+        way = route(node.links.topology, node.gpus, here, node.peer(here, 1)) if forwarded else ()
         return Traffic(
             l2=traffic.l2,
             cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2,
             hbm_read=from_hbm,
-            hbm_write=traffic.written,
+            hbm_write=traffic.written,  # as much arrives as is forwarded
+            hbm_busy=(cost - 1.0) * traffic.written,
+            ports=tuple((hop, forwarded) for hop in way),
             core_energy=self.plan.flops_per_tile * self.flop_energy,
-            inserted=from_hbm + traffic.written,
+            inserted=from_hbm + traffic.written * (not self.task.updates),
         )
 
     def _misses(self, traffic: GemmTraffic, tiles_per_second: float) -> tuple[float, float]:
@@ -179,8 +186,12 @@ class _Tiles:
         if not capacity:
             again = traffic.past_l2 - traffic.written - traffic.first_touch
             return traffic.first_touch, max(0.0, again)
-        own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
+        results = 0.0 if self.task.updates else traffic.written
+        own = tiles_per_second * (traffic.first_touch + traffic.reread + results)
         others = self.context.machine.other_insertion(self.name, self.gpu)
+        if self.spec.l2.keeps_results and self.spec.memory_side_cache is None:
+            others += tiles_per_second * results
+            own -= tiles_per_second * results
         share = cache_share(capacity, own, own + others)
         warm = min(self.warm, capacity)
         kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
