@@ -219,7 +219,9 @@ class Starter:
         context, host = self.context, self.context.workload.host
         if isinstance(task, Commands):
             stamps: dict[str, float] = {}
-            steps = program_steps(context, self.words, name, gpu, task.program, times=stamps)
+            alike = task.gpus == "all" and self.dma.triggered(name)  # on all GPUs at once
+            words, program = self.words, task.program
+            steps = program_steps(context, words, name, gpu, program, mirrored=alike, times=stamps)
             if any(command.op == "timestamp" for command in task.program):
                 detail["timestamps_s"] = stamps
         elif isinstance(task, Copy):

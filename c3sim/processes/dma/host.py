@@ -48,7 +48,7 @@ class DmaHost:
             signalled = partial(host.do, context.node.host.signal_time, signalled)
         cost: Callable[[int], float]
         ends = {key: countdown(len(queue), signalled) for key, queue in queues.items()}
-        if self._triggered(task):
+        if self.triggered(task):
             for key, queue in queues.items():
                 self._trigger(key, queue, ends[key])
         elif how.prelaunched:
@@ -77,7 +77,7 @@ class DmaHost:
         private = machine.group(task) if "dma" in machine.private else ""
         return QueueKey(step.gpu, step.engine, step.queue, private)
 
-    def _triggered(self, task: str) -> bool:
+    def triggered(self, task: str) -> bool:
         """Whether a tracker starts the commands of *task*."""
         awaited = self.context.workload.tasks[task].after
         return self.context.node.gpu.dma_engines.trigger_latency is not None and bool(awaited)

@@ -57,7 +57,7 @@ def tracked(node: Node, layer: SubLayer) -> Workload:
         after = [f"gemm.tiles[{100 * (step + 1) / gpus:.12g}%]"]
         if in_turn(node) and step > 1:
             after.append(f"send{step - 1}")
-        tasks[f"send{step}"] = _send(node, layer, step, after, "reduce")
+        tasks[f"send{step}"] = _send(node, layer, step, after)
         last = ["gemm", f"send{step}"] if in_turn(node) else [*last, f"send{step}"]
     return _workload(node, {**tasks, **_gathers(node, layer, *last)})
 
@@ -67,7 +67,7 @@ def near_memory_alone(node: Node, layer: SubLayer) -> Workload:
     tasks: dict[str, Any] = {}
     for step in range(1, node.gpus):
         after = [f"send{step - 1}"] if in_turn(node) and step > 1 else []
-        tasks[f"send{step}"] = _send(node, layer, step, after, "reduce")
+        tasks[f"send{step}"] = _send(node, layer, step, after)
     return _workload(node, tasks)
 
 
@@ -81,14 +81,18 @@ def _gathers(node: Node, layer: SubLayer, *before: str) -> dict[str, Any]:
     gathers: dict[str, Any] = {}
     for step in range(1, node.gpus):
         after = [f"ag{step - 1}"] if in_turn(node) and step > 1 else [*before]
-        gathers[f"ag{step}"] = _send(node, layer, step, after, "copy")
+        copy = {"kind": "copy", "bytes": layer.size / node.gpus, "gpus": "all"}
+        gathers[f"ag{step}"] = {**copy, "peer": _peer(node, step), "after": after}
     return gathers
 
 
-def _send(node: Node, layer: SubLayer, step: int, after: list[str], op: str) -> dict[str, Any]:
-    """Chunk *step* to the next GPU, or to its own peer."""
-    peer = 1 if in_turn(node) else step
-    program = [{"op": op, "peer": peer, "bytes": layer.size / node.gpus}]
+def _peer(node: Node, step: int) -> int:
+    return 1 if in_turn(node) else step
+
+
+def _send(node: Node, layer: SubLayer, step: int, after: list[str]) -> dict[str, Any]:
+    """Chunk *step*, added to what its peer has."""
+    program = [{"op": "reduce", "peer": _peer(node, step), "bytes": layer.size / node.gpus}]
     return {"kind": "commands", "program": program, "after": after}
 
 
