@@ -96,5 +96,5 @@ def _packaged(kind: str) -> Iterator[Path]:
 
 
 def _is_study(path: Path) -> bool:
-    """Studies and the workloads made for them share a folder; a study lists scenarios, axes or so."""
+    """Studies and the workloads made for them share a folder; studies list scenarios or such."""
     return bool(_STUDY_KEY.search(path.read_text(encoding="utf-8")))

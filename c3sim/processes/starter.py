@@ -177,7 +177,7 @@ class Starter:
         if isinstance(task, StreamKernel):
             return stream_kernel(self.context, name, gpu, task)
         if isinstance(task, AnyKernel):
-            return any_kernel(self.context, name, task)
+            return any_kernel(self.context, name, task, fold_rounds=name not in self._awaited)
         if isinstance(task, Hold):
             return hold_kernel(self.context, task)
         if task.executor == "dma":  # the runtime's kernel
@@ -219,8 +219,7 @@ class Starter:
         context, host = self.context, self.context.workload.host
         if isinstance(task, Commands):
             stamps: dict[str, float] = {}
-            alike = task.gpus == "all" and self.dma.triggered(name)  # on all GPUs at once
-            words, program = self.words, task.program
+            words, program, alike = self.words, task.program, self.dma.on_all_at_once(name, task)
             steps = program_steps(context, words, name, gpu, program, mirrored=alike, times=stamps)
             if any(command.op == "timestamp" for command in task.program):
                 detail["timestamps_s"] = stamps

@@ -8,6 +8,7 @@ and its frozen result), its table and its picture:
     dma_variants   programs of DMA engines alone, in time and energy
     c3_variants    the same beside a GEMM: which wins, and the regret of ways to choose
     kv_fetch       keys and values from host memory: latency and throughput of serving
+    fused          computation and collective in one kernel, or one after the other
     t3             a GEMM whose stores trigger the reduce-scatter behind it, in memory
 
 What they share lies beside them:
