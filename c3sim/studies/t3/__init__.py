@@ -5,6 +5,8 @@
     table, picture  what is printed and drawn
 
 The mechanisms are the node's: updates and arbitration of memory, triggers of DMA engines.
+
+It must not know how memory arbitrates, nor how a tracker counts.
 """
 
 from c3sim.studies.kind import Kind

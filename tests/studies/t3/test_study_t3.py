@@ -102,7 +102,7 @@ def test_the_data_are_as_asked_for(result: T3Result) -> None:
 
 
 def test_a_node_without_such_memory_is_told_what_it_lacks() -> None:
-    with pytest.raises(InputError, match="set gpu.hbm.update_cost, gpu.dma_engines.reduce"):
+    with pytest.raises(InputError, match=r"set gpu\.hbm\.update_cost, gpu\.dma_engines\.reduce"):
         run_study(STUDY, Options(node=load_hardware("mi300x-8").node))
 
 
