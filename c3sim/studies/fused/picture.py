@@ -23,7 +23,8 @@ def draw(study: FusedResult) -> Figure:
         look.panel(axes, f"{operator} on {node}", "time saved (%)")
         heights = [100 * row.saving for row in rows]
         axes.bar(range(len(rows)), heights, 0.7, color=colours[operator])
-        axes.set_xticks(range(len(rows)), [row.configuration for row in rows], fontsize=8)
+        names = [row.configuration.replace(" x ", "\n") for row in rows]
+        axes.set_xticks(range(len(rows)), names, fontsize=8)
         known = study.published.get("savings", {}).get(operator, {}).get(node)
         if known:
             label = f"published mean {known['mean']:.0%}, up to {known['max']:.0%}"
