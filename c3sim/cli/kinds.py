@@ -16,6 +16,7 @@ _KEYS = {
     "search": "study",
     "serving": "study",
     "pieces": "study",
+    "table": "study",
     "links": "node",
     "like": "node",
     "kv_heads": "model",

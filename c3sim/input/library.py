@@ -27,7 +27,7 @@ _FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "study": ("c3sim.workloads", ("studies",)),
     "model": ("c3sim.workloads", ("models",)),
 }
-_STUDY_KEY = re.compile(r"^(scenarios|axes|linked|search|pieces)\s*:", re.MULTILINE)
+_STUDY_KEY = re.compile(r"^(scenarios|axes|table|linked|search|pieces)\s*:", re.MULTILINE)
 _LISTS = {
     "node": "nodes",
     "gpu": "gpus",
@@ -96,7 +96,5 @@ def _packaged(kind: str) -> Iterator[Path]:
 
 
 def _is_study(path: Path) -> bool:
-    """Studies and the workloads made for them share a folder; a study lists scenarios, axes or
-    GEMMs in pieces.
-    """
+    """Studies and the workloads made for them share a folder; studies list scenarios or such."""
     return bool(_STUDY_KEY.search(path.read_text(encoding="utf-8")))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from c3sim.machine.energy import Bill
 from c3sim.machine.holding import StoreLoad
 from c3sim.machine.state import GpuState
+from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity
 from c3sim.models.power import Load
 
@@ -32,4 +33,6 @@ class FlowTags:
     l2_time: float  # the same of the L2s at full clock, for what they serve themselves
     bill: Bill
     compute_units: float
+    traffic: Traffic
     stores: StoreLoad | None = None
+    behind: bool = False  # whether memory serves compute units before it

@@ -22,6 +22,7 @@ from c3sim.machine.holding import held_by_stores, store_load
 from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
+from c3sim.models.arbitration import least_admitted
 from c3sim.models.capacity import Capacity, of_gpu
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
@@ -31,6 +32,7 @@ from c3sim.specs.hardware import Node
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 STORE_QUEUES = "store_queues"  # another kind, of workloads in which kernels store at peers
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
+LEAST_FLOOR = 1e-6  # of a flow that may wait for ever: the same
 
 
 class Machine:
@@ -81,6 +83,7 @@ class Machine:
         share: float = 1.0,
         sharers: int = 1,
         first: bool = False,
+        behind: bool = False,
         done: Callable[[Flow], None],
     ) -> Flow:
         """Start a flow.
@@ -88,7 +91,7 @@ class Machine:
         *cap*: its greatest rate; a function of the state follows clock and memory, a number not.
         *share*: its part of what its kernel has running, so that parts declare parts.
         *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
-        through. *first*: its memory is served before what compute units ask for.
+        through. *first*: its memory is served before what compute units ask for; *behind*: after.
         """
         group = self.group(task)
         amounts = self._amounts(group, gpu, traffic)
@@ -119,17 +122,23 @@ class Machine:
             bill=bill,
             compute_units=compute_units,
             stores=store_load(self.port_time(traffic), traffic) if traffic.stored else None,
+            traffic=traffic,
+            behind=behind,
         )
         flow = Flow(
             name,
             work,
             cap=(lambda states: rate(states.of(group))) if callable(cap) else cap,
-            weight=max(full, LEAST_WEIGHT) * self._latency(traffic),
+            weight=max(full, LEAST_WEIGHT) * self._latency(traffic) * self.floor(behind),
             amounts=self._with_answers(amounts, group, here, traffic).items(),
             domain=self._domain(gpu),
             tags=tags,
         )
         return self.fluid.start(flow, done)
+
+    def floor(self, behind: bool) -> float:
+        """Share of its weight that a flow keeps where memory serves others first."""
+        return max(least_admitted(self.node.gpu), LEAST_FLOOR) if behind else 1.0
 
     def other_insertion(self, task: str, gpu: int) -> float:
         """B/s that other tasks insert into the memory-side cache of *gpu* now (static)."""
@@ -145,7 +154,8 @@ class Machine:
         """Seconds of memory per unit of progress, each byte at the level that serves it."""
         gpu = self.node.gpu
         moved = traffic.hbm_read + traffic.hbm_write
-        time = moved / memory_given(gpu, traffic.hbm_write / moved) if moved else 0.0
+        given = memory_given(gpu, traffic.hbm_write / moved) if moved else math.inf
+        time = (moved + traffic.hbm_busy) / given
         if gpu.memory_side_cache is not None:
             time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
         return time
@@ -172,7 +182,8 @@ class Machine:
         draw(Capacity("gpu", here, "l2"), "cache", traffic.l2)
         if node.gpu.memory_side_cache is not None:
             draw(Capacity("gpu", here, "memory_side_cache"), "cache", traffic.cache)
-        draw(Capacity("gpu", here, "hbm"), "hbm", traffic.hbm_read + traffic.hbm_write)
+        moved = traffic.hbm_read + traffic.hbm_write + traffic.hbm_busy
+        draw(Capacity("gpu", here, "hbm"), "hbm", moved)
         for (where, port), amount in traffic.ports:
             draw(of_gpu(self.home(where, here), port), "links", amount)
         for (where, port), amount in traffic.network:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from c3sim.engine.flow import Flow
 from c3sim.machine.governor import Governor
 from c3sim.machine.holding import kept
+from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.models.memory import load_behind, served_share
 from c3sim.models.power import power
 from c3sim.specs.hardware import Gpu
@@ -24,13 +25,15 @@ class GpuState(NamedTuple):
 
     *clock*: share of the maximum. *memory*: share of what a compute unit demands that it gets, from
     memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
-    *kept*: share of its rate that a kernel keeps behind stores to peers.
+    *kept*: share of its rate that a kernel keeps behind stores to peers. *admitted*: share of its
+    time in which memory takes requests that it serves behind compute's.
     """
 
     clock: float
     memory: float
     load: float = 0.0
     kept: float = 1.0
+    admitted: float = 1.0
 
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
@@ -121,18 +124,22 @@ class StateRule:
 
     def _state(self, flows: Sequence[Flow], holding: Sequence[Flow], clock: float) -> GpuState:
         """*flows* load memory, *holding* ones may hold others up."""
-        load, first, l2 = 0.0, 0.0, 0.0
+        load, first, l2, behind = 0.0, 0.0, 0.0, 0.0
         undisturbed = None if clock == 1.0 else GpuState(clock, 1.0)
         for flow in flows:
             tags = flow.tags
             wanted = tags.full if undisturbed is None else tags.rate(undisturbed)
             demand = min(wanted, tags.through_ports)
             load += demand * tags.memory_time
+            behind += demand * tags.memory_time * tags.behind
             first += tags.memory_first
             l2 += demand * tags.l2_time / clock  # the L2s run at the engine clock
-        felt = load_behind(load, first) + l2
+        admitted = admitted_share(self.gpu, load - behind) if behind else 1.0
+        forced = least_admitted(self.gpu) if behind else 0.0
+        felt = load_behind(load - behind * (1.0 - forced), first) + l2
         memory = served_share(felt, self.gpu.hbm.saturation_exponent)
-        return GpuState(clock, memory, load, self._kept(holding, GpuState(clock, 1.0)))
+        held = self._kept(holding, GpuState(clock, 1.0))
+        return GpuState(clock, memory, load, held, admitted)
 
     def _kept(self, holding: Sequence[Flow], state: GpuState) -> float:
         storing = [flow.tags for flow in holding if flow.tags.stores is not None]

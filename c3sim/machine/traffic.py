@@ -19,6 +19,7 @@ class Traffic:
     cache: float = 0.0  # through the memory-side cache
     hbm_read: float = 0.0
     hbm_write: float = 0.0
+    hbm_busy: float = 0.0  # bandwidth of memory that updates take beside the bytes they write
     ports: tuple[tuple[Hop, float], ...] = ()  # ((GPU, port), bytes)
     network: tuple[Draw, ...] = ()  # between nodes
     alike: Group | None = None  # whose GPUs are renumbered on *ports*, where one stands for all
@@ -48,6 +49,7 @@ class Traffic:
             cache=self.cache * count,
             hbm_read=self.hbm_read * count,
             hbm_write=self.hbm_write * count,
+            hbm_busy=self.hbm_busy * count,
             ports=tuple((port, amount * count) for port, amount in self.ports),
             network=tuple((where, amount * count) for where, amount in self.network),
             remote=tuple((gpu, read * count, write * count) for gpu, read, write in self.remote),

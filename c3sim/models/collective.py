@@ -196,7 +196,7 @@ def _links(
     """In the node: wire bytes on each port per payload byte sent, lanes, payload B/s of a lane."""
     if ranks.over_nics == 1.0:
         return (), 1, inf
-    ports, lanes = local_ports(node, algorithm, wire.efficiency, group)
+    ports, lanes = local_ports(node, algorithm, wire.efficiency, group, library.rings)
     draw = {port: amount * (1.0 - ranks.over_nics) for port, amount in ports.items()}
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links
     bandwidth = rate_both_ways(node.links) * library.channels.link_efficiency
@@ -204,10 +204,14 @@ def _links(
 
 
 def local_ports(
-    node: Node, algorithm: str, efficiency: float, group: Group | None = None
+    node: Node,
+    algorithm: str,
+    efficiency: float,
+    group: Group | None = None,
+    most: int | None = None,
 ) -> tuple[dict[Hop, float], int]:
     """Wire bytes on each port of GPU 0 per payload byte sent in the node, or in a *group*, and the
-    number of lanes.
+    number of lanes; *most*: rings at once, None: all that there are.
     """
     topology, gpus = node.links.topology, node.gpus
     draw: dict[Hop, float] = {}
@@ -215,6 +219,7 @@ def local_ports(
         rings = ring_ports(topology, gpus)
         if group is not None and topology == "full_mesh":
             rings = tuple((link_to(peer),) for peer in group.members(0)[1:])
+        rings = rings[:most]
         for ring in rings:
             for port in ring:
                 draw[0, port] = draw.get((0, port), 0.0) + 1.0 / (len(rings) * efficiency)

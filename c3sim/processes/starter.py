@@ -172,7 +172,7 @@ class Starter:
         if isinstance(task, StreamKernel):
             return stream_kernel(self.context, name, gpu, task)
         if isinstance(task, AnyKernel):
-            return any_kernel(self.context, name, task)
+            return any_kernel(self.context, name, task, fold_rounds=not self._tiles.watched(name))
         if isinstance(task, Stores):
             return stores_kernel(self.context, name, gpu, task, fold=not self._tiles.watched(name))
         if isinstance(task, Hold):
@@ -211,7 +211,8 @@ class Starter:
         context, host = self.context, self.context.workload.host
         if isinstance(task, Commands):
             stamps: dict[str, float] = {}
-            steps = program_steps(context, self.words, name, gpu, task.program, times=stamps)
+            words, program, alike = self.words, task.program, self.dma.on_all_at_once(name, task)
+            steps = program_steps(context, words, name, gpu, program, mirrored=alike, times=stamps)
             if any(command.op == "timestamp" for command in task.program):
                 detail["timestamps_s"] = stamps
         elif isinstance(task, Copy):

@@ -92,6 +92,9 @@ class DmaEngines(Spec):
     """destinations that one broadcast can have; broadcast needs it"""
     reduce_bandwidth: Bandwidth | None = None
     """bytes one engine adds at most to what lies in a peer's memory; null: engines cannot reduce"""
+    trigger_latency: Time | None = None
+    """from the end of what a command waits for (tiles of a GEMM, other commands) to its start,
+    where a tracker in memory sees it and no host has a part in it; left out: the host submits"""
     poll_latency: Time
     """release to first byte of a command that waits behind a poll in its queue"""
     poll_interval: Time | None = None

@@ -16,18 +16,9 @@ from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.host import Host, HostProfile
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
+from c3sim.specs.memory import L2, Hbm, MemorySideCache
 from c3sim.specs.operators import Operators
-from c3sim.specs.quantities import (
-    Bandwidth,
-    Bytes,
-    BytesPerCycle,
-    Count,
-    Exponent,
-    Fraction,
-    Parts,
-    Positive,
-    Time,
-)
+from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Parts, Positive, Time
 from c3sim.specs.remote_stores import RemoteStores
 from c3sim.specs.scale_out import ScaleOut
 
@@ -73,42 +64,6 @@ class ComputeUnits(Spec):
     """bytes one CU can read and write in a local copy, per cycle"""
     remote_bandwidth: BytesPerCycle
     """bytes one CU can copy to or from a peer, per cycle"""
-
-
-class L2(Spec):
-    """Second-level cache, one per die."""
-
-    capacity: Bytes
-    bandwidth: BytesPerCycle
-    """bytes per cycle and die"""
-
-
-class MemorySideCache(Spec):
-    """Memory-side cache (Infinity Cache), shared by all dies, DMA engines and peers."""
-
-    capacity: Bytes
-    bandwidth: Bandwidth
-
-
-class Hbm(Spec):
-    """Memory stacks, as one pool of bandwidth."""
-
-    capacity: Bytes
-    bandwidth: Bandwidth
-    """data sheet peak"""
-    latency: Time
-    """load that misses every cache"""
-    saturation_exponent: Exponent
-    """exponent p of the soft minimum of what compute units ask for and what the stacks give"""
-    read_efficiency: Fraction
-    """share of the peak that a pure read stream reaches"""
-    mixed_efficiency: Fraction
-    """share of the peak that an even mix of reads and writes reaches"""
-    internal_rate: Positive | None = None
-    """what units inside the stacks move at most, in times of bandwidth; left out: there are none"""
-    first: Literal["nobody", "engines"] = "nobody"
-    """whose requests are served before those of compute units; engines: but reads from a peer, of
-    which they keep too few under way"""
 
 
 class Kernels(Spec):
@@ -286,6 +241,15 @@ class Node(Spec):
     def _ring_needs_three(self) -> Node:
         if self.links.topology == "ring" and self.gpus < 3:
             raise ValueError(f"a ring needs at least 3 GPUs, got gpus={self.gpus}")
+        return self
+
+    @model_validator(mode="after")
+    def _packed_channels_fit(self) -> Node:
+        unit = self.gpu.compute_units
+        for name, library in self.collective_libraries.items():
+            most = library.channels.most_on_a_unit(unit.lds, unit.registers, unit.waves)
+            if 1 < library.channels.channels_per_unit > most:
+                raise ValueError(f"{name}: channels_per_unit; a compute unit has room for {most}")
         return self
 
     @model_validator(mode="after")

@@ -127,9 +127,20 @@ class Channels(Spec):
     """share of a link's usable rate that many channels reach"""
     cluster: Parts
     """channels that start together in one shader engine; numbers it does not divide start singly"""
+    channels_per_unit: Parts = 1
+    """channels that share a workgroup, which claims as much as all of them: a CU carries so many"""
     lds: Bytes
+    """of one channel; so are registers and waves"""
     registers: Count
     waves: Parts
+
+    def workgroups(self, channels: int) -> int:
+        """Workgroups, each on one CU, that carry *channels*; the last may carry fewer."""
+        return -(-channels // self.channels_per_unit)
+
+    def most_on_a_unit(self, lds: float, registers: int, waves: int) -> int:
+        """Channels that a compute unit with so much room can hold."""
+        return int(min(lds // self.lds, registers // self.registers, waves // self.waves))
 
 
 class SwitchReduction(Spec):
@@ -155,6 +166,8 @@ class CollectiveLibrary(Spec):
         tuple[Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot"], ...],
     ]
     """what it chooses from, by its own estimate"""
+    rings: Parts | None = None
+    """rings at once, where links make several; left out: all of them"""
     switch_reduction: SwitchReduction | None = None
     """left out: algorithm switch is never used"""
     cold_step_latency: Time = 0.0

@@ -27,12 +27,16 @@ Kind = Literal[
     "training_overlap",
     "channels",
     "pieces",
+    "t3",
+    "fused",
 ]
 #: Kinds that are made of points with outputs; the others measure something of their own.
 WITH_POINTS = ("sweep", "c3")
 #: Kinds of whole iterations, and kinds that compare several nodes.
 OF_ITERATIONS = ("operator_shares", "training_overlap")
 ON_NODES = (*OF_ITERATIONS, "channels")
+#: Kinds whose cases are rows of a table of their own.
+OF_A_TABLE = ("t3", "fused")
 #: Outputs of earlier files that stood for a kind -> the fields that say it today.
 _FORMER_OUTPUTS = {
     "c3": ("kind: c3",),
@@ -174,6 +178,12 @@ class Study(Spec):
     characterisation: bool = Field(
         False, description="of kind c3: isolated behaviour as well, beside published figures"
     )
+    table: tuple[dict[str, Any], ...] = Field(
+        (), description="of kinds t3 and fused: their cases, in fields of the kind"
+    )
+    assumptions: dict[str, Any] = Field(
+        {}, description="of kinds t3 and fused: values that nobody published, with their reasons"
+    )
     search: Search | None = Field(None, description="for c3sim optimise")
     published: dict[str, Any] = Field(
         {}, description="figures to show beside, with their source; never inputs"
@@ -203,6 +213,8 @@ class Study(Spec):
         of_c3 = self.pool is not None or self.band is not None or self.characterisation
         if self.kind != "c3" and of_c3:
             raise ValueError("pool, band and characterisation are for kind: c3")
+        if (self.kind in OF_A_TABLE) != bool(self.table):
+            raise ValueError("table and one of the kinds t3 and fused belong together")
         names = {scenario.name for scenario in self.scenarios}
         for name in self.band.skip if self.band is not None else ():
             if name not in names:
@@ -221,6 +233,10 @@ class Study(Spec):
         if self.pieces is not None:
             if self.workload is not None or self.scenarios:
                 raise ValueError("a study of pieces has neither workload nor scenarios")
+            return self
+        if self.table:
+            if self.workload is not None or self.scenarios:
+                raise ValueError("a study with a table has no workload and no scenarios")
             return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")

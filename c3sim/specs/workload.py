@@ -13,7 +13,17 @@ from pydantic import Field, model_validator
 from c3sim.specs.base import Spec
 from c3sim.specs.commands import Command
 from c3sim.specs.kernel import Kernel, Moved
-from c3sim.specs.quantities import Bytes, Count, Extent, Parts, Pieces, Positive, Time, Workgroups
+from c3sim.specs.quantities import (
+    Bytes,
+    Count,
+    Extent,
+    Fraction,
+    Parts,
+    Pieces,
+    Positive,
+    Time,
+    Workgroups,
+)
 from c3sim.specs.schedule import Schedule
 from c3sim.specs.stores import Publication, Stores
 from c3sim.specs.submission import HostThreads as HostThreads
@@ -81,6 +91,10 @@ class Gemm(KernelBase):
     share a compute unit; left out: what they need"""
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     """state of private operands"""
+    updates: bool = False
+    """whether memory adds the results to what is there, past the caches (hbm.update_cost)"""
+    forwarded: Fraction = 0.0
+    """of updates: share of the results that goes straight to the next GPU's memory"""
     data: Literal["random", "pattern", "zero"] = "random"
     """what the operands hold: random numbers, numbers of few bits as tests use, or zeros; bits that
     do not change cost less energy"""

@@ -37,8 +37,9 @@ def reserved(workload: Workload, node: Node, count: int) -> Workload:
         task = workload.tasks[name]
         assert isinstance(task, Collective)
         library = node.collective_library(task.backend).channels
+        most = count * library.channels_per_unit
         demanded = task.channels or library.default[task.op]
-        changes[name] = {"channels": min(demanded, library.maximum, count)}
+        changes[name] = {"channels": min(demanded, library.maximum, most)}
     compute = streams_of(workload, compute_tasks(workload))
     parted = masked(workload, compute, _mask(0, units - count))
     communication = streams_of(workload, names)

@@ -12,6 +12,8 @@ and its frozen result), its table and its picture:
     operator_shares   where the time of an iteration goes, operator by operator
     training_overlap  how much communication of a training step hides, and what limits it
     channels       what one more channel costs a GEMM and gives a collective
+    fused          computation and collective in one kernel, or one after the other
+    t3             a GEMM whose stores trigger the reduce-scatter behind it, in memory
 
 What they share lies beside them:
 

@@ -13,10 +13,12 @@ from c3sim.studies import (
     c3_variants,
     channels,
     dma_variants,
+    fused,
     kv_fetch,
     operator_shares,
     pieces,
     sweep,
+    t3,
     training_overlap,
 )
 from c3sim.studies.kind import Kind, Options, StudyResult
@@ -32,6 +34,8 @@ KINDS: Mapping[str, Kind[Any]] = {
     "training_overlap": training_overlap.KIND,
     "channels": channels.KIND,
     "pieces": pieces.KIND,
+    "t3": t3.KIND,
+    "fused": fused.KIND,
 }
 
 

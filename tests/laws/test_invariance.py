@@ -12,19 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from law_cases import (
-    BIG,
-    CASES,
-    GATHER,
-    NODES,
-    REL,
-    STREAM,
-    Case,
-    as_json,
-    ends,
-    every_case,
-    parsed,
-)
+from law_cases import BIG, CASES, GATHER, NODES, REL, Case, as_json, ends, every_case, parsed
 from law_nodes import scaled, without_power_limit
 
 from c3sim.input import library
@@ -68,6 +56,7 @@ def test_compiled_loops_change_rounding_alone(case: Case) -> None:
 # Units --------------------------------------------------------------------------------------------
 # ----------
 
+NAMED_GPU = r"(?m)^gpu: *(\S+)"  # in a file of its own
 # unit -> (another unit of the same dimension, how many of those make one)
 OTHER = {
     "GB/s": ("MB/s", 1000),
@@ -105,14 +94,14 @@ def _in_other_units(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in NODES if "\ngpu:" in library.find("node", name).read_text()]
+    "name", [name for name in NODES if re.search(NAMED_GPU, library.find("node", name).read_text())]
 )
 def test_units_do_not_matter(name: str, tmp_path: Path) -> None:
     """The packaged files and the same ones in other units (48.5 GB/s as 48500 MB/s, ...) load to
     equal nodes.
     """
     node_text = library.find("node", name).read_text()
-    gpu_name = re.search(r"^gpu: *(\S+)", node_text, re.MULTILINE)[1]
+    gpu_name = re.search(NAMED_GPU, node_text)[1]
     gpu_text = library.find("gpu", gpu_name).read_text()
     other_node, other_gpu = _in_other_units(node_text), _in_other_units(gpu_text)
     assert len(set(gpu_text.split("\n")) - set(other_gpu.split("\n"))) > 10  # it did rewrite them
@@ -157,13 +146,11 @@ def test_launch_order_decides_ties_and_priority_decides_before_it(node: str) -> 
     """
 
     def end_of_gemm(order: list[str], priority: int) -> float:
-        gemm = {
-            **BIG,
-            "macro_tile": [256, 256],
-            "stream": "g",
-        }  # a workgroup takes all of a unit's LDS
+        gemm = {**BIG, "macro_tile": [256, 256], "stream": "g"}
+        units = NODES[node].gpu.compute_unit_count
+        hold = {"kind": "hold", "workgroups": units, "time": "20 us", "stream": "s"}  # all LDS
         case = {
-            "tasks": {"gemm": gemm, "stream": {**STREAM, "stream": "s"}},
+            "tasks": {"gemm": gemm, "stream": hold},
             "streams": {"g": {"priority": priority}, "s": {}},
             "host": {"order": order},
         }

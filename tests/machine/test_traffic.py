@@ -13,6 +13,7 @@ FULL = Traffic(
     cache=2.0,
     hbm_read=3.0,
     hbm_write=4.0,
+    hbm_busy=4.5,
     ports=(((0, link_to(1)), 5.0),),
     network=((("node", 0), 6.0),),  # type: ignore[arg-type]
     alike=Group(2, 4),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -142,12 +143,16 @@ def calibrate(
     others = {name: load_hardware(name) for name in sorted(other_names)}
     if agree is not None:
         agree(_effort(loaded, pending, free, others))
+    same = {name: partial(from_same_file, loaded, other) for name, other in others.items()}
     fits: list[GroupFit] = []
     values: dict[str, float] = {}
     for number, group in enumerate(pending):
         progress(" + ".join(group.suites), number, len(pending))
         sharing = {name: each.node for name, each in others.items() if shares(group, each)}
-        kin = {name: set_values(other, values) for name, other in sharing.items()}
+        kin = {
+            name: set_values(other, {path: values[path] for path in values if same[name](path)})
+            for name, other in sharing.items()
+        }
         chosen = records_of(group, node.name, free, kin)
         if chosen:
             fits.append(_fit_group(node, group, chosen, kin))
@@ -176,6 +181,12 @@ def _effort(
         records = records_of(group, loaded.node.name, free, kin)
         predicted += STEPS * (1 + 2 * len(group.leaves)) * len(records)
     return Effort(predicted * FIT_S, 0.0)
+
+
+def from_same_file(one: LoadedNode, other: LoadedNode, path: str) -> bool:
+    """Whether both nodes have the value at *path* from one file."""
+    mine, its = one.provenance.get(path), other.provenance.get(path)
+    return mine is not None and its is not None and mine.file == its.file
 
 
 def shares(group: Group, other: LoadedNode) -> bool:

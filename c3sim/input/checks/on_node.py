@@ -134,11 +134,14 @@ def _collective_errors(task: Collective, node: Node, path: str) -> Iterator[Inpu
         yield from across_nodes_errors(task, node, path)
     if node.ranks < 2:
         yield InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path)
-    cus = node.gpu.compute_unit_count
-    if task.channels is not None and task.channels > cus:
-        message = f"got {task.channels}; must be at most the {cus} compute units"
-        yield InputError(message, join(path, "channels"))
     libraries = node.collective_libraries
+    cus = node.gpu.compute_unit_count
+    used = libraries.get(task.backend or next(iter(libraries)))
+    most = cus * (used.channels.channels_per_unit if used else 1)
+    if task.channels is not None and task.channels > most:
+        message = f"got {task.channels}; must be at most the {cus} compute units"
+        message += f", {most // cus} on each" if most > cus else ""
+        yield InputError(message, join(path, "channels"))
     if task.backend == "dma":
         reduces = task.op in ("all_reduce", "reduce_scatter")
         yield from reduce_errors(reduces, node, join(path, "backend"))
@@ -181,6 +184,9 @@ def _gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
         yield InputError(message, join(path, "lds"))
     dtypes = gpu.compute_units.flops_per_cycle
     yield from unknown_errors(f"data type on {gpu.name}", task.dtype, dtypes, join(path, "dtype"))
+    if task.updates and not gpu.hbm.update_cost:
+        message = f"memory of {node.name} adds nothing by itself; set gpu.hbm.update_cost"
+        yield InputError(message, join(path, "updates"))
     for i, side in enumerate(task.macro_tile or ()):
         if side % _TILE_STEP or side > _TILE_LARGEST:
             message = f"got {side}; must be a multiple of {_TILE_STEP}, at most {_TILE_LARGEST}"

@@ -13,6 +13,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.programs import program_errors
 from c3sim.input.hints import unknown, unknown_errors
 from c3sim.input.yaml_nodes import join
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_after, task_order
 from c3sim.specs.stores import Stores
 from c3sim.specs.task import KernelBase
@@ -89,8 +90,8 @@ def _after_errors(
             " needs gpus: all there, or gpus: first here"
         )
         yield InputError(message, path)
-    elif after.tiles is not None and not isinstance(task, Gemm | Stores):
-        message = f"a {task.kind} task has no tiles; only gemm and stores tasks have"
+    elif after.tiles is not None and not isinstance(task, Gemm | Kernel | Stores):
+        message = f"a {task.kind} task has no tiles; only gemm, kernel and stores tasks have"
         yield InputError(f"{text!r}: {message}", path)
     elif after.chunk is not None and not isinstance(task, Collective):
         message = f"a {task.kind} task has no chunks; only collective tasks have"

@@ -1,4 +1,6 @@
-"""The channels of one collective: workgroups that hold compute units on every rank.
+"""The channels of one collective: workgroups that hold compute units on every rank, one for each
+channel, or for as many as its library packs on a compute unit. All that is counted here is
+workgroups.
 
 A channel makes progress only when it is resident on every rank, and holds its compute unit while it
 waits for that. Channels that become complete at the same instant move their part of the message

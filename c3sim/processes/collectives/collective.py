@@ -89,13 +89,15 @@ class ChannelCollective:
         self.cold = 0.0 if warm else self.plan.connections * library.cold_step_latency
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]
         rules = library.channels
-        claim = Claim(rules.lds, rules.registers, rules.waves)
+        each = rules.channels_per_unit
+        self.workgroups = rules.workgroups(self.plan.channels)
+        claim = Claim(each * rules.lds, each * rules.registers, each * rules.waves)
         self.channels = Channels(context, name, claim, ranks, placed=started, ready=self._begin)
         self.launch = self.channels.launch
-        self.ended = 0  # channels
+        self.ended = 0  # workgroups
         self.speed, self.late = task.speed, task.peers_late
         self.peers_at: float | None = None  # when the last peer, which is not simulated, begins
-        self.chunk_progress = [0] * task.chunks  # channels whose part has arrived
+        self.chunk_progress = [0] * task.chunks  # workgroups whose part has arrived
 
     def describe(self) -> dict[str, Any]:
         """What the library decided, for the result."""
@@ -104,25 +106,25 @@ class ChannelCollective:
         decided = {name: getattr(plan, name) for name in names}
         return decided | ({"parts": plan.parts, "phases": self.phases} if plan.hierarchical else {})
 
-    def _begin(self, channels: int, held: HeldWorkgroups) -> None:
-        """*channels* are resident on every rank: after the latency, they move their parts."""
-        passage = _Passage(self, channels, held)
-        fill = partial(self.on_all_ranks, channels, self.plan.work + self.cold, passage.start)
+    def _begin(self, workgroups: int, held: HeldWorkgroups) -> None:
+        """*workgroups* are resident on every rank: after the latency, their channels move data."""
+        passage = _Passage(self, workgroups, held)
+        fill = partial(self.on_all_ranks, workgroups, self.plan.work + self.cold, passage.start)
         now = self.context.env.now
         if self.peers_at is None:
             self.peers_at = now + self.late
         self.context.once_past(max(0.0, self.peers_at - now) + self.plan.flight, fill)
 
-    def arrived(self, channels: int, chunk: int) -> None:
-        """The part of *channels* of a chunk has arrived everywhere."""
-        self.chunk_progress[chunk] += channels
-        if self.chunk_progress[chunk] >= self.plan.channels:
+    def arrived(self, workgroups: int, chunk: int) -> None:
+        """The part of *workgroups* of a chunk has arrived everywhere."""
+        self.chunk_progress[chunk] += workgroups
+        if self.chunk_progress[chunk] >= self.workgroups:
             self.chunk_done(chunk)
 
-    def end(self, channels: int, held: HeldWorkgroups) -> None:
-        """All that *channels* have to move has arrived."""
-        self.ended += channels
-        last = self.ended >= self.plan.channels
+    def end(self, workgroups: int, held: HeldWorkgroups) -> None:
+        """All that the channels of *workgroups* have to move has arrived."""
+        self.ended += workgroups
+        last = self.ended >= self.workgroups
         for rank in self.channels.ranks:
             self.channels.release(rank, held, last=last)
             if last:
@@ -130,7 +132,7 @@ class ChannelCollective:
 
     def on_all_ranks(
         self,
-        channels: int,
+        workgroups: int,
         work: float,
         done: Callable[[], None],
         *,
@@ -152,17 +154,17 @@ class ChannelCollective:
                 work=work,
                 cap=cap,
                 traffic=traffic(rank),
-                compute_units=self.channels.units(rank, units * channels),
-                share=share * channels / self.plan.channels,
+                compute_units=self.channels.units(rank, units * workgroups),
+                share=share * workgroups / self.workgroups,
                 done=lambda _flow: ended(),
             )
 
 
 class _Passage:
-    """The passage of some channels' parts of the message through the phases."""
+    """The passage of the parts of some workgroups' channels through the phases."""
 
-    def __init__(self, run: ChannelCollective, channels: int, held: HeldWorkgroups):
-        self.run, self.plan, self.channels, self.held = run, run.plan, channels, held
+    def __init__(self, run: ChannelCollective, workgroups: int, held: HeldWorkgroups):
+        self.run, self.plan, self.workgroups, self.held = run, run.plan, workgroups, held
         phases = self.plan.phases
         self.ready = [0 for _ in phases]  # parts that may be sent
         self.sent = [0 for _ in phases]
@@ -187,10 +189,10 @@ class _Passage:
         run, phase, since = self.run, self.plan.phases[index], self.run.context.env.now
         run.phases[index].setdefault("start_s", since)
         # a phase may use fewer channels than there are
-        working = self.channels * phase.channels / self.plan.channels
+        working = self.workgroups * phase.channels / run.workgroups
         run.on_all_ranks(
-            self.channels,
-            phase.sent * self.channels / self.plan.channels,
+            self.workgroups,
+            phase.sent * self.workgroups / run.workgroups,
             lambda: self._was_sent(index, since),
             cap=lambda state: run.speed * phase.rate(working, _speed(state)),
             traffic=lambda rank: _phase_traffic(
@@ -212,7 +214,7 @@ class _Passage:
             run.context.after(
                 phase.flight,
                 lambda: run.on_all_ranks(
-                    self.channels, phase.work, lambda: self._arrive(index), units=units
+                    self.workgroups, phase.work, lambda: self._arrive(index), units=units
                 ),
             )
         self._send(index)
@@ -228,17 +230,17 @@ class _Passage:
         per_chunk = self.plan.parts // run.chunks
         self.complete += 1
         if self.complete % per_chunk == 0:
-            run.arrived(self.channels, self.complete // per_chunk - 1)
+            run.arrived(self.workgroups, self.complete // per_chunk - 1)
         if self.complete == self.plan.parts:
-            run.end(self.channels, self.held)
+            run.end(self.workgroups, self.held)
 
     def _note(self, index: int, since: float) -> None:
         """Note the part just sent, and the time that the phase has sent, channels weighted."""
         run, noted = self.run, self.run.phases[index]
-        sending = (run.context.env.now - since) * self.channels / self.plan.channels
+        sending = (run.context.env.now - since) * self.workgroups / run.workgroups
         noted["sending_s"] = noted.get("sending_s", 0.0) + sending
         label = f"{noted['name']}, part {self.sent[index]} of {self.plan.parts}"
+        channels = self.workgroups * self.plan.channels // run.workgroups
         for rank in run.channels.ranks:
-            run.context.span(
-                rank, f"phases of {run.name}", label, run.name, since, channels=self.channels
-            )
+            track = f"phases of {run.name}"
+            run.context.span(rank, track, label, run.name, since, channels=channels)

@@ -139,12 +139,16 @@ class _CopyRun:
             task=self.task,
             gpu=copy.gpu,
             work=copy.size,
-            cap=lambda state: engine_rate(
-                context.node, state.load, linked=linked, pull=copy.pull, work=work, ways=ways
+            cap=lambda state: (
+                engine_rate(
+                    context.node, state.load, linked=linked, pull=copy.pull, work=work, ways=ways
+                )
+                * state.admitted
             ),
             traffic=traffic(context.node, copy, work),
             sharers=self.sharers,
             first=context.node.gpu.hbm.first == "engines" and not copy.pull,
+            behind=context.node.gpu.hbm.communication_threshold is not None,
             done=lambda _flow: self._moved(execution, begun),
         )
 

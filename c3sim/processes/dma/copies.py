@@ -204,7 +204,8 @@ def _link_traffic(node: Node, copy: DmaCopy, engine: tuple[int, float]) -> Traff
         for start, end in ways
         for hop in route(node.links.topology, node.gpus, start, end)
     )
-    added_to = float(copy.op == "reduce")  # read at the destination, not inserted
+    near = node.gpu.hbm.update_cost if copy.op == "reduce" else 0.0  # memory adds by itself
+    added_to = float(copy.op == "reduce" and not near)  # read at the destination, not inserted
     remote: tuple[tuple[int, float, float], ...] = ()
     if copy.mirrored and copy.op == "swap":
         read = written = copy.touching
@@ -216,12 +217,13 @@ def _link_traffic(node: Node, copy: DmaCopy, engine: tuple[int, float]) -> Traff
         read, written, remote = 0.0, 1.0, ((copy.source, 1.0, 0.0),)
     else:
         read, written = 1.0, 0.0
-        remote = tuple((destination, added_to, 1.0) for destination in destinations)
+        remote = tuple((end, added_to, near or 1.0) for end in destinations)
     return Traffic(
         cache=read + written,
         hbm_read=read,
         hbm_write=written,
-        inserted=read + written - (added_to if copy.mirrored else 0.0),
+        hbm_busy=near - 1.0 if near and copy.mirrored else 0.0,
+        inserted=read + written * (not near) - (added_to if copy.mirrored else 0.0),
         ports=ports,
         engine=engine,
         remote=remote,

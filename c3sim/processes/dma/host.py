@@ -20,6 +20,7 @@ from c3sim.models.dma import POLL_STAGGERS
 from c3sim.processes.context import Context, HostThread
 from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step
 from c3sim.processes.signals import Callback, countdown
+from c3sim.specs.workload import Commands
 
 
 def _no_time(_packets: int) -> float:
@@ -48,7 +49,10 @@ class DmaHost:
             signalled = partial(host.do, context.node.host.signal_time, signalled)
         cost: Callable[[int], float]
         ends = {key: countdown(len(queue), signalled) for key, queue in queues.items()}
-        if how.prelaunched:
+        if self.triggered(task):
+            for key, queue in queues.items():
+                self._trigger(key, queue, ends[key])
+        elif how.prelaunched:
             for key, queue in queues.items():
                 waiting = self._behind_a_poll(queue)
                 host.when_free(partial(self._write, host, key, waiting, ends[key], None))
@@ -73,6 +77,21 @@ class DmaHost:
         machine = self.context.machine
         private = machine.group(task) if "dma" in machine.private else ""
         return QueueKey(step.gpu, step.engine, step.queue, private)
+
+    def triggered(self, task: str) -> bool:
+        """Whether a tracker starts the commands of *task*."""
+        awaited = self.context.workload.tasks[task].after
+        return self.context.node.gpu.dma_engines.trigger_latency is not None and bool(awaited)
+
+    def on_all_at_once(self, task: str, commands: Commands) -> bool:
+        """Whether every GPU's tracker starts *commands* at the same instant."""
+        return commands.gpus == "all" and self.triggered(task)
+
+    def _trigger(self, key: QueueKey, steps: list[Step], completed: Callback) -> None:
+        """Commands that lie in memory beside their counter begin; the ring has no part in it."""
+        latency = self.context.node.gpu.dma_engines.trigger_latency or 0.0
+        begun = [replace(step, fetch=latency, size=0.0) for step in steps]
+        self.engines.arrive(key, begun, completed)
 
     def _batch_cost(self, host: HostThread, task: str, steps: list[Step]) -> Callable[[int], float]:
         """Host time of packets and their doorbell; for a batch, begin the call of the runtime."""

@@ -47,7 +47,9 @@ def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
     return task.workgroups or residents * gpu.compute_unit_count
 
 
-def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
+def any_kernel(
+    context: Context, name: str, task: Kernel, *, fold_rounds: bool = True
+) -> KernelSpec:
     """The kernel of *task*, called *name*."""
     gpu = context.node.gpu
     claim = claim_of(task, gpu.compute_units)
@@ -85,6 +87,7 @@ def any_kernel(context: Context, name: str, task: Kernel) -> KernelSpec:
         claim=claim,
         residents=residents,
         cost=cost,
+        fold_rounds=fold_rounds,
         fold_any_order=True,
     )
 

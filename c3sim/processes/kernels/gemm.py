@@ -14,6 +14,7 @@ from c3sim.models.caches import (
     resident_fraction,
 )
 from c3sim.models.gemm import GemmPlan, plan_gemm
+from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
@@ -141,7 +142,7 @@ class _Tiles:
         hidden, softness = per_unit * stages, spec.hbm.saturation_exponent
 
         def rate(state: GpuState) -> float:
-            clock, memory, load, _ = state
+            clock, memory, load = state[:3]
             begin = prologue / clock
             alone = per_unit * hypot(issue / clock, feed) + begin
             others = max(0.0, load - asked / (alone + waiting))
@@ -168,13 +169,19 @@ class _Tiles:
     def _moved(self, traffic: GemmTraffic, from_hbm: float, added_to: float) -> Traffic:
         """What a tile moves, *from_hbm* bytes of it from HBM; *added_to*: bytes of C it reads."""
         last_is_l2 = self.spec.memory_side_cache is None and self.spec.shared_cache > 0
+        cost = self.spec.hbm.update_cost if self.task.updates else 1.0
+        forwarded = traffic.written * self.task.forwarded
+        node, here = self.context.node, self.gpu
+        way = route(node.links.topology, node.gpus, here, node.peer(here, 1)) if forwarded else ()
         return Traffic(
             l2=traffic.l2 + added_to,
             cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2 + added_to,
             hbm_read=from_hbm,
-            hbm_write=traffic.written,
+            hbm_write=traffic.written,  # as much arrives as is forwarded
+            hbm_busy=(cost - 1.0) * traffic.written,
+            ports=tuple((hop, forwarded) for hop in way),
             core_energy=self.plan.flops_per_tile * self.flop_energy,
-            inserted=from_hbm + traffic.written,
+            inserted=from_hbm + traffic.written * (not self.task.updates),
         )
 
     def _misses(self, traffic: GemmTraffic, tiles_per_second: float) -> tuple[float, float]:
@@ -197,8 +204,12 @@ class _Tiles:
 
     def _share(self, traffic: GemmTraffic, tiles_per_second: float) -> float:
         """Bytes of the shared cache that are this task's."""
-        own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
+        results = 0.0 if self.task.updates else traffic.written
+        own = tiles_per_second * (traffic.first_touch + traffic.reread + results)
         others = self.context.machine.other_insertion(self.name, self.gpu)
+        if self.spec.l2.keeps_results and self.spec.memory_side_cache is None:
+            others += tiles_per_second * results
+            own -= tiles_per_second * results
         return cache_share(self.spec.shared_cache, own, own + others)
 
     def _kept(self, traffic: GemmTraffic, tiles_per_second: float) -> float:

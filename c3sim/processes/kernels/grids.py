@@ -63,7 +63,8 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
         elif own_shard(node, workload, task) is not None:
             shapes[name] = GridShape(units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":
-            channels = plan_collective(node, task).channels
-            size = node.collective_library(task.backend).channels.cluster
-            shapes[name] = GridShape(channels, mask, usable_cluster(node.gpu, mask, channels, size))
+            rules = node.collective_library(task.backend).channels
+            groups = rules.workgroups(plan_collective(node, task).channels)
+            size = usable_cluster(node.gpu, mask, groups, rules.cluster)
+            shapes[name] = GridShape(groups, mask, size)
     return shapes

@@ -26,8 +26,8 @@ def workload(tasks, **fields):
         (
             {"g": {**GEMM, "after": ["c.tiles[5%]"]}, "c": GATHER},
             {},
-            "tasks.g.after[0]: 'c.tiles[5%]': a collective task has no tiles; only gemm and "
-            "stores tasks have",
+            "tasks.g.after[0]: 'c.tiles[5%]': a collective task has no tiles;"
+            " only gemm, kernel and stores tasks have",
         ),
         (
             {"c": {**GATHER, "after": ["g.chunk[0]"]}, "g": GEMM},
