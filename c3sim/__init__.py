@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from c3sim.api import compare, explain, run, study, sweep
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
+    from c3sim.input.building import Workload, collective, copy, gemm, hold, stream_kernel
     from c3sim.input.loading import load_hardware, load_workload, parse_workload
     from c3sim.input.programs import Program
     from c3sim.result import Result
@@ -27,13 +28,19 @@ __all__ = [
     "InputErrors",
     "Program",
     "Result",
+    "Workload",
     "__version__",
+    "collective",
     "compare",
+    "copy",
     "explain",
+    "gemm",
+    "hold",
     "load_hardware",
     "load_workload",
     "parse_workload",
     "run",
+    "stream_kernel",
     "study",
     "sweep",
 ]
@@ -41,6 +48,9 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("compare", "explain", "run", "study", "sweep"), "c3sim.api"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
+    **dict.fromkeys(
+        ("Workload", "collective", "copy", "gemm", "hold", "stream_kernel"), "c3sim.input.building"
+    ),
     **dict.fromkeys(("load_hardware", "load_workload", "parse_workload"), "c3sim.input.loading"),
     "Program": "c3sim.input.programs",
     "Result": "c3sim.result",

@@ -1,6 +1,7 @@
 """The Python interface: run a workload, compare strategies, explain a run, run a study or a sweep.
 
-Names, paths and loaded models are all accepted. Bad input raises InputError or InputErrors.
+Names, paths, mappings as in a file, and loaded models are all accepted. Bad input raises
+InputError or InputErrors. What is returned shows itself in a notebook.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.domain import domains
 from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.input.building import from_mapping
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.kept import kept
 from c3sim.input.loading import (
@@ -29,6 +32,9 @@ from c3sim.input.loading import (
     with_model,
 )
 from c3sim.input.settings import beyond_the_file, settings_of
+from c3sim.notebook import Again, show_themselves
+from c3sim.output.kit.progress import heard, sweep_progress
+from c3sim.output.kit.progress import progress as progress_bar
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
@@ -46,9 +52,11 @@ if TYPE_CHECKING:
 __all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
-AnyWorkload = Workload | LoadedWorkload | str | PathLike[str]
+AnyWorkload = Workload | LoadedWorkload | Mapping[str, Any] | str | PathLike[str]
 AnyRun = AnyWorkload | LoadedIteration | Iteration
 Settings = Mapping[str, object] | str | PathLike[str]
+
+show_themselves()
 
 
 def run(
@@ -62,18 +70,28 @@ def run(
     """One workload under one strategy, on *node* or its own; *set*: values by path. An iteration
     gives an :class:`c3sim.iterations.result.IterationResult`.
     """
-    if isinstance(workload, str | PathLike) and _names_iteration(workload):
-        workload = open_iteration(_name_or_path(workload))
-    if isinstance(workload, Iteration):
-        workload = with_model(workload)
+    workload = _read(workload)
     if isinstance(workload, LoadedIteration):
         from c3sim.iterations.described import run_described
 
         on = _plain(_opened(workload.iteration.node if node is None else node))
         values = settings_of(set)
-        return run_described(workload, on, strategy=strategy, settings=values, trace=trace)
+        traced = partial(
+            run_described, workload, on, strategy=strategy, settings=values, trace=True
+        )
+        result = run_described(workload, on, strategy=strategy, settings=values, trace=trace)
+        return replace(result, again=Again(traced))
     model, target, notes = _prepared(workload, node, set)
-    return _noted(evaluate_run(model, target, strategy, trace=trace), notes)
+    return _noted(evaluate_run(model, target, strategy, trace=trace), notes, model, target)
+
+
+def _read(workload: AnyRun) -> AnyRun:
+    """Mappings and names of iterations as models."""
+    if isinstance(workload, Mapping):
+        return from_mapping(workload)
+    if isinstance(workload, str | PathLike) and _names_iteration(workload):
+        return open_iteration(_name_or_path(workload))
+    return with_model(workload) if isinstance(workload, Iteration) else workload
 
 
 def compare(
@@ -84,7 +102,8 @@ def compare(
     set: Settings | None = None,
 ) -> Comparison:
     """The workload under several strategies; ``all``: those that can apply to it."""
-    if isinstance(workload, LoadedIteration | Iteration) or _names_iteration(workload):
+    workload = _read(workload)
+    if isinstance(workload, LoadedIteration):
         return Comparison(_of_iteration(workload, node, strategies, set))
     model, target, notes = _prepared(workload, node, set)
     if strategies != "all":
@@ -95,7 +114,7 @@ def compare(
         for name in STRATEGIES:
             with suppress(InputError):
                 results.append(evaluate_run(model, target, name))
-    return Comparison(_noted(result, notes) for result in results)
+    return Comparison(_noted(result, notes, model, target) for result in results)
 
 
 def _of_iteration(
@@ -168,19 +187,21 @@ def sweep(
     going on with what is there unless *fresh*.
 
     *node* replaces the study's; *jobs*: processes (left out: all cores, where it pays); *progress*
-    hears of points done, in all, failed. A point that fails has its ``error``.
+    hears of points done, in all, failed; left out, a notebook shows a bar. A point that fails has
+    its ``error``.
     """
     from c3sim.sweeps.executor import Workers
     from c3sim.sweeps.sweep import sweep as run_sweep
 
-    return run_sweep(
-        _name_or_path(study),
-        None if out is None else Path(out),
-        node=None if node is None else _plain(_opened(node)),
-        workers=Workers(jobs=jobs),
-        fresh=fresh,
-        watcher=progress,
-    )
+    with heard(progress, partial(sweep_progress, "points")) as watcher:
+        return run_sweep(
+            _name_or_path(study),
+            None if out is None else Path(out),
+            node=None if node is None else _plain(_opened(node)),
+            workers=Workers(jobs=jobs),
+            fresh=fresh,
+            watcher=watcher,
+        )
 
 
 def study(
@@ -205,18 +226,19 @@ def study(
     from c3sim.studies import Options, run_study
 
     loaded = None if node is None else _opened(node)
-    options = Options(
-        node=None if loaded is None else _plain(loaded),
-        provenance=loaded.provenance if isinstance(loaded, LoadedNode) else {},
-        strategies=strategies,
-        settings=settings_of(set),
-        band=band,
-        draws=draws,
-        n_jobs=n_jobs,
-        progress=progress,
-        agree=agree,
-    )
-    return run_study(load_study(_name_or_path(name_or_path)), options)
+    with heard(progress, progress_bar) as watcher:
+        options = Options(
+            node=None if loaded is None else _plain(loaded),
+            provenance=loaded.provenance if isinstance(loaded, LoadedNode) else {},
+            strategies=strategies,
+            settings=settings_of(set),
+            band=band,
+            draws=draws,
+            n_jobs=n_jobs,
+            progress=watcher,
+            agree=agree,
+        )
+        return run_study(load_study(_name_or_path(name_or_path)), options)
 
 
 def prepare(
@@ -227,14 +249,17 @@ def prepare(
 
 
 def _prepared(
-    workload: AnyWorkload, node: AnyNode | None, set: Settings | None
+    workload: AnyRun, node: AnyNode | None, set: Settings | None
 ) -> tuple[Workload, Node, tuple[str, ...]]:
     """The models, and notes: what of the node was set, or written, beyond what was checked."""
-    if _names_iteration(workload):
-        raise InputError(f"{str(workload)!r} is an iteration; run and compare take it")
+    workload = _read(workload)
+    if isinstance(workload, LoadedIteration):
+        name = workload.iteration.name
+        raise InputError(f"{name!r} is an iteration; run and compare take it")
     if isinstance(workload, str | PathLike):
         workload = kept(open_workload, _name_or_path(workload))
     model = workload.workload if isinstance(workload, LoadedWorkload) else workload
+    assert isinstance(model, Workload)  # whatever else there is was read
     opened = _opened(model.node if node is None else node)
     loaded = opened if isinstance(opened, LoadedNode) else LoadedNode(node=opened, provenance={})
     settings = settings_of(set)
@@ -250,8 +275,13 @@ def _prepared(
     return model, target, tuple(note for note in notes if note)
 
 
-def _noted(result: Result, notes: Sequence[str]) -> Result:
-    return replace(result, notes=(*result.notes, *notes))
+def _noted(result: Result, notes: Sequence[str], model: Workload, target: Node) -> Result:
+    """*result* with more *notes*, and with how it is repeated."""
+    again = Again(
+        partial(evaluate_run, model, target, result.strategy, trace=True),
+        partial(explain, model, node=target, strategy=result.strategy),
+    )
+    return replace(result, notes=(*result.notes, *notes), again=again)
 
 
 def _opened(node: AnyNode) -> Node | LoadedNode:

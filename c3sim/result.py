@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from c3sim.models.capacity import Capacity
+from c3sim.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +122,7 @@ class DrawResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
+class Result(Shown):
     """One workload on one node under one strategy::
 
         serial_s            sum of the isolated times
@@ -174,6 +175,8 @@ class Result:
     notes: Sequence[str] = ()
     trust: str = ""  # the nearest measured conditions and their error; empty: not asked for
     timeline: Timeline | None = None
+    # Runs it once more, with its timeline or its causes, for whoever looks at it in a notebook.
+    again: Any = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         fraction = self.fraction_of_ideal
@@ -202,8 +205,8 @@ class Result:
         """Plain data for ``--json``; the timeline is left out."""
         from dataclasses import asdict, replace
 
-        data = asdict(replace(self, timeline=None))
-        del data["timeline"]
+        data = asdict(replace(self, timeline=None, again=None))
+        del data["timeline"], data["again"]
         return data
 
 
@@ -216,5 +219,5 @@ def figures_of(result: Result | TaskResult) -> dict[str, Any]:
     return {
         name: value
         for name, value in values.items()
-        if name not in ("folded", "timeline") and isinstance(value, int | float | None)
+        if name not in ("folded", "timeline", "again") and isinstance(value, int | float | None)
     }

@@ -1,11 +1,11 @@
-"""The option ``--compiled``: whatever simulates does so in compiled loops (needs numba).
-
-CI runs the laws this way too: python -m pytest --compiled tests/laws
+"""A browser for the tests of pages, and the option ``--compiled``: whatever simulates does so in
+compiled loops (needs numba). CI runs the laws this way too: python -m pytest --compiled tests/laws
 """
 
 from functools import partial
 
 import pytest
+from browser import chromium, find_chromium
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,3 +24,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     return "simulations run in compiled loops" if config.getoption("--compiled") else None
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("no Chromium; apt-get install chromium, or set CHROMIUM to its path")
+    with chromium(executable, tmp_path_factory.mktemp("profile")) as opened:
+        yield opened

@@ -25,27 +25,31 @@ MOST_MARKS = 20  # lines that keep a layout of their own
 #: Package -> packages it may import. A row names only rows above it, so there is no circle.
 MAY_IMPORT: dict[str, str] = {
     "errors": "",
+    "shown": "errors",
     "engine": "",
     "specs": "errors",
     "models": "specs",
-    "result": "models",
+    "result": "models shown",
     "input": "errors specs models",
     "machine": "specs models engine",
     "processes": "specs models result engine machine",
     "simulation": "errors specs models result engine machine processes",
     "strategies": "errors specs models input processes simulation",
-    "evaluation": "errors specs models result machine simulation strategies",
+    "evaluation": "errors specs models shown result machine simulation strategies",
     "inference": "errors specs input simulation",
     "iterations": "errors specs result input machine simulation strategies inference",
     "output.kit": "errors result",
-    "sweeps": "errors specs result input strategies evaluation output.kit",
+    "sweeps": "errors shown specs result input strategies evaluation output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
     " sweeps",
-    "studies": "errors specs result input machine simulation strategies evaluation inference"
+    "studies": "errors shown specs result input machine simulation strategies evaluation inference"
     " output.kit sweeps output",
-    "api": "errors specs result input strategies evaluation iterations sweeps studies",
+    "notebook": "errors shown result evaluation iterations sweeps output studies",
+    "api": "errors specs result input strategies evaluation iterations output.kit sweeps studies"
+    " notebook",
+    "lab": "errors specs result input strategies evaluation iterations output.kit sweeps output api",
     "cli": "errors specs result input strategies evaluation iterations output.kit sweeps output"
-    " studies api",
+    " studies api lab",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

@@ -2,106 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from c3sim.cli.emit import say
+from c3sim.output.kit.progress import bars as make_bars
+from c3sim.output.kit.progress import progress as progress
+from c3sim.output.kit.progress import sweep_progress as sweep_progress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, Task
-    from rich.text import Text
+    from rich.progress import Progress
 
     from c3sim.validation.probing.plan import Step
     from c3sim.validation.probing.step import Outcome
-
-TRUSTED = 1.0  # seconds from the start of a stage until its rate is shown
-
-
-def _bars(*columns: Any, **options: Any) -> Progress:
-    """Bars that vanish when they are done; none where standard error is no terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    hidden = not console.is_terminal
-    return Progress(*columns, console=console, transient=True, disable=hidden, **options)
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Within it, the yielded function takes what is done, how many are done, of how many."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TimeRemainingColumn
-
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with _bars(*columns) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def tell(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done)
-
-        yield tell
-
-
-class Stages:
-    """Adds up the stages of a study, each of which counts its points from none done."""
-
-    def __init__(self) -> None:
-        self.before = [0, 0, 0]  # done, total, failed of earlier stages
-        self.now = [0, 0, 0]
-
-    def at(self, *now: int) -> tuple[list[int], bool]:
-        """Done, total and failed of all stages so far, and whether a stage begins; *now*: of it."""
-        begins = self.now[1] == 0 or now[0] < self.now[0]
-        if begins:
-            self.before = [a + b for a, b in zip(self.before, self.now, strict=True)]
-        self.now = list(now)
-        return [a + b for a, b in zip(self.before, now, strict=True)], begins
-
-
-@contextmanager
-def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
-    """Within it, the yielded function takes how many points are done, of how many, and failed."""
-    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    stages, began = Stages(), 0.0
-
-    def early(task: Task) -> bool:
-        return task.get_time() - began < TRUSTED
-
-    class Rate(ProgressColumn):
-        """Recent points per second."""
-
-        def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("" if speed is None or early(task) else f"{speed:.1f}/s")
-
-    class Remaining(TimeRemainingColumn):
-        """Time left at that rate."""
-
-        def render(self, task: Task) -> Text:
-            unknown = Text("-:--:--", style="progress.remaining")
-            return unknown if early(task) else super().render(task)
-
-    counts = (BarColumn(), MofNCompleteColumn(), Rate(), Remaining())
-    with _bars("{task.description}", *counts, "{task.fields[failed]}") as bars:
-        bar = bars.add_task(what, total=None, failed="")
-
-        def tell(done: int, total: int, failed: int = 0) -> None:
-            nonlocal began
-            (done, total, failed), begins = stages.at(done, total, failed)
-            if begins:
-                began = bars.get_time()
-            if bars.tasks[0].total is None:
-                # points of an earlier start are no part of the rate
-                bars.reset(bar, total=total, completed=done)
-            note = f"{failed} failed" if failed else ""
-            bars.update(bar, total=total, completed=done, failed=note)
-
-        yield tell
 
 
 class StepLines:
@@ -156,5 +70,5 @@ def step_progress(total: int) -> Iterator[StepLines]:
     one_line = Column(no_wrap=True, ratio=1, overflow="ellipsis")
     last = TextColumn("{task.fields[last]}", style="dim", markup=False, table_column=one_line)
     counts = (BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn())
-    with _bars(name, *counts, last, expand=True) as bars:
+    with make_bars(name, *counts, last, expand=True) as bars:
         yield StepLines() if bars.disable else StepBar(bars, total)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from c3sim.result import Result, figures_of
+from c3sim.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Comparison(list[Result]):
+class Comparison(list[Result], Shown):
     """A result for each strategy, in the order in which they were asked for."""
 
     def to_frame(self) -> pd.DataFrame:

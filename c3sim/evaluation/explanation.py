@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.reasons import reasons
 from c3sim.machine.machine import SHARING
+from c3sim.shown import Shown
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.specs.hardware import Node
@@ -85,7 +86,7 @@ class TaskExplanation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Explanation:
+class Explanation(Shown):
     """Every task of one run explained."""
 
     workload: str

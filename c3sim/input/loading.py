@@ -162,6 +162,14 @@ def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> 
     return workload
 
 
+def parse_iteration(mapping: Mapping[str, object]) -> LoadedIteration:
+    """An iteration from Python data, and its model. Raises InputErrors."""
+    document = Conform(style="bytes")
+    iteration = _valid(document, Iteration, document.model(from_plain(mapping), Iteration))
+    with with_places("", document.places):
+        return with_model(iteration, "", document.places)
+
+
 def load_file(path: Path, model: type[Model]) -> Model:
     """Any YAML file as *model*, numbers as in workloads. Raises InputErrors."""
     return _load(path, model)[0]

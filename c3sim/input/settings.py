@@ -15,6 +15,7 @@ from typing import Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.aliases import canonical
+from c3sim.input.conform import LEAST_BYTES
 from c3sim.input.hardware import LoadedNode
 from c3sim.input.leaves import Leaf
 from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
@@ -39,11 +40,22 @@ class Settings(dict[str, Any]):
         """Models with all values. Raises InputError, with file and line where there are any."""
         for path, value in self.items():
             try:
-                node, workload = set_value(node, workload, path, value)
+                node, workload = set_value(
+                    node, workload, path, self._with_unit(node, workload, path, value)
+                )
             except InputError as error:
                 place = self.places.get(path, ("", 0))
                 raise InputError(error.message, error.path, *place) from None
         return node, workload
+
+    def _with_unit(self, node: Node, workload: Workload, path: str, value: object) -> object:
+        """A number from Python is bytes where bytes are asked for, as in a workload; in a file of
+        settings it needs its unit.
+        """
+        if isinstance(value, bool | str) or not isinstance(value, int | float):
+            return value
+        of_file = path in self.places or value < LEAST_BYTES
+        return value if of_file or unit_of(node, workload, path) != "B" else f"{value!r} B"
 
 
 def settings_of(given: Mapping[str, object] | str | PathLike[str] | None) -> Settings:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from c3sim.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,3 +51,13 @@ class IterationResult(Result):
     host_bound: bool
     layers: int
     simulated: int
+
+    def classes_frame(self) -> pd.DataFrame:
+        """A row per operator class: *busy_s*, *exposed_s*, and *share* of the wall time busy."""
+        import pandas as pd
+
+        rows = [
+            (name, times.busy_s, times.exposed_s, times.busy_s / self.wall_s)
+            for name, times in self.classes.items()
+        ]
+        return pd.DataFrame(rows, columns=["class", "busy_s", "exposed_s", "share"])

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from c3sim.evaluation.effort import Effort
 from c3sim.input.leaves import Leaf
 from c3sim.output.kit import look
+from c3sim.shown import Shown
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.studies.plain import ENTRIES, to_plain
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
@@ -72,7 +74,7 @@ class About:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StudyResult:
+class StudyResult(Shown):
     """What the results of all kinds begin with."""
 
     about: About = field(metadata=ENTRIES)
@@ -84,6 +86,12 @@ class StudyResult:
 
     def to_dict(self) -> dict[str, Any]:
         return dict(to_plain(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per case; entries of entries have names with dots."""
+        import pandas as pd
+
+        return pd.json_normalize(self.to_dict()["rows"])
 
 
 Found = TypeVar("Found", bound=StudyResult)

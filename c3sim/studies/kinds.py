@@ -32,3 +32,8 @@ def run_study(study: Study, options: Options | None = None) -> StudyResult:
             raise InputError(mistake, f"strategies[{index}]")
     result: StudyResult = KINDS[study.kind].run(changed, options)
     return result
+
+
+def kind_of(result: StudyResult) -> Kind[Any]:
+    """The kind whose result *result* is: the folder in which its class lies."""
+    return KINDS[type(result).__module__.split(".")[2]]

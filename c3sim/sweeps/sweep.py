@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import C3simError
+from c3sim.shown import Shown
 from c3sim.specs.hardware import Node
 from c3sim.sweeps.executor import Watcher, Workers, in_batches
 from c3sim.sweeps.identity import code_hash
@@ -39,7 +40,7 @@ class Interrupted(C3simError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepResult:
+class SweepResult(Shown):
     """A complete sweep: *finished_before* points were in the folder when it started. *set_aside*:
     damaged files of it, renamed, whose points were run again.
     """

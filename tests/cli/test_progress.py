@@ -1,6 +1,6 @@
 """The bar of long work: stages add up, so that it never runs past its total."""
 
-from c3sim.cli.progress import Stages
+from c3sim.output.kit.progress import Stages
 
 
 def test_a_further_stage_raises_the_total():

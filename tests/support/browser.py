@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import time
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,7 +76,15 @@ class Page:
     def open(
         self, path: Path, *, dark: bool = False, width: int = 1280, fragment: str = ""
     ) -> None:
-        """Load a file, in the colour scheme asked for, and wait for the load event."""
+        """As :meth:`visit`, of a file."""
+        self.visit(path.resolve().as_uri() + fragment, dark=dark, width=width, again=bool(fragment))
+
+    def visit(
+        self, url: str, *, dark: bool = False, width: int = 1280, again: bool = False
+    ) -> None:
+        """Load *url*, in the colour scheme asked for, and wait for the load event; *again*: it may
+        be a place in the page that is open, to which the browser would only jump.
+        """
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
@@ -85,11 +94,11 @@ class Page:
             deviceScaleFactor=1,
             mobile=False,
         )
-        if fragment:  # from the same page it would be a jump, no load
+        if again:
             self.call("Page.navigate", url="about:blank")
             self.evaluate("new Promise((done) => setTimeout(done, 50))")
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri() + fragment)
+        self.call("Page.navigate", url=url)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
 
@@ -100,6 +109,14 @@ class Page:
         )
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
+
+    def wait_for(self, script: str, seconds: float = PATIENCE) -> float:
+        """Wait until the expression is true in the page; how long that took [s]."""
+        begin = time.monotonic()
+        while not self.evaluate(f"Boolean({script})"):
+            assert time.monotonic() - begin < seconds, script
+            time.sleep(0.002)
+        return time.monotonic() - begin
 
     def settle(self) -> None:
         """Wait until the page has drawn what was last asked of it."""
@@ -140,6 +157,11 @@ class Page:
         )
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
         self.settle()
+
+    def photograph(self, picture: Path) -> None:
+        """Write what the window shows as a PNG."""
+        data = self.call("Page.captureScreenshot", format="png")["data"]
+        picture.write_bytes(b64decode(data))
 
     def complaints(self) -> list[dict[str, Any]]:
         """Exceptions, console errors and warnings, and log entries since the page was opened."""

@@ -24,7 +24,19 @@ from c3sim.output.results.table import ResultTable, read_results
 MOST = 300  # points that get a timeline
 SIZE = 15_000_000  # bytes of a page; no timeline is added beyond
 SUFFIXES = (".html", ".htm")
-SCRIPTS = ("data", "filters", "scales", "draw", "chart", "table", "timeline", "panel", "main")
+SCRIPTS = (
+    "kit",
+    "data",
+    "filters",
+    "scales",
+    "draw",
+    "chart",
+    "table",
+    "timeline",
+    "account",
+    "panel",
+    "main",
+)
 SAME = 1e-6  # relative; a wall time that differs by more comes from other code
 Watcher = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
@@ -118,15 +130,15 @@ def _mark(run: dict[str, Any], walls: Column | None, row: int) -> None:
 
 def _page(data: Mapping[str, Any]) -> str:
     """The template filled in; ``</`` is escaped, so that data cannot end its element."""
-    script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
+    script = "\n".join(part(f"{name}.js") for name in SCRIPTS)
     values = {
         "title": escape(f"{data['title']}: c3sim"),
-        "css": css() + _part("page.css"),
+        "css": css() + part("page.css"),
         "script": script,
         "data": _json(data).replace("</", "<\\/").replace("<!--", "<\\u0021--"),
     }
     # every second piece is a name, as in @@title@@; a value is never searched for names
-    pieces = _part("page.html").split("@@")
+    pieces = part("page.html").split("@@")
     return "".join(values[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 
@@ -134,5 +146,6 @@ def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """A file of ``parts/`` as text."""
     return files("c3sim.output.page").joinpath("parts", name).read_text(encoding="utf-8")

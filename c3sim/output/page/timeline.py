@@ -41,7 +41,7 @@ def compact_run(result: Result, explanation: Mapping[str, Any]) -> dict[str, Any
             _counter(panel, by_kind(counter, of_task), kinds, result.timeline)
             for panel, counter in used_panels(result.timeline, "gpu0")
         ],
-        "explained": {name: _account(task) for name, task in explanation["tasks"].items()},
+        "explained": {name: account_of(task) for name, task in explanation["tasks"].items()},
         "notes": list(result.notes),
     }
 
@@ -108,7 +108,7 @@ def _short(values: Sequence[float], size: float) -> list[float]:
     return [float(f"{value / size:.{FIGURES}g}") for value in values]
 
 
-def _account(task: Mapping[str, Any]) -> dict[str, Any]:
+def account_of(task: Mapping[str, Any]) -> dict[str, Any]:
     """Isolated and concurrent time [s], and the share of the isolated time that each cause took."""
     causes = {name: round(share, 6) for name, share in task["causes"].items()}
     return {

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from browser import Page, chromium, find_chromium
+from browser import Page
 from report_case import STUDY
 
 from c3sim.output.page import write_report
@@ -33,15 +33,6 @@ def page(results, tmp_path_factory):
         == 24
     )
     return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    executable = find_chromium()
-    if executable is None:
-        pytest.skip("no Chromium; apt-get install chromium, or set CHROMIUM to its path")
-    with chromium(executable, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,19 +2,6 @@
 const D = JSON.parse(document.getElementById("data").textContent);
 const COLUMNS = new Map(D.columns.map((column) => [column.name, column]));
 const TOTAL = D.points.length;
-const byId = (id) => document.getElementById(id);
-
-/** An element with attributes, its children texts or elements; text never becomes markup. */
-function make(tag, attributes = {}, ...children) {
-  const found = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) found.addEventListener(name.slice(2), value);
-    else if (value === true) found.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) found.setAttribute(name, value);
-  }
-  found.append(...children);
-  return found;
-}
 
 /** The value of a column in a row: an SI number, a text, or null. */
 function valueOf(column, row) {
@@ -28,15 +15,6 @@ function distinct(column) {
   if (!column.numbers) return column.values;
   column.sorted ??= [...new Set(column.numbers.filter((value) => value !== null))].sort((a, b) => a - b);
   return column.sorted;
-}
-
-/** Four significant figures without an exponent where that can be read. */
-function written(value) {
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e6) return String(value);
-  if (size >= 1e6 || size < 1e-4) return Number(value.toPrecision(4)).toExponential().replace("e+", "e");
-  return String(Number(value.toPrecision(4)));
 }
 
 /** A value with its unit. */

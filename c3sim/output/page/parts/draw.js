@@ -1,7 +1,6 @@
 // Marks on a canvas, and the colours of series. Series differ in marker and dashes too, not in colour alone.
 const MARKERS = ["circle", "square", "triangle", "diamond", "down", "plus", "cross"];
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
-const SERIES = 7;
 let theme = {};
 
 function readTheme() {

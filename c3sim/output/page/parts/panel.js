@@ -1,6 +1,5 @@
 // A point opened: its values, its timeline, where the time of each task went, and the command that runs it again.
 const panel = byId("panel");
-const FELT = 0.0005; // a share that is not written as 0.0 %
 let opener = null;
 
 function openPanel(row, from) {
@@ -64,7 +63,7 @@ function fillPanel(row) {
     const [unit, length] = timeUnit(run.wall * 1e9);
     const time = (seconds) => `${written((seconds * 1e9) / length)} ${unit}`;
     parts.push(make("p", {}, `exposed communication ${time(run.exposed)}; compute stretched by ${time(run.stretched)}`));
-    parts.push(make("h3", {}, "Timeline"), timeline(run), make("h3", {}, "Where the time went"), account(run));
+    parts.push(make("h3", {}, "Timeline"), timeline(run), make("h3", {}, "Where the time went"), account(run, D.causes));
     for (const note of run.notes) parts.push(make("p", { class: "soft" }, `note: ${note}`));
   } else if (isMean(row)) {
     parts.push(make("p", { class: "soft" }, `The mean over ${D.members.join(", ")}: no run of its own. The commands below run each of them.`));
@@ -78,39 +77,6 @@ function fillPanel(row) {
 function values(row) {
   const columns = D.columns.filter((column) => !(failed(row) && column.role === "output"));
   return make("dl", {}, ...columns.flatMap((column) => [make("dt", { title: column.name }, column.label), make("dd", {}, text(column, valueOf(column, row)))]));
-}
-
-/** From the isolated time to the concurrent one: a row for each cause, its bar beginning where the one before ended. */
-function account(run) {
-  const [unit, length] = timeUnit(run.end);
-  const body = make("tbody");
-  for (const [name, task] of Object.entries(run.explained)) {
-    const causes = Object.entries({ ...task.causes, left_over: task.left_over }).filter(([cause, share]) => cause === "left_over" || Math.abs(share) >= FELT);
-    let sum = 1, top = 1;
-    for (const [, share] of causes) { sum += share; top = Math.max(top, sum); }
-    const place = (from, to, kind) => {
-      const bar = make("div", { class: kind });
-      bar.style.left = `${(100 * Math.min(from, to)) / top}%`;
-      bar.style.width = `${(100 * Math.abs(to - from)) / top}%`;
-      return make("td", { class: "track", "aria-hidden": "true" }, bar);
-    };
-    const line = (words, share, bar, kind = "") => {
-      const time = (share * task.isolated * 1e9) / length;
-      const sized = Math.abs(time) < 0.5 * 10 ** -3 ? "0.000" : time.toFixed(3);
-      body.append(make("tr", { class: kind }, make("td", {}, ...words), make("td", { class: "number" }, (100 * share).toFixed(1).replace(/^-0\.0$/, "0.0")), make("td", { class: "number" }, sized), bar));
-    };
-    line([`${name}: alone`], 1, place(0, 1, "alone"));
-    sum = 1;
-    for (const [cause, share] of causes) {
-      const words = cause === "left_over" ? "left over" : cause.replaceAll("_", " ");
-      const felt = Math.abs(share) >= FELT;
-      line([`${share < 0 && felt ? "−" : "+"} ${words}`, ...(felt ? [make("small", {}, D.causes[cause] ?? "")] : [])], share, felt ? place(sum, sum + share, share < 0 ? "less" : "more") : make("td"));
-      sum += share;
-    }
-    line([`= ${name} with the others, ${(task.time / task.isolated).toFixed(2)}x`], task.time / task.isolated, place(0, sum, "whole"), "total");
-  }
-  const heads = [["what", ""], ["share of alone (%)", "number"], [`time (${unit})`, "number"], ["", "track"]].map(([words, kind]) => make("th", { scope: "col", class: kind }, words));
-  return make("table", { id: "account" }, make("thead", {}, make("tr", {}, ...heads)), body);
 }
 
 /** What a point stands for: its scenario, or all of which it is the mean. */

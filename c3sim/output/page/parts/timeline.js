@@ -19,7 +19,7 @@ function timeline(run) {
   const [width, left, right] = [680, GUTTER, 8]; // pixels
   const names = Object.keys(run.tasks);
   const [unit, length] = timeUnit(run.end);
-  const at = (ns) => left + (ns / run.end) * (width - left - right);
+  const at = (ns) => left + (ns / (run.axis ?? run.end)) * (width - left - right);
   const picture = draw("svg", { role: "img", "aria-label": `timeline of ${names.join(", ")} over ${written(run.end / length)} ${unit}` });
   let y = 0;
   if (names.length <= LANES) for (const name of names) y = lane(picture, at, y, name, run.tasks[name], run.kinds, unit, length);
@@ -31,7 +31,7 @@ function timeline(run) {
   }
   y = timeAxis(picture, run, at, y, unit, length);
   picture.setAttribute("viewBox", `0 0 ${width} ${y}`);
-  const readout = make("p", { id: "readout", class: "soft" }, "Move the pointer over the picture to read values.");
+  const readout = make("p", { id: "readout", class: "soft readout" }, "Move the pointer over the picture to read values.");
   watchTimeline(picture, run, panels, at, y, readout, names, unit, length);
   const keys = run.kinds.map((kind, number) => {
     const square = make("span", { class: "key" });

@@ -1,0 +1,89 @@
+"""What the laboratory shows: a workload on a machine under a strategy, with settings. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import parse_qsl, urlencode
+
+from c3sim.input.aliases import canonical
+from c3sim.specs.hardware import Node
+
+FIRST = "gemm-beside-all-gather"  # shown where nothing else is asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """*workload* and *node*: names or paths; no node: the workload's own. *settings*: path -> text,
+    as ``--set`` takes them.
+    """
+
+    workload: str = FIRST
+    node: str = ""
+    strategy: str = "as_written"
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def setting(self, path: str, text: str | None) -> Choice:
+        """The same with *path* set to *text*; None: as the file has it."""
+        kept = {each: value for each, value in self.settings.items() if each != path}
+        return replace(self, settings=kept if text is None else {**kept, path: text})
+
+    def on_workload(self, workload: str) -> Choice:
+        """Another workload, on its own machine; only settings of the machine stay."""
+        return replace(self, workload=workload, settings=self._settings(of_node=True))
+
+    def on_node(self, node: str) -> Choice:
+        """Another machine; only settings of the workload stay."""
+        return replace(self, node=node, settings=self._settings(of_node=False))
+
+    def _settings(self, of_node: bool) -> dict[str, str]:
+        return {
+            path: text
+            for path, text in self.settings.items()
+            if (canonical(path).split(".")[0] in Node.model_fields) is of_node
+        }
+
+    def query(self) -> str:
+        """The part of a link behind the question mark."""
+        pairs = [("workload", self.workload), ("node", self.node), ("strategy", self.strategy)]
+        pairs += [("set", f"{path}={text}") for path, text in self.settings.items()]
+        return urlencode([(name, text) for name, text in pairs if text])
+
+    def command(self, verb: str = "run") -> str:
+        """The command line that gives the same."""
+        words = ["c3sim", verb, self.workload, "--strategy", self.strategy]
+        words += ["--node", self.node] if self.node else []
+        for path, text in self.settings.items():
+            words += ["--set", f"{path}={text}"]
+        return shlex.join(words)
+
+    def yaml(self, node: str) -> str:
+        """The same as a study of one point on *node*, for ``c3sim sweep``."""
+        import yaml
+
+        scenario = {"name": "shown", "workload": self.workload, "set": dict(self.settings)}
+        study = {
+            "schema": 1,
+            "name": "lab",
+            "description": f"What c3sim lab showed; run it with: {self.command()}",
+            "node": self.node or node,
+            "scenarios": [scenario],
+            "strategies": [self.strategy],
+        }
+        return yaml.safe_dump(study, sort_keys=False, allow_unicode=True, width=100)
+
+
+def from_query(query: str) -> Choice:
+    """The choice of a link; what it leaves out is as at first."""
+    pairs = parse_qsl(query)
+    given = {name: text for name, text in pairs if name in ("workload", "node", "strategy")}
+    return Choice(**given, settings=settings_of(text for name, text in pairs if name == "set"))
+
+
+def settings_of(texts: Iterable[str]) -> dict[str, str]:
+    """``PATH=VALUE`` texts by path; a text that is none is kept, so that its run says so."""
+    from c3sim.input.selectors import split_setting
+
+    parts = (split_setting(text) for text in texts)
+    return {path: value for path, _, value in parts}

@@ -1,0 +1,142 @@
+"""The right side as data for the page's script: figures, pictures, warnings, what was pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from c3sim.iterations.result import IterationResult
+from c3sim.lab.runs import Outcome, classes_of
+from c3sim.output.kit.folds import SINGLE
+from c3sim.output.kit.text import FRACTION_EXPLAINED, MISSING, figures, percent, time_unit, times
+from c3sim.output.page.data import CAUSES
+from c3sim.result import Result
+from c3sim.sweeps.outputs import read_output
+
+BAND_EXPLAINED = (
+    "band: every parameter of the machine drawn over its interval; the file's own values may lie"
+    " near an end of theirs, and the run then near an end of its band, or outside"
+)
+Band = Mapping[str, Mapping[str, float]]
+TIMES = {
+    "wall_s": "wall time",
+    "serial_s": "one task after the other",
+    "exposed_s": "exposed communication",
+    "stretched_s": "compute stretched by",
+}
+SHARES = {"fraction_of_ideal": "fraction of ideal", "own_fraction": "own fraction"}
+RATIOS = {"speedup": "speedup", "ideal_speedup": "ideal speedup"}
+AMOUNTS = {"energy_j": ("energy", "J")}
+ORDER = (
+    *("wall_s", "fraction_of_ideal", "speedup", "ideal_speedup", "serial_s", "exposed_s"),
+    *("stretched_s", "own_fraction", "energy_j"),
+)
+
+
+def table(now: Result, pinned: Result | None, band: Band | None) -> list[dict[str, str]]:
+    """Rows of the figures: label, value now, band, value pinned, difference; all texts."""
+    longest = max(now.wall_s, pinned.wall_s if pinned else 0.0)
+    rows = []
+    for name in (*ORDER, *_slowdowns(now)):
+        label, value = label_of(name), read_output(now, name)
+        row = {"name": name, "label": label, "now": text_of(name, value, longest)}
+        if band is not None and name in band:
+            ends = (text_of(name, band[name][end], longest) for end in ("p5", "p95"))
+            row["band"] = " to ".join(ends)
+        if pinned is not None:
+            before = read_output(pinned, name)
+            row["pinned"] = text_of(name, before, longest)
+            row["difference"] = difference(name, before, value)
+        rows.append(row)
+    return rows
+
+
+def _slowdowns(result: Result) -> Iterator[str]:
+    if len(result.tasks) <= SINGLE:
+        yield from (f"tasks.{name}.slowdown" for name in result.tasks)
+
+
+def label_of(name: str) -> str:
+    known = {**TIMES, **SHARES, **RATIOS, **{key: text for key, (text, _) in AMOUNTS.items()}}
+    return known.get(name) or f"slowdown of {name.removeprefix('tasks.').removesuffix('.slowdown')}"
+
+
+def text_of(name: str, value: float | None, longest: float) -> str:
+    """*value* with its unit; times in the unit of the *longest* [s] shown."""
+    if value is None:
+        return MISSING
+    if name in TIMES:
+        unit, length = time_unit(longest)
+        return f"{value / length:z.3f} {unit}"
+    if name in SHARES:
+        return f"{percent(value)} %"
+    if name in AMOUNTS:
+        return f"{figures(value)} {AMOUNTS[name][1]}"
+    return times(value)
+
+
+def difference(name: str, before: float | None, value: float | None) -> str:
+    """From *before* to *value*: per cent, of shares points."""
+    if before is None or value is None:
+        return MISSING
+    if name in SHARES:
+        return f"{100 * (value - before):+z.1f} points"
+    return f"{100 * (value / before - 1):+z.1f} %" if before else MISSING
+
+
+def data_of(
+    now: Outcome,
+    pinned: Outcome | None,
+    band: Band | None,
+    accounts: Mapping[str, Any] | None,
+    pinned_accounts: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """What the page's script draws."""
+    data: dict[str, Any] = {"problem": now.problem, "command": now.choice.command()}
+    if now.result is None:
+        return data
+    before = None if pinned is None else pinned.result
+    ends = [outcome.run["end"] for outcome in (now, pinned) if outcome and outcome.run]
+    data |= {
+        "title": title(now),
+        "said": said(now.result),
+        "rows": table(now.result, before, band),
+        "warnings": now.warnings,
+        "remarks": [text for text in (*now.remarks, now.result.trust, now.elsewhere) if text],
+        "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED] if band else [])],
+        "runs": [{**now.run, "axis": max(ends), "explained": accounts or {}}] if now.run else [],
+        "titles": [title(now)],
+        "means": CAUSES,
+        "classes": _classes(now.result),
+    }
+    if pinned is not None and pinned.run:
+        data["runs"].append({**pinned.run, "axis": max(ends), "explained": pinned_accounts or {}})
+        data["titles"].append(title(pinned))
+    return data
+
+
+def title(outcome: Outcome) -> str:
+    """What was run, in one line."""
+    assert outcome.result is not None  # only of what ran
+    result, settings = outcome.result, outcome.choice.settings
+    changed = "".join(f", {path} = {text}" for path, text in settings.items())
+    return f"{result.workload} on {result.node}, strategy {outcome.choice.strategy}{changed}"
+
+
+def said(result: Result) -> str:
+    """The answer in one line, which is read aloud as it changes."""
+    text = f"wall time {text_of('wall_s', result.wall_s, result.wall_s)}"
+    if result.fraction_of_ideal is not None:
+        text += f", fraction of ideal {percent(result.fraction_of_ideal)} %"
+    return f"{text}, speedup {times(result.speedup)}"
+
+
+def _classes(result: Result) -> list[list[str]]:
+    """Of an iteration: each class of operators, busy and alone."""
+    if not isinstance(result, IterationResult):
+        return []
+    longest = result.wall_s
+    return [
+        [name, *(text_of("wall_s", seconds, longest) for seconds in (busy, exposed))]
+        for name, busy, exposed in classes_of(result)
+    ]

@@ -1,0 +1,207 @@
+"""A choice run, explained, drawn and with its band: plain data for the page.
+
+The same functions as everywhere else are called; nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from c3sim import api
+from c3sim.errors import C3simError, InputError
+from c3sim.evaluation.effort import effort_of
+from c3sim.evaluation.notes import LOSES
+from c3sim.input.aliases import canonical
+from c3sim.input.kept import kept
+from c3sim.input.loading import is_iteration, load_hardware, open_iteration, open_workload
+from c3sim.input.paths import get_value, paths_of
+from c3sim.iterations.result import IterationResult
+from c3sim.lab.choice import Choice
+from c3sim.lab.knobs import RESERVED, Knob, knobs_of
+from c3sim.output.page.timeline import account_of, compact_run
+from c3sim.result import Result
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
+
+BAND_SAMPLES = 64  # a second or so; c3sim run --uncertainty draws 256
+LONGEST = 30.0  # seconds of one run
+LIVE = 0.25  # seconds of a run beyond which its causes and its band, many runs, are left out
+Suffix = Literal[".png", ".svg"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of *choice*: a *result* with its picture as data, or the *problem*."""
+
+    choice: Choice
+    result: Result | None = None
+    run: Mapping[str, Any] | None = None
+    problem: str = ""
+    effort: float = 0.0  # seconds that a run of a workload takes, about
+
+    @property
+    def splits(self) -> bool:
+        """Whether it has causes and a band here: it ran, is no iteration, and takes no time."""
+        of_workload = self.result is not None and not isinstance(self.result, IterationResult)
+        return of_workload and self.effort < LIVE
+
+    @property
+    def elsewhere(self) -> str:
+        """Where its causes and its band are to be had, if not here."""
+        if self.splits or self.result is None or isinstance(self.result, IterationResult):
+            return ""
+        explain = self.choice.command("explain")
+        return f"a run takes {self.effort:.1f} s; where the time went takes many: {explain}"
+
+    @property
+    def warnings(self) -> list[str]:
+        """Where the model is outside what it was checked on, and what a choice loses."""
+        marks = ("outside the calibrated domain", "what-if", LOSES, "no measurement", "takes ")
+        notes = () if self.result is None else self.result.notes
+        return [note for note in notes if any(mark in note for mark in marks)]
+
+    @property
+    def remarks(self) -> list[str]:
+        """The other notes."""
+        notes = () if self.result is None else self.result.notes
+        return [note for note in notes if note not in self.warnings]
+
+
+def run_choice(choice: Choice) -> Outcome:
+    """One run with its timeline; a mistake in the choice is its problem."""
+    try:
+        effort = _affordable(choice)
+        result = api.run(
+            choice.workload,
+            node=choice.node or None,
+            strategy=choice.strategy,
+            set=choice.settings,
+            trace=True,
+        )
+    except (C3simError, OSError) as error:
+        return Outcome(choice=choice, problem=str(error))
+    except Exception as error:  # a mistake of c3sim's own: the page says so and goes on
+        return Outcome(choice=choice, problem=f"c3sim cannot run this: {error!r}")
+    run = compact_run(result, {"tasks": {}})
+    return Outcome(choice=choice, result=result, run=run, effort=effort)
+
+
+def _affordable(choice: Choice) -> float:
+    """Seconds that a run takes, about. Raises InputError where it cannot follow a slider."""
+    if is_iteration(choice.workload):
+        return 0.0
+    workload, node = api.prepare(choice.workload, choice.node or None, choice.settings)
+    seconds = effort_of(workload, node).seconds
+    if seconds > LONGEST:
+        message = f"this takes about {seconds:.0f} s; run it with: {choice.command()}"
+        raise InputError(message)
+    return seconds
+
+
+def explain_choice(choice: Choice) -> dict[str, Any]:
+    """Task -> where its time went, as the page draws it; nothing where that cannot be told."""
+    node, strategy = choice.node or None, choice.strategy
+    try:
+        found = api.explain(choice.workload, node=node, strategy=strategy, set=choice.settings)
+    except C3simError:  # it ran: the figures stand alone
+        return {}
+    return {name: account_of(task) for name, task in found.to_dict()["tasks"].items()}
+
+
+class Overtaken(Exception):
+    """A band that nobody waits for any more."""
+
+
+def band_of(
+    choice: Choice, overtaken: Callable[[], bool] = lambda: False, samples: int = BAND_SAMPLES
+) -> dict[str, Mapping[str, float]]:
+    """Output -> p5, median and p95 over the intervals of the machine. Raises C3simError, and
+    Overtaken as soon as *overtaken* says so.
+    """
+    from dataclasses import replace
+
+    from c3sim.sweeps.uncertainty import uncertainty
+
+    def watch(*_: int) -> None:
+        if overtaken():
+            raise Overtaken
+
+    loaded = load_hardware(choice.node or node_of(choice).name)
+    workload, on = api.prepare(choice.workload, loaded, choice.settings)
+    by_hand = {canonical(path) for path in choice.settings}
+    held = replace(loaded, node=on)
+    band = uncertainty(workload, held, choice.strategy, samples=samples, but=by_hand, watcher=watch)
+    return dict(band.outputs)
+
+
+def band_or_why(
+    choice: Choice, overtaken: Callable[[], bool]
+) -> tuple[dict[str, Mapping[str, float]] | None, str]:
+    """The band, or why there is none."""
+    try:
+        return band_of(choice, overtaken), ""
+    except C3simError as error:
+        return None, getattr(error, "message", "") or str(error)
+
+
+def classes_of(result: IterationResult) -> list[tuple[str, float, float]]:
+    """Operator class, time in which it runs, time in which only it runs [s]."""
+    return [
+        (name, times.busy_s, times.exposed_s)
+        for name, times in result.classes.items()
+        if times.busy_s
+    ]
+
+
+def model_of(choice: Choice) -> Any:
+    """The workload or the iteration as its file has it. Raises C3simError."""
+    if is_iteration(choice.workload):
+        return open_iteration(choice.workload).iteration
+    return kept(open_workload, choice.workload).workload
+
+
+def node_of(choice: Choice) -> Node:
+    """The machine as its file has it. Raises C3simError."""
+    return kept(load_hardware, choice.node or model_of(choice).node).node
+
+
+def knobs(choice: Choice) -> list[Knob]:
+    """The sliders of *choice*. Raises C3simError."""
+    return knobs_of(model_of(choice), node_of(choice), choice.strategy)
+
+
+def value_now(choice: Choice, knob: Knob) -> Any:
+    """What *knob* stands at: the file's value, or what is set; a text that is no value as it is."""
+    if knob.path == RESERVED:
+        number = choice.strategy.partition(":")[2]
+        return int(number) if number.isdigit() else None
+    text = choice.settings.get(knob.path)
+    if text is None:
+        return knob.base
+    try:
+        if is_iteration(choice.workload):
+            return int(text) if knob.path in ("batch", "tokens") else text
+        model, node = api.prepare(choice.workload, choice.node or None, {knob.path: text})
+        return get_value(node, model, knob.path)
+    except (C3simError, ValueError):
+        return text
+
+
+def all_paths(choice: Choice) -> tuple[str, ...]:
+    """Every path that can be set by name. Raises C3simError."""
+    model = model_of(choice)
+    return paths_of(node_of(choice), model) if isinstance(model, Workload) else ()
+
+
+def picture(result: Result, kind: Suffix) -> bytes:
+    """The timeline as ``c3sim run --plot`` draws it."""
+    from c3sim.output.pictures.timeline import plot_timeline
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"picture{kind}"
+        plot_timeline(result, path)
+        return path.read_bytes()

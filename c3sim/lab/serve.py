@@ -1,0 +1,112 @@
+"""The server of the laboratory: its port, its link, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Callable
+
+from c3sim.errors import InputError
+from c3sim.lab.bench import Bench
+from c3sim.lab.choice import Choice, from_query
+
+HOST = "127.0.0.1"
+FIRST_PORT, TRIED = 8350, 20
+TITLE = "c3sim lab"
+MISSING = "c3sim lab needs NiceGUI; install it with: pip install 'c3sim[lab]'"
+
+
+def serve(choice: Choice, port: int | None, browser: bool, say: Callable[[str], None]) -> None:
+    """Open the laboratory on *choice* and serve it until it is interrupted.
+
+    *port*: left out, the first free one from 8350 on; *browser*: whether to open one; *say* takes
+    what a person has to read. Raises InputError: the extra is missing, the port is taken.
+    """
+    port = free_port(port)
+    token = secrets.token_urlsafe(16)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NICEGUI_STORAGE_PATH"] = folder  # nothing is left in the reader's folder
+        try:
+            import nicegui  # noqa: F401
+        except ImportError:
+            raise InputError(MISSING) from None
+        _serve(choice, port, token, browser, say)
+
+
+def free_port(port: int | None) -> int:
+    """*port*, or the first free one. Raises InputError where it is taken."""
+    for tried in range(FIRST_PORT, FIRST_PORT + TRIED) if port is None else (port,):
+        with contextlib.suppress(OSError), socket.socket() as found:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind((HOST, tried))
+            return tried
+    ports = str(port) if port else f"{FIRST_PORT} to {FIRST_PORT + TRIED - 1}"
+    raise InputError(f"port {ports} is taken on {HOST}; choose another one", "--port")
+
+
+async def listening(port: int) -> None:
+    """Wait until the server answers there: its start is told before it does."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(HOST, port)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            return
+
+
+def _serve(
+    choice: Choice, port: int, token: str, browser: bool, say: Callable[[str], None]
+) -> None:
+    from nicegui import app, background_tasks, ui
+    from starlette.requests import Request
+
+    from c3sim.lab.guard import Guard
+    from c3sim.lab.page import Lab, head
+
+    def link(shown: Choice) -> str:
+        return f"http://{HOST}:{port}/?token={token}&{shown.query()}"
+
+    bench = Bench()
+
+    def page(request: Request) -> None:
+        asked = request.url.query
+        shown = from_query(asked) if "workload=" in asked else choice
+        ui.add_head_html(head())
+        Lab(shown, link, bench)
+
+    page.__annotations__["request"] = Request  # FastAPI reads it; the name is local
+    ui.page("/", title=TITLE, dark=None, language="en-US")(page)
+    app.add_middleware(Guard, token=token, port=port)
+
+    async def tell() -> None:
+        await listening(port)
+        say(f"c3sim lab: {link(choice)}")
+        say("only this computer can open it; end it with Ctrl-C")
+        if browser:
+            webbrowser.open(link(choice))
+
+    app.on_startup(lambda: background_tasks.create(tell()))
+    try:
+        ui.run(
+            host=HOST,
+            port=port,
+            title=TITLE,
+            favicon="data:,",
+            show=False,
+            reload=False,
+            tailwind=False,
+            show_welcome_message=False,
+            uvicorn_logging_level="error",
+        )
+    except KeyboardInterrupt:
+        pass
+    finally:
+        bench.close()
+        say("c3sim lab: ended")

@@ -1,0 +1,80 @@
+"""A labelled slider, choice, field and button: the browser's own, so that keys and screen readers
+know them. NiceGUI carries their events here.
+
+What a reader has changed is never written over by a new drawing of the page: a value is given as
+the attribute it begins with (``^value``), later ones by the page's script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui.element import Element
+from nicegui.elements.mixins.text_element import TextElement
+
+Act = Callable[[], Any]
+Tell = Callable[[str], Any]
+VALUE = "(event) => emit(event.target.value)"
+PLAIN = {"type": "text", "autocomplete": "off", "spellcheck": "false"}
+
+
+def put(tag: str, text: str = "", **attributes: str) -> TextElement:
+    """An element with a *text* that is never read as markup; attributes by name, _ for -."""
+    element = TextElement(tag=tag, text=text)
+    for name, value in attributes.items():
+        element.props[name.strip("_").replace("_", "-")] = value
+    return element
+
+
+def entry(value: str, **attributes: str) -> TextElement:
+    """A field or slider that begins with *value*."""
+    element = put("input", **attributes)
+    element.props["^value"] = value
+    return element
+
+
+def heard(element: Element, event: str, tell: Tell) -> Element:
+    """*tell* gets the value of *element* at every *event*."""
+    return element.on(event, lambda given: tell(str(given.args)), js_handler=VALUE)
+
+
+def button(text: str, act: Act, **attributes: str) -> TextElement:
+    return put("button", text, type="button", **attributes).on("click", act, args=[])
+
+
+def choice(label: str, groups: Mapping[str, Mapping[str, str]], value: str, tell: Tell) -> Element:
+    """A list to choose from: group -> value -> text; a group without a name stands by itself."""
+    with put("label", class_="row"):
+        put("span", label)
+        with put("select") as element:
+            for group, options in groups.items():
+                with put("optgroup", label=group) if group else element:
+                    for name, text in options.items():
+                        chosen = {"selected": "selected"} if name == value else {}
+                        put("option", text, value=name, **chosen)
+    return heard(element, "change", tell)
+
+
+def field(label: str, value: str, tell: Tell, **attributes: str) -> Element:
+    """A field for a text; *tell* hears of it when it is left or Enter is pressed."""
+    with put("label", class_="row"):
+        put("span", label)
+        element = entry(value, **PLAIN, **attributes)
+    return heard(element, "change", tell)
+
+
+def slider(
+    label: str, name: str, most: int, place: int, shown: str, slid: Tell, written: Tell
+) -> int:
+    """A slider with places from 0 to *most*, and a field beside it that takes any other value.
+
+    *slid* hears the number of a place, *written* a text. Returns the number by which the page's
+    script knows it.
+    """
+    with put("div", class_="knob") as box:
+        put("span", label, aria_hidden="true")
+        ends = {"type": "range", "min": "0", "max": str(most), "step": "1"}
+        heard(entry(str(place), **ends, aria_label=name, aria_valuetext=shown), "input", slid)
+        heard(entry(shown, **PLAIN, aria_label=f"{name}, value"), "change", written)
+    return int(box.id)

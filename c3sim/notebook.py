@@ -1,0 +1,115 @@
+"""Hands what is returned the means to show itself (:mod:`c3sim.shown`): which tables and pictures
+belong to which kind of result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from c3sim import shown
+from c3sim.errors import C3simError, InputError
+from c3sim.evaluation.comparison import Comparison
+from c3sim.evaluation.explanation import Explanation
+from c3sim.iterations.result import IterationResult
+from c3sim.result import Result
+from c3sim.shown import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Again", "show_themselves"]
+
+
+@dataclass(frozen=True)
+class Again:
+    """How a run is repeated: *traced* with its timeline, *explained* by cause, where it can be."""
+
+    traced: Callable[[], Result]
+    explained: Callable[[], Explanation] | None = None
+
+
+def show_themselves() -> None:
+    """From now on what the interface returns shows itself."""
+    shown.HOW.update(html=html, figure=figure_of)
+
+
+def html(what: Any) -> str:
+    """Tables and pictures of *what*."""
+    from c3sim.output import notebook
+
+    return notebook.page(_parts(what))
+
+
+def _parts(what: Any) -> list[str]:
+    from c3sim.output.notebook import draw_comparison, html_of, image, sweep_html
+    from c3sim.output.tables.run import compare_table, explain_table
+    from c3sim.sweeps.sweep import SweepResult
+
+    if isinstance(what, Result):
+        return _of_result(what)
+    if not isinstance(what, Shown):  # a figure
+        return [image(what, "picture")]
+    if isinstance(what, Explanation):
+        return [html_of(explain_table(what.to_dict()))]
+    if isinstance(what, Comparison):
+        picture = [image(draw_comparison(what), "wall time by strategy")] if what else []
+        return [html_of(compare_table(what)), *picture]
+    if isinstance(what, SweepResult):
+        return sweep_html(what)
+    return _of_study(what)
+
+
+def _of_result(result: Result) -> list[str]:
+    """Summary, timeline, causes."""
+    from c3sim.output.notebook import html_of, image
+    from c3sim.output.tables.iteration import iteration_table
+    from c3sim.output.tables.run import explain_table, run_table
+
+    if isinstance(result, IterationResult):
+        parts = [html_of(iteration_table(result))]
+    else:
+        parts = [html_of(run_table(result))]
+    with suppress(C3simError):  # a result that was read, not run: it has no timeline
+        parts.append(image(figure_of(result), f"timeline of {result.workload}"))
+    again: Again | None = result.again
+    if again is not None and again.explained is not None and len(result.tasks) > 1:
+        parts.append(html_of(explain_table(again.explained().to_dict())))
+    return parts
+
+
+def _of_study(result: Any) -> list[str]:
+    from c3sim.output.notebook import html_of, image
+    from c3sim.studies.kinds import kind_of
+
+    kind = kind_of(result)
+    parts = [html_of(table) for table in kind.tables(result)]
+    if kind.draw is not None:
+        parts.append(image(kind.picture(result), f"picture of {result.title}"))
+    return parts
+
+
+def figure_of(what: Any, **options: Any) -> Figure:
+    """The picture of *what*. Raises InputError where there is none."""
+    from c3sim.output.notebook import draw_comparison, draw_sweep
+    from c3sim.studies.kind import StudyResult
+    from c3sim.sweeps.sweep import SweepResult
+
+    if isinstance(what, Result):
+        from c3sim.output.pictures.timeline import plot_timeline
+
+        known = what.timeline is not None or what.again is None
+        return plot_timeline(what if known else what.again.traced(), **options)
+    if isinstance(what, Comparison) and what:
+        return draw_comparison(what)
+    if isinstance(what, SweepResult):
+        return draw_sweep(what, **options)
+    if isinstance(what, StudyResult):
+        from c3sim.studies.kinds import kind_of
+
+        kind = kind_of(what)
+        if kind.draw is not None:
+            return kind.picture(what)
+    raise InputError(f"{type(what).__name__} has no picture; its figures: .to_frame()")

@@ -1,0 +1,118 @@
+"""Bars on standard error while long work goes on: on a terminal and in a notebook, nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, Task
+    from rich.text import Text
+
+TRUSTED = 1.0  # seconds from the start of a stage until its rate is shown
+
+
+def bars(*columns: Any, **options: Any) -> Progress:
+    """Bars that vanish when they are done; none where nobody looks."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    hidden = not (console.is_terminal or console.is_jupyter)
+    return Progress(*columns, console=console, transient=True, disable=hidden, **options)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Within it, the yielded function takes what is done, how many are done, of how many."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TimeRemainingColumn
+
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with bars(*columns) as shown:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = shown.add_task(what, total=total)
+            shown.update(tasks[what], completed=done)
+
+        yield tell
+
+
+class Stages:
+    """Adds up the stages of a study, each of which counts its points from none done."""
+
+    def __init__(self) -> None:
+        self.before = [0, 0, 0]  # done, total, failed of earlier stages
+        self.now = [0, 0, 0]
+
+    def at(self, *now: int) -> tuple[list[int], bool]:
+        """Done, total and failed of all stages so far, and whether a stage begins; *now*: of it."""
+        begins = self.now[1] == 0 or now[0] < self.now[0]
+        if begins:
+            self.before = [a + b for a, b in zip(self.before, self.now, strict=True)]
+        self.now = list(now)
+        return [a + b for a, b in zip(self.before, now, strict=True)], begins
+
+
+@contextmanager
+def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
+    """Within it, the yielded function takes how many points are done, of how many, and failed."""
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    stages, began = Stages(), 0.0
+
+    def early(task: Task) -> bool:
+        return task.get_time() - began < TRUSTED
+
+    class Rate(ProgressColumn):
+        """Recent points per second."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text("" if speed is None or early(task) else f"{speed:.1f}/s")
+
+    class Remaining(TimeRemainingColumn):
+        """Time left at that rate."""
+
+        def render(self, task: Task) -> Text:
+            unknown = Text("-:--:--", style="progress.remaining")
+            return unknown if early(task) else super().render(task)
+
+    counts = (BarColumn(), MofNCompleteColumn(), Rate(), Remaining())
+    with bars("{task.description}", *counts, "{task.fields[failed]}") as shown:
+        bar = shown.add_task(what, total=None, failed="")
+
+        def tell(done: int, total: int, failed: int = 0) -> None:
+            nonlocal began
+            (done, total, failed), begins = stages.at(done, total, failed)
+            if begins:
+                began = shown.get_time()
+            if shown.tasks[0].total is None:
+                # points of an earlier start are no part of the rate
+                shown.reset(bar, total=total, completed=done)
+            note = f"{failed} failed" if failed else ""
+            shown.update(bar, total=total, completed=done, failed=note)
+
+        yield tell
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this."""
+    import sys
+
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+@contextmanager
+def heard(given: Any, bar: Callable[[], AbstractContextManager[Any]]) -> Iterator[Any]:
+    """The caller's watcher; in a notebook, where there is none, the *bar*'s."""
+    if given is not None or not in_notebook():
+        yield given
+    else:
+        with bar() as watcher:
+            yield watcher

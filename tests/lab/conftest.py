@@ -1,0 +1,54 @@
+"""A laboratory that runs, for the tests that use it in a browser."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+RUN = "from c3sim.cli import main; main()"
+
+
+def free() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """Starts ``c3sim lab`` with some words more; gives the process and its link."""
+    if find_spec("nicegui") is None:
+        pytest.skip("no NiceGUI; pip install 'c3sim[lab]'")
+    # NiceGUI behaves otherwise where it believes to be tested
+    outside = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
+    folder, started = tmp_path_factory.mktemp("lab"), []
+
+    def begin(*words: str) -> tuple[subprocess.Popen, str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", RUN, "lab", "--no-browser", "--port", str(free()), *words],
+            cwd=folder,
+            env={**outside, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        line = process.stderr.readline()
+        assert line.startswith("c3sim lab: http://127.0.0.1:"), line + process.stderr.read()
+        return process, line.split()[-1]
+
+    yield begin
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=20)
+        process.stderr.close()
+    assert list(folder.iterdir()) == []  # nothing is left where it was started
+
+
+@pytest.fixture(scope="module")
+def link(start):
+    return start()[1]

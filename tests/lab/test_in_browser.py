@@ -1,0 +1,280 @@
+"""The laboratory in a real browser, by hand: sliders, fields, pointer and keys."""
+
+import json
+import re
+import shlex
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from browser import Page
+
+import c3sim
+
+WALL = "document.querySelector('[data-figure=wall_s] .now')?.textContent"
+COMMAND = "document.querySelector('[data-part=command]').textContent"
+PATIENT = 30.0  # seconds, on a busy machine
+FOLLOWS = 0.2  # seconds that the figures may take: the best of some, as others may run beside
+PAIR = "gemm-beside-all-gather"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def tab(browser: Page, link: str):
+    """The page, freshly opened; after any test it has no complaints and asked nobody else."""
+    open_lab(browser, link)
+    yield browser
+    assert browser.complaints() == []
+    hosts = {urlsplit(url).netloc for url in browser.requests() if url.startswith(("http", "ws"))}
+    assert hosts == {urlsplit(link).netloc}
+
+
+def open_lab(tab: Page, link: str, **how) -> None:
+    tab.visit(link, again=True, **how)
+    tab.wait_for(WALL, PATIENT)
+    tab.wait_for("document.querySelector('.account')", PATIENT)
+
+
+def slider(label: str) -> str:
+    return f"input[type=range][aria-label={json.dumps(label)}]"
+
+
+def value_of(label: str) -> str:
+    return f"input[aria-label={json.dumps(f'{label}, value')}]"
+
+
+def text(tab: Page, selector: str) -> str:
+    return tab.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+def wall(tab: Page) -> str:
+    return tab.evaluate(WALL)
+
+
+def press_on(tab: Page, selector: str, key: str) -> float:
+    """Focus the element and press a key; how long the figures then take to follow [s]."""
+    tab.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
+    before = wall(tab)
+    tab.press(key)
+    return tab.wait_for(f"({WALL}) !== {json.dumps(before)}", PATIENT)
+
+
+def write(tab: Page, selector: str, words: str) -> None:
+    """Replace the text of a field, and leave it."""
+    tab.evaluate(
+        f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.focus();"
+        f" field.value = {json.dumps(words)};"
+        " field.dispatchEvent(new Event('change', {bubbles: true})); })()"
+    )
+
+
+def button(tab: Page, words: str) -> None:
+    every = "[...document.querySelectorAll('button')]"
+    tab.evaluate(f"{every}.find((each) => each.textContent === {json.dumps(words)}).click()")
+
+
+def choose(tab: Page, label: str, value: str) -> None:
+    tab.evaluate(
+        "(() => { const row = [...document.querySelectorAll('label.row')].find((each) =>"
+        f" each.textContent.startsWith({json.dumps(label)}));"
+        f" const list = row.querySelector('select'); list.value = {json.dumps(value)};"
+        " list.dispatchEvent(new Event('change', {bubbles: true})); })()"
+    )
+
+
+def shown(result: c3sim.Result) -> str:
+    return f"{1e3 * result.wall_s:.3f} ms"
+
+
+def test_a_slider_moves_and_everything_follows(tab: Page):
+    took = [press_on(tab, slider("gather: channels"), "ArrowRight") for _ in range(3)]
+    assert sorted(took)[0] < FOLLOWS
+    same = c3sim.run(PAIR, set={"task.gather.channels": 3})
+    assert wall(tab) == shown(same)
+    assert (
+        tab.evaluate(f"document.querySelector({json.dumps(value_of('gather: channels'))}).value")
+        == "3"
+    )
+    assert text(tab, "[data-part=said]").startswith(f"wall time {shown(same)}")
+    assert "task.gather.channels=3" in text(tab, "[data-part=command]")
+    tab.wait_for("document.querySelector('.account')", PATIENT)  # where the time went follows too
+    account = c3sim.explain(PAIR, set={"task.gather.channels": 3})
+    slowdown = account.tasks["gather"].slowdown
+    assert f"= gather with the others, {slowdown:.2f}x" in text(
+        tab, "[data-run=now] .account, .account"
+    )
+    tab.wait_for("document.querySelector('[data-figure=wall_s] .soft').textContent", PATIENT)
+    assert re.fullmatch(r"[\d.]+ ms to [\d.]+ ms", text(tab, "[data-figure=wall_s] .soft"))
+
+
+def test_a_value_can_be_written_and_a_mistake_is_said(tab: Page):
+    write(tab, value_of("Machine: link bandwidth"), "200 GB/s")
+    same = c3sim.run(PAIR, set={"links.bandwidth": "200 GB/s"})
+    tab.wait_for(f"({WALL}) === {json.dumps(shown(same))}", PATIENT)
+    assert "what-if" in text(tab, "[data-part=desk]")
+    write(tab, value_of("Machine: link bandwidth"), "25 parsecs")
+    tab.wait_for("document.querySelector('[role=alert]')", PATIENT)
+    assert "links.bandwidth" in text(tab, "[role=alert]")
+    write(tab, value_of("Machine: link bandwidth"), "")  # as the file has it
+    tab.wait_for("!document.querySelector('[role=alert]')", PATIENT)
+    assert wall(tab) == shown(c3sim.run(PAIR))
+
+
+def test_any_parameter_by_name_and_away_again(tab: Page):
+    write(tab, "[aria-label='name of a parameter']", "gpu.memory_side_cache.bandwidth")
+    write(tab, "[aria-label='its value']", "1 TB/s")
+    before = wall(tab)
+    tab.evaluate("[...document.querySelectorAll('.form button')].at(-1).click()")
+    tab.wait_for(
+        "document.querySelector('[aria-label=\"Remove gpu.memory_side_cache.bandwidth\"]')", PATIENT
+    )
+    tab.wait_for(f"({WALL}) !== {json.dumps(before)}", PATIENT)
+    tab.click("[aria-label='Remove gpu.memory_side_cache.bandwidth']")
+    tab.wait_for(f"({WALL}) === {json.dumps(before)}", PATIENT)
+
+
+def test_strategy_machine_and_workload(tab: Page):
+    machine = "[...document.querySelectorAll('option')].find((each) => each.value === '')"
+    assert tab.evaluate(f"{machine}.textContent") == "the workload's own: mi300x-8"
+    choose(tab, "strategy", "rp")
+    tab.wait_for(f"document.querySelector({json.dumps(slider('Strategy: reserved CUs'))})", PATIENT)
+    tab.wait_for(f"{COMMAND}.includes('--strategy rp')", PATIENT)
+    press_on(tab, slider("Strategy: reserved CUs"), "ArrowRight")
+    assert re.search(r"--strategy rp:\d+", text(tab, "[data-part=command]"))
+    choose(tab, "machine", "h200-8")
+    tab.wait_for(f"{COMMAND}.includes('--node h200-8')", PATIENT)
+    choose(tab, "strategy", "as_written")
+    tab.wait_for(f"{COMMAND}.includes('as_written')", PATIENT)
+    choose(tab, "workload", "gemm-alone")
+    alone = shown(c3sim.run("gemm-alone", node="h200-8"))
+    tab.wait_for(f"({WALL}) === {json.dumps(alone)}", PATIENT)
+    assert "gather" not in text(tab, ".form fieldset:nth-of-type(2)")
+
+
+def test_a_run_is_pinned_and_compared(tab: Page):
+    before = wall(tab)
+    tab.click("[data-part=pin]")
+    press_on(tab, slider("gather: size"), "ArrowLeft")
+    tab.wait_for("document.querySelectorAll('.account').length === 2", PATIENT)
+    row = tab.evaluate(
+        "[...document.querySelector('[data-figure=wall_s]').cells].map((c) => c.textContent)"
+    )
+    assert row[3] == before and row[1] == wall(tab)
+    change = 100 * (float(row[1].split()[0]) / float(row[3].split()[0]) - 1)
+    assert float(row[4].split()[0]) == pytest.approx(change, abs=0.2)
+    assert tab.evaluate("document.querySelectorAll('.timeline svg').length") == 2
+    tab.click("[data-part=pin]")
+    tab.wait_for("document.querySelectorAll('.timeline svg').length === 1", PATIENT)
+
+
+@pytest.mark.parametrize("what", ["command", "YAML", "link"])
+def test_what_is_copied_gives_the_same_again(tab: Page, link: str, what: str):
+    press_on(tab, slider("gather: channels"), "ArrowRight")
+    now = wall(tab)
+    button(tab, f"Copy {what}")
+    tab.wait_for("document.documentElement.dataset.copied", PATIENT)
+    copied = tab.evaluate("document.documentElement.dataset.copied")
+    assert text(tab, "[data-part=live]") == f"{what} copied"
+    if what == "command":
+        assert shlex.split(copied)[-2:] == ["--set", "task.gather.channels=1"]
+    elif what == "YAML":
+        assert "task.gather.channels: '1'" in copied
+    else:
+        assert parse_qs(urlsplit(copied).query)["token"] == parse_qs(urlsplit(link).query)["token"]
+        open_lab(tab, copied)
+        assert wall(tab) == now
+
+
+def test_the_picture_is_saved(tab: Page, tmp_path):
+    tab.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    button(tab, "Save SVG")
+    tab.wait_for(f"{WALL}", PATIENT)
+    for _ in range(300):
+        if (saved := tmp_path / f"{PAIR}.svg").exists() and b"</svg>" in saved.read_bytes():
+            break
+        tab.evaluate("new Promise((done) => setTimeout(done, 50))")
+    assert b"<svg" in saved.read_bytes()
+
+
+def test_keys_alone_are_enough(tab: Page):
+    """From the top, Tab reaches every control in order; a slider and the pin work by key."""
+    seen = []
+    for _ in range(60):
+        tab.press("Tab")
+        seen.append(
+            tab.evaluate(
+                "(() => { const e = document.activeElement; return e.getAttribute('aria-label')"
+                " || e.labels?.[0]?.querySelector('span').textContent || e.textContent; })()"
+            )
+        )
+        if seen[-1] == "Set":
+            break
+    assert seen[:2] == ["Pin this run", "Copy command"]
+    order = [
+        "workload",
+        "machine",
+        "strategy",
+        "gemm: m",
+        "gather: channels",
+        "Machine: clock limit",
+    ]
+    assert [name for name in seen if name in order] == order and seen[-1] == "Set"
+    tab.evaluate("document.querySelector('[data-part=pin]').focus()")
+    tab.press("Enter")
+    tab.wait_for("document.querySelector('[data-part=pin]').textContent === 'Unpin'", PATIENT)
+
+
+def test_screen_readers_hear_names_and_values(tab: Page):
+    nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
+    used = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if node.get("role", {}).get("value") in ("slider", "combobox", "textbox", "button")
+    ]
+    assert len(used) > 40 and [role for role, name in used if not name.strip()] == []
+    assert ("slider", "gather: size") in used
+    spoken = f"document.querySelector({json.dumps(slider('gather: size'))}).ariaValueText"
+    assert tab.evaluate(spoken) == "896 MiB"
+    assert tab.evaluate("document.documentElement.lang") == "en-US"
+    assert tab.evaluate("document.querySelector('.timeline svg').getAttribute('aria-label')")
+
+
+def test_light_and_dark(browser: Page, link: str):
+    papers = {}
+    for dark in (False, True):
+        open_lab(browser, link, dark=dark)
+        paper = "getComputedStyle(document.body).backgroundColor"
+        papers[dark] = browser.evaluate(paper)
+        browser.click(".theme")
+        assert browser.evaluate(paper) != papers[dark]
+        assert (
+            browser.evaluate("document.querySelector('.theme').ariaPressed")
+            == str(not dark).lower()
+        )
+        browser.evaluate("localStorage.clear()")
+    assert papers[False] != papers[True]
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("width", [360, 900, 1900])
+def test_it_never_scrolls_sideways(browser: Page, link: str, width: int):
+    open_lab(browser, link, width=width)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.complaints() == []
+
+
+def test_a_wrong_token_is_refused(browser: Page, link: str):
+    """In a browser that knows no cookie of it."""
+    browser.call("Network.clearBrowserCookies")
+    for wrong in (link.split("?")[0], re.sub("token=[^&]*", "token=wrong", link)):
+        browser.visit(wrong)
+        assert "403" in text(browser, "body") and "c3sim lab printed" in text(browser, "body")
+    browser.visit(link)
+    browser.wait_for(WALL, PATIENT)
+
+
+def test_an_iteration_has_figures_picture_and_classes(browser: Page, link: str):
+    browser.visit(link.replace(PAIR, "llama3-70b-decode"), again=True)
+    browser.wait_for(WALL, PATIENT)
+    assert "communication" in text(browser, "[data-part=desk]")
+    assert browser.evaluate("document.querySelectorAll('.timeline svg').length") == 1

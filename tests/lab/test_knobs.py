@@ -1,0 +1,110 @@
+"""The sliders of every packaged workload and machine lead somewhere."""
+
+from dataclasses import replace
+
+import pytest
+
+import c3sim
+from c3sim.input import library
+from c3sim.input.paths import get_value, set_value
+from c3sim.lab import runs
+from c3sim.lab.choice import Choice
+from c3sim.lab.knobs import RESERVED
+from c3sim.specs.workload import Workload
+
+
+@pytest.mark.parametrize("name", library.names("workload"))
+def test_every_slider_stands_at_the_file_and_every_place_can_be_set(name):
+    choice = Choice(workload=name)
+    model, node = runs.model_of(choice), runs.node_of(choice)
+    for knob in runs.knobs(choice):
+        assert knob.values[knob.nearest(knob.base)] == knob.base, knob.name
+        assert knob.text(knob.base) is None
+        for value in (knob.values[0], knob.values[-1]):
+            if (text := knob.text(value)) is not None:
+                changed = set_value(node, model, knob.path, text)
+                assert get_value(*changed, knob.path) == value, knob.name
+
+
+@pytest.mark.parametrize("name", library.names("node"))
+def test_a_machine_has_sliders_for_links_engines_memory_and_clock(name):
+    paths = {knob.path for knob in runs.knobs(Choice(node=name))}
+    assert {"links.bandwidth", "gpu.dma_engines.count", "gpu.hbm.bandwidth"} <= paths
+    assert {"gpu.clock.power_limit", "gpu.l2.capacity"} <= paths
+    has_cache = runs.node_of(Choice(node=name)).gpu.memory_side_cache is not None
+    assert ("gpu.memory_side_cache.capacity" in paths) is has_cache
+
+
+def test_reserved_units_are_a_part_of_the_strategy():
+    choice = Choice(strategy="rp:32")
+    (knob,) = (each for each in runs.knobs(choice) if each.path == RESERVED)
+    assert runs.value_now(choice, knob) == 32
+    assert 32 in knob.values and knob.values[0] is None  # the best of them
+    assert all(knob.path != RESERVED for knob in runs.knobs(Choice(strategy="sp")))
+
+
+def test_a_value_between_the_places_is_shown_as_it_is():
+    choice = Choice(settings={"links.bandwidth": "50 GB/s"})
+    knob = next(each for each in runs.knobs(choice) if each.path == "links.bandwidth")
+    value = runs.value_now(choice, knob)
+    assert value == 50e9 and knob.shown(value) == "50.0 GB/s"
+    assert knob.values[knob.nearest(value)] == pytest.approx(48.5e9)
+
+
+def test_many_tasks_share_sliders_by_kind():
+    paths = [knob.path for knob in runs.knobs(Choice(workload="gemms-wait-for-chunks"))]
+    assert "tasks[kind=gemm].m" in paths and "task.gather.size" not in paths
+
+
+def test_a_run_says_the_same_as_the_command_line_and_a_mistake_is_said():
+    choice = Choice(strategy="conccl", settings={"task.gather.size": "64 MiB"})
+    outcome = runs.run_choice(choice)
+    same = c3sim.run(choice.workload, strategy="conccl", set=choice.settings)
+    assert outcome.result.wall_s == same.wall_s and outcome.run["tracks"]
+    wrong = runs.run_choice(Choice(settings={"task.gather.sise": "1 MiB"}))
+    assert wrong.result is None and "did you mean 'task.gather.size'" in wrong.problem
+
+
+def test_it_warns_outside_of_what_the_model_was_checked_on():
+    outside = runs.run_choice(Choice(settings={"links.bandwidth": "200 GB/s"}))
+    assert any("outside the calibrated domain" in text for text in outside.warnings)
+    assert any("beyond what the node file vouches for" in text for text in outside.warnings)
+
+
+def test_a_band_ends_as_soon_as_it_is_overtaken():
+    asked = []
+
+    def overtaken() -> bool:
+        asked.append(1)
+        return len(asked) > 2
+
+    with pytest.raises(runs.Overtaken):
+        runs.band_of(Choice(), overtaken)
+    assert len(asked) < 10  # of 64 samples
+
+
+def test_an_iteration_has_its_classes():
+    choice = Choice(workload="llama3-70b-decode")
+    outcome = runs.run_choice(choice)
+    assert any(name == "communication" for name, *_ in runs.classes_of(outcome.result))
+    assert not isinstance(runs.model_of(choice), Workload)
+    assert {"batch", "links.bandwidth"} <= {knob.path for knob in runs.knobs(choice)}
+
+
+def test_what_takes_minutes_is_left_to_the_command_line():
+    wrong = runs.run_choice(
+        Choice(settings={"task.gather.chunks": "100000", "workload.host.release": "host"})
+    )
+    assert wrong.result is None and "s; run it with: c3sim run" in wrong.problem
+
+
+def test_causes_of_what_is_slow_are_left_to_the_command_line():
+    quick = runs.run_choice(Choice())
+    assert quick.splits and quick.elsewhere == ""
+    slow = replace(quick, effort=2.0)
+    assert not slow.splits and "c3sim explain gemm-beside-all-gather" in slow.elsewhere
+
+
+def test_a_machine_without_intervals_says_why_there_is_no_band():
+    band, why = runs.band_or_why(Choice(node="teaching-4"), lambda: False)
+    assert band is None and "no parameter of teaching-4 has an interval" in why
