@@ -1,14 +1,27 @@
-"""Sphinx configuration: sphinx-build -W -n docs site."""
+"""Sphinx configuration: sphinx-build -W -n docs site.
 
+The lessons are Python files in the percent format. MyST-NB reads them as notebooks by jupytext,
+runs them, and shows what they print and draw. They lie outside docs/, so a link leads there.
+"""
+
+from contextlib import suppress
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 project = "c3sim"
 author = "the c3sim authors"
 release = version = installed_version("c3sim")
 html_title = "c3sim"
 html_theme = "furo"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["README.md", "_build"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["README.md", "_build", "conf.py", "lessons/README.md", "lessons/[!0-9]*.py"]
+nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+with suppress(FileExistsError):
+    Path(__file__).with_name("lessons").symlink_to("../lessons", target_is_directory=True)
 html_static_path: list[str] = []
 # Pages link to each other's headings as GitHub writes them.
 myst_heading_anchors = 3
