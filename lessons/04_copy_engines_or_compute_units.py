@@ -43,6 +43,9 @@ for (backend, each), mark in zip(times.items(), "os", strict=True):
     left.loglog(SIZES, each, marker=mark, label=f"on {backend}")
 left.set_xlabel("size (MiB)")
 left.set_ylabel("time alone (us)")
+left.xaxis.set_major_formatter("{x:g}")
+left.yaxis.set_major_formatter("{x:g}")
+left.minorticks_off()
 left.legend(frameon=False)
 pair = {
     "units": c3sim.run("gemm-beside-all-gather", strategy="sp"),

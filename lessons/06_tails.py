@@ -64,7 +64,8 @@ lesson.show(axes, "Time goes in steps, a round each; power takes a part of that 
 #   units leave power to the others, whose clock rises (lesson 8).
 # - A collective beside the GEMM does just this. It takes a few units, and costs a round.
 #
-# The size of the GEMM does it as well. Rates of GEMMs of n columns:
+# The size of the GEMM does it as well. The library picks the tile that fits best; the teeth are what
+# it cannot avoid:
 
 # %%
 columns = range(1024, 6145, 128)
@@ -77,7 +78,7 @@ axes.plot(columns, rates)
 axes.set_xlabel("n of a GEMM of 4096 x n x 8192")
 axes.set_ylabel("TFLOP/s")
 axes.set_ylim(0)
-lesson.show(axes, "The rate has teeth: behind each one the last round is nearly empty.")
+lesson.show(axes, "The rate has teeth: tiles fill the rounds better for one n than for the next.")
 
 # %% [markdown]
 # ## Measured

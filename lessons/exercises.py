@@ -55,7 +55,7 @@ def enough_channels() -> float:
 
 
 def crossing() -> float:
-    """Size in MiB from which an all-gather is quicker on DMA engines than on compute units, alone."""
+    """Size in MiB from which an all-gather alone is quicker on DMA engines than on units."""
     low, high = 4.0, 256.0
     while high / low > 1.02:
         middle = math.sqrt(low * high)
