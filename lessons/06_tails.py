@@ -64,8 +64,8 @@ lesson.show(axes, "Time goes in steps, a round each; power takes a part of that 
 #   units leave power to the others, whose clock rises (lesson 8).
 # - A collective beside the GEMM does just this. It takes a few units, and costs a round.
 #
-# The size of the GEMM does it as well. The library picks the tile that fits best; the teeth are what
-# it cannot avoid:
+# The size of the GEMM does it as well. The library picks the tile that fits best; teeth are what it
+# cannot avoid:
 
 # %%
 columns = range(1024, 6145, 128)
