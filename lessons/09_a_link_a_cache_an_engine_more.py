@@ -73,8 +73,8 @@ lesson.show(axes, "One change helps one way of running the pair, and not the oth
 #   An engine moves 50.8 GB/s at most, hardly more than a link, and has only 100 kB on the way at a
 #   time. Only both together help fully.
 # - A larger cache, more dies and more memory shorten the GEMM, which hides anyway.
-# - On compute units both want the same units, memory and watts. There everything helps a little.
-#   More power helps both.
+# - On compute units both want the same units, memory and watts. There nearly everything helps a
+#   little. More power helps both tasks.
 # - More dies at the same power have a lower clock (lesson 8).
 
 # %%

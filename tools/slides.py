@@ -44,6 +44,11 @@ def section(text: str, name: str) -> str:
     return re.sub(r"[*`]", "", "\n".join(lines)).strip()
 
 
+def reasons(text: str) -> str:
+    """The items under *Why*, without what leads to a further picture."""
+    return section(text, "Why").split("\n\n")[0]
+
+
 def pictures(lesson: Path) -> list[tuple[Figure, str]]:
     """The pictures that the lesson draws, each with what it shows. It is run somewhere else."""
     sys.path.insert(0, str(LESSONS))
@@ -72,8 +77,9 @@ def wrapped(body: str) -> str:
 
 
 def picture(figure: Figure, says: str) -> Figure:
-    """A slide of a picture, as large as fits, and below it what it shows. Of one that is higher than
-    wide the upper part is shown: of a timeline the tasks and the compute units.
+    """A slide of a picture, as large as fits, and below it what it shows.
+
+    Of one that is higher than wide the upper part: of a timeline tasks and compute units.
     """
     width, height = figure.get_size_inches()
     room = PAGE[0] - 1, PAGE[1] - 1.3
@@ -99,7 +105,7 @@ def build(out: Path) -> int:
             text = lesson.read_text(encoding="utf-8")
             slides = [words(title(text), section(text, "Question"), 22)]
             slides += [picture(*each) for each in pictures(lesson)]
-            slides.append(words("Why", section(text, "Why"), 18))
+            slides.append(words("Why", reasons(text), 18))
             for slide in slides:
                 count += 1
                 slide.text(0.97, 0.03, str(count), fontsize=10, color=GREY, ha="right")
