@@ -7,6 +7,7 @@ runs them, and shows what they print and draw. They lie outside docs/, so a link
 from contextlib import suppress
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from typing import Any
 
 project = "c3sim"
 author = "the c3sim authors"
@@ -33,3 +34,12 @@ autodoc_typehints = "description"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 pygments_style = "friendly"
 nitpicky = False
+
+
+def _lead_to_pages(app: object, page: str, source: list[str]) -> None:
+    """Links to lessons are paths of the repository; on the site they lead to the pages."""
+    source[0] = source[0].replace("](../lessons/", "](lessons/")
+
+
+def setup(app: Any) -> None:
+    app.connect("source-read", _lead_to_pages)

@@ -10,6 +10,7 @@ lesson.check(answer)                       right, or a hint; None asks the quest
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from exercises import EXERCISES
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INCHES, DOTS = (7.2, 3.2), 110
+COLUMNS = 78  # of a line of text, as wide as a page of the docs
 
 
 class Lesson:
@@ -82,13 +84,14 @@ class Lesson:
             run = row.run
             what = f"{row.task} alone" if row.alone else row.task
             print(f"  {what:16} {row.measured:5.3g} {row.model:7.3g} {row.unit}")
-        print(f"Suite {suite}, {found[0].node}; source: {found[0].source}")
+        print(fill(f"Suite {suite}, {found[0].node}; source: {found[0].source}", COLUMNS))
 
     def check(self, answer: float | None) -> bool:
         """Whether *answer* is right; prints the question, or a hint more with every wrong try."""
         exercise = EXERCISES[self.number]
         if answer is None:
-            print(f"Exercise: {exercise.question}\nWrite the answer into the cell, and run it.")
+            print(fill(f"Exercise: {exercise.question}", COLUMNS))
+            print("Write the answer into the cell, and run it.")
             return False
         right = exercise.right()
         if abs(answer - right) <= exercise.within * abs(right):
