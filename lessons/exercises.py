@@ -28,6 +28,10 @@ class Exercise:
     hints: Sequence[str]
     why: str
 
+    def accepts(self, answer: float) -> bool:
+        right = self.right()
+        return abs(answer - right) <= self.within * abs(right)
+
 
 def best_size() -> float:
     """Size in MiB at which the all-gather takes as long as the GEMM, both alone; by halving."""

@@ -86,18 +86,16 @@ class Lesson:
             print(f"  {what:16} {row.measured:5.3g} {row.model:7.3g} {row.unit}")
         print(fill(f"Suite {suite}, {found[0].node}; source: {found[0].source}", COLUMNS))
 
-    def check(self, answer: float | None) -> bool:
-        """Whether *answer* is right; prints the question, or a hint more with every wrong try."""
+    def check(self, answer: float | None) -> None:
+        """Prints whether *answer* is right; a further hint with every wrong try; or the question."""
         exercise = EXERCISES[self.number]
         if answer is None:
             print(fill(f"Exercise: {exercise.question}", COLUMNS))
             print("Write the answer into the cell, and run it.")
-            return False
-        right = exercise.right()
-        if abs(answer - right) <= exercise.within * abs(right):
-            print(f"Right: {right:.3g} {exercise.unit}. {exercise.why}")
-            return True
-        hint = exercise.hints[min(self.tries, len(exercise.hints) - 1)]
-        self.tries += 1
-        print(f"Not yet. Hint: {hint}")
-        return False
+        elif not isinstance(answer, int | float):
+            print(f"The answer is a number, in {exercise.unit}.")
+        elif exercise.accepts(answer):
+            print(fill(f"Right: {exercise.right():.3g} {exercise.unit}. {exercise.why}", COLUMNS))
+        else:
+            print(f"Not yet. Hint: {exercise.hints[min(self.tries, len(exercise.hints) - 1)]}")
+            self.tries += 1

@@ -94,12 +94,16 @@ def test_the_command_of_a_lesson_is_its_place_in_the_laboratory(path):
 def test_a_wrong_answer_gets_one_hint_after_the_other(count, capsys):
     exercise, lesson = EXERCISES[count], Lesson(count)
     wrong = exercise.right() * (1 + 2 * exercise.within) + 1
-    assert not lesson.check(None)
-    assert exercise.question in " ".join(capsys.readouterr().out.split())
+
+    def said(answer):
+        lesson.check(answer)
+        return " ".join(capsys.readouterr().out.split())
+
+    assert exercise.question in said(None)
     for hint in (*exercise.hints, exercise.hints[-1]):
-        assert not lesson.check(wrong)
-        assert capsys.readouterr().out == f"Not yet. Hint: {hint}\n"
-    assert lesson.check(exercise.right())
+        assert said(wrong) == f"Not yet. Hint: {hint}"
+    assert said("many") == f"The answer is a number, in {exercise.unit}."
+    assert said(exercise.right()).startswith("Right: ")
 
 
 def test_answers_are_those_that_can_be_found_by_hand():
