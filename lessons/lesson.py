@@ -87,7 +87,7 @@ class Lesson:
         print(fill(f"Suite {suite}, {found[0].node}; source: {found[0].source}", COLUMNS))
 
     def check(self, answer: float | None) -> None:
-        """Prints whether *answer* is right; a further hint with every wrong try; or the question."""
+        """Prints whether *answer* is right, one hint more with every wrong try, or the question."""
         exercise = EXERCISES[self.number]
         if answer is None:
             print(fill(f"Exercise: {exercise.question}", COLUMNS))
