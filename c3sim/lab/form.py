@@ -61,7 +61,7 @@ class Form:
     def _pick(self) -> None:
         choice = self.choice
         with part("What"):
-            lessons = {"": "free", **{title: title for title in LESSONS}}
+            lessons = {"": "none", **{title: title for title in LESSONS}}
             widgets.choice("lesson", {"": lessons}, self._lesson_now, self._lesson)
             widgets.choice("workload", workloads(choice.workload), choice.workload, self._workload)
             widgets.field(OWN, "", self._workload, placeholder="my.yaml, its path")
