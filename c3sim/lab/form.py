@@ -18,6 +18,7 @@ from c3sim.strategies.table import STRATEGIES
 
 OWN = "a file of my own"
 OTHER = "Any other parameter"
+NO_LESSON = "none"
 
 
 class Form:
@@ -26,7 +27,7 @@ class Form:
     def __init__(self, choice: Choice, tell: Callable[[Choice, bool], Any]) -> None:
         self.choice, self._tell = choice, tell
         self._sliders: dict[str, tuple[int, Knob]] = {}
-        self._lesson_now = ""  # of several that begin alike, the one that was picked
+        self._lesson_now = NO_LESSON  # of several that begin alike, the one that was picked
         self.box = put("form", aria_label="What to run", autocomplete="off", class_="form")
         self.box.on("submit", js_handler="(event) => event.preventDefault()")
         self.build()
@@ -61,7 +62,7 @@ class Form:
     def _pick(self) -> None:
         choice = self.choice
         with part("What"):
-            lessons = {"": "none", **{title: title for title in LESSONS}}
+            lessons = {title: title for title in (NO_LESSON, *LESSONS)}
             widgets.choice("lesson", {"": lessons}, self._lesson_now, self._lesson)
             widgets.choice("workload", workloads(choice.workload), choice.workload, self._workload)
             widgets.field(OWN, "", self._workload, placeholder="my.yaml, its path")
@@ -73,7 +74,7 @@ class Form:
 
     def _lesson(self, title: str) -> None:
         self._lesson_now = title
-        if title:
+        if title in LESSONS:
             self._change(LESSONS[title], other=True)
 
     def _workload(self, name: str) -> None:
