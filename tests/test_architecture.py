@@ -17,7 +17,7 @@ LONGEST = 300  # lines of a file: a page per idea
 WIDEST = 100  # columns; the linter lets a line that ends in a pragma be longer
 TOP_FOLDERS = (
     *("c3sim", "hwmodels", "workloads", "validation", "tests"),
-    *("docs", "tools", "benchmarks", "examples"),
+    *("docs", "tools", "benchmarks", "examples", "lessons"),
 )
 README_LINES = 30
 MOST_MARKS = 20  # lines that keep a layout of their own

@@ -42,7 +42,7 @@ def test_anchors_are_headings():
     assert broken == []
 
 
-@pytest.mark.parametrize("name", ["docs/commands.md", "docs/gallery.md"])
+@pytest.mark.parametrize("name", ["docs/commands.md", "docs/gallery.md", "docs/exam.md"])
 def test_generated_pages_are_fresh(name):
     """If not: python tools/reference_pages.py."""
     pages = runpy.run_path(str(ROOT / "tools" / "reference_pages.py"))["PAGES"]

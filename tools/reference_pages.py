@@ -1,4 +1,4 @@
-"""Write docs/commands.md from --help, and docs/gallery.md from the examples.
+"""Write docs/commands.md from --help, docs/gallery.md from examples, docs/exam.md from lessons.
 
     python tools/reference_pages.py [--check]
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -70,7 +71,14 @@ def gallery() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"docs/commands.md": commands, "docs/gallery.md": gallery}
+def exam() -> str:
+    """The exam: questions, and answers that the model computes."""
+    sys.path.insert(0, str(ROOT / "lessons"))
+    page: str = import_module("exam").sheet()
+    return page
+
+
+PAGES = {"docs/commands.md": commands, "docs/gallery.md": gallery, "docs/exam.md": exam}
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ know the token of its link. NiceGUI, of the extra ``lab``, is imported by ``serv
 ``form``, ``desk`` and ``widgets``, and only when the laboratory is opened.
 
     choice      what is looked at: workload, machine, strategy, settings; as link, command, YAML
+    lessons     where each lesson begins
     knobs       the sliders that a workload and a machine have
     runs        a choice run, explained, with its band, as data for the page
     bench       the thread that simulates for all tabs

@@ -12,11 +12,13 @@ from c3sim.input import library
 from c3sim.lab import runs, widgets
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED, Knob
+from c3sim.lab.lessons import LESSONS
 from c3sim.lab.widgets import put
 from c3sim.strategies.table import STRATEGIES
 
 OWN = "a file of my own"
 OTHER = "Any other parameter"
+NO_LESSON = "none"
 
 
 class Form:
@@ -25,6 +27,7 @@ class Form:
     def __init__(self, choice: Choice, tell: Callable[[Choice, bool], Any]) -> None:
         self.choice, self._tell = choice, tell
         self._sliders: dict[str, tuple[int, Knob]] = {}
+        self._lesson_now = NO_LESSON  # of several that begin alike, the one that was picked
         self.box = put("form", aria_label="What to run", autocomplete="off", class_="form")
         self.box.on("submit", js_handler="(event) => event.preventDefault()")
         self.build()
@@ -59,6 +62,8 @@ class Form:
     def _pick(self) -> None:
         choice = self.choice
         with part("What"):
+            lessons = {title: title for title in (NO_LESSON, *LESSONS)}
+            widgets.choice("lesson", {"": lessons}, self._lesson_now, self._lesson)
             widgets.choice("workload", workloads(choice.workload), choice.workload, self._workload)
             widgets.field(OWN, "", self._workload, placeholder="my.yaml, its path")
             widgets.choice("machine", {"": machines(choice)}, choice.node, self._node)
@@ -66,6 +71,11 @@ class Form:
             options = {"": {name: f"{name}: {each.help}" for name, each in STRATEGIES.items()}}
             widgets.choice("strategy", options, word, self._strategy)
             widgets.button("All as in the files", self._reset)
+
+    def _lesson(self, title: str) -> None:
+        self._lesson_now = title
+        if title in LESSONS:
+            self._change(LESSONS[title], other=True)
 
     def _workload(self, name: str) -> None:
         if name.strip():

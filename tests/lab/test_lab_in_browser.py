@@ -279,3 +279,16 @@ def test_an_iteration_has_figures_picture_and_classes(browser: Page, link: str):
     browser.wait_for(WALL, PATIENT)
     assert "communication" in text(browser, "[data-part=desk]")
     assert browser.evaluate("document.querySelectorAll('.timeline svg').length") == 1
+
+
+def test_a_lesson_of_the_menu_shows_its_run(tab):
+    tab.evaluate(
+        "(() => { const list = [...document.querySelectorAll('select')].find((each) =>"
+        " [...each.options].some((one) => one.text.startsWith('10 ')));"
+        " list.value = [...list.options].find((one) => one.text.startsWith('6 ')).value;"
+        " list.dispatchEvent(new Event('change', {bubbles: true})); })()"
+    )
+    tab.wait_for(f"({COMMAND}).includes('gemm-alone')", PATIENT)
+    assert "--set stream.compute.compute_units=303" in tab.evaluate(COMMAND)
+    chosen = "[...document.querySelectorAll('select')].map((each) => each.selectedOptions[0].text)"
+    assert "6 Tails" in tab.evaluate(chosen)

@@ -1,0 +1,91 @@
+# %% [markdown]
+# # 2. Launch order and rounds
+#
+# *Fifteen minutes.* A GEMM that is in the way can cost a whole collective.
+#
+# ## Question
+#
+# The GEMM takes 1.7 ms alone and is launched first. The all-gather is launched right behind it, in
+# another stream. How long does the all-gather wait before its first workgroup runs?
+
+# %%
+import math
+
+from lesson import Lesson
+
+import c3sim
+
+lesson = Lesson(2)
+guess = None  # ms
+
+# %% [markdown]
+# ## Run
+
+# %%
+PAIR = "gemm-beside-all-gather"
+first = c3sim.run(PAIR, strategy="base")
+lesson.guess(guess, first.tasks["gather"].room_s * 1e3, "ms")
+
+# %% [markdown]
+# ## Picture
+
+# %%
+lesson.show(first.plot(), "base: the GEMM is launched first, and the all-gather waits for room.")
+
+# %%
+second = c3sim.run(PAIR, strategy="sp")
+lesson.show(second.plot(), "sp: the all-gather is launched first, and both run at once.")
+
+# %% [markdown]
+# ## Why
+#
+# - A GEMM is cut into **tiles**. Each tile is a **workgroup**, and a workgroup fills a compute
+#   unit.
+# - The GPU gives out workgroups **in the order of launch**. Those of the all-gather stand behind
+#   those of the GEMM.
+# - One tile on every compute unit is a **round**. Nothing is thrown out of a unit before its tile
+#   is done.
+# - So the all-gather waits until all tiles of the GEMM have been given out: all rounds but one.
+
+# %%
+gemm = first.tasks["gemm"]
+rounds = math.ceil(gemm.detail["tiles"] / 304)
+print(f"{gemm.detail['tiles']} tiles on 304 compute units: {rounds} rounds")
+print(f"{rounds - 1} of {rounds} rounds: {gemm.isolated_s * (rounds - 1) / rounds * 1e3:.2f} ms")
+print(f"the model: {first.tasks['gather'].room_s * 1e3:.2f} ms")
+
+# %% [markdown]
+# The other order has a price too. Channels of the all-gather keep 64 compute units from its first
+# to its last byte, and the GEMM gets fewer units and more rounds:
+
+# %%
+free = 304 - 64
+print(
+    f"{gemm.detail['tiles']} tiles on {free} units: {math.ceil(gemm.detail['tiles'] / free)} rounds"
+)
+print(f"GEMM {second.tasks['gemm'].slowdown:.2f}x, wall {second.wall_s * 1e3:.2f} ms")
+
+# %% [markdown]
+# ## Measured
+#
+# Two H200. `default`: the GEMM is launched first. `priority_first`: the collective is, with a
+# higher priority.
+
+# %%
+lesson.measured(
+    "h200_c3",
+    "8192x8192x8192 beside all_gather 256 MiB, default",
+    "8192x8192x8192 beside all_gather 256 MiB, priority_first",
+    node="h200-2",
+)
+
+# %% [markdown]
+# ## Exercise
+
+# %%
+answer = None
+lesson.check(answer)
+
+# %% [markdown]
+# In the laboratory: `c3sim lab gemm-beside-all-gather --strategy base`. Pin this run, then change
+# the strategy to `sp`.

@@ -1,0 +1,74 @@
+"""Measurements of c3sim's own records, each beside what the model says of the same run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from c3sim import load_hardware
+from c3sim.input.records import parse_record
+from c3sim.specs.record import Record
+from c3sim.validation.compare.figures import compare_record
+from c3sim.validation.compare.measurements import merge
+from c3sim.validation.compare.record_files import record_files
+
+PREDICTIONS = Path(__file__).resolve().parents[1] / "docs" / "predictions"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A time of *task* (or of all, ``wall``) in *run*, by itself if it is *alone*."""
+
+    run: str
+    task: str
+    alone: bool
+    measured: float
+    model: float
+    unit: str
+    node: str
+    source: str
+    role: str
+
+
+def rows(suite: str, names: Sequence[str], node: str = "") -> list[Row]:
+    """Every figure of the records of *suite* that are called *names*, in their order."""
+    found = sorted(_merged(suite, names, node), key=lambda each: names.index(each.workload.name))
+    missing = set(names) - {record.workload.name for record in found}
+    if missing:
+        raise ValueError(f"suite {suite} has no record {sorted(missing)}")
+    return [row for record in found for row in _figures(record)]
+
+
+def _merged(suite: str, names: Sequence[str], node: str) -> list[Record]:
+    """One record per measurement: repeats as their mean."""
+    lines = (line for file in record_files() for line in _lines(file, suite))
+    wanted = (line for line in lines if json.loads(line)["workload"]["name"] in names)
+    records = [parse_record(line) for line in wanted]
+    return [each.record for each in merge(each for each in records if node in ("", each.node))]
+
+
+def _lines(file: Path, suite: str) -> Iterator[str]:
+    mark = f'"suite": "{suite}"'
+    return (line for line in file.read_text(encoding="utf-8").split("\n") if mark in line)
+
+
+def _figures(record: Record) -> Iterator[Row]:
+    """Its times; slowdowns follow from them."""
+    source = f"{record.source}; {record.software}"
+    for figure in compare_record(load_hardware(record.node).node, record):
+        if figure.unit == "us":
+            times = (figure.measured / 1e3, figure.predicted / 1e3, "ms")
+            what = (record.workload.name, figure.task or "wall", "isolated" in figure.metric)
+            yield Row(*what, *times, record.node, source, record.role)
+
+
+def iteration(name: str) -> dict[str, float]:
+    """Median seconds of the measured training or inference step *name* on two H200, by mode:
+    ``together``, ``compute`` alone, ``communication`` alone.
+    """
+    text = (PREDICTIONS / "h200-2-iterations-run1.jsonl").read_text(encoding="utf-8")
+    runs = [json.loads(line) for line in text.splitlines()]
+    return {run["mode"]: median(run["iterations_s"]) for run in runs if run["name"] == name}

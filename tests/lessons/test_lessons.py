@@ -1,0 +1,135 @@
+"""Every lesson runs as a program in under ten seconds, with its answer and a guess, without a GPU
+and without a warning; wrong answers get hints.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from c3sim.lab.choice import Choice, settings_of
+from c3sim.lab.lessons import LESSONS as IN_LAB
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "lessons"
+sys.path.insert(0, str(FOLDER))
+
+from exercises import EXERCISES, last_round  # noqa: E402
+from lesson import Lesson  # noqa: E402
+from records import iteration, rows  # noqa: E402
+
+LESSONS = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
+MOST_SECONDS = 10
+
+
+def number(path: Path) -> int:
+    return int(path.name[:2])
+
+
+def test_there_are_ten_each_with_an_exercise_and_a_place_in_the_laboratory():
+    numbers = list(range(1, 11))
+    assert [number(path) for path in LESSONS] == numbers == list(EXERCISES)
+    assert [int(title.split()[0]) for title in IN_LAB] == numbers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_lesson_runs_and_takes_its_answer(path, tmp_path):
+    right = EXERCISES[number(path)].right()
+    text = path.read_text(encoding="utf-8")
+    filled = text.replace("answer = None", f"answer = {right!r}").replace(
+        "guess = None", "guess = 1"
+    )
+    assert filled.count(repr(right)) >= 1 and "guess = 1" in filled
+    copy = tmp_path / path.name
+    copy.write_text(filled, encoding="utf-8")
+    began = time.perf_counter()
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", RUN.format(folder=str(FOLDER), file=str(copy))],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
+    took = time.perf_counter() - began
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "You guessed 1" in run.stdout and "\nRight: " in run.stdout
+    assert "measured" in run.stdout or number(path) == 10
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert pictures and all(each.stat().st_size > 5000 for each in pictures)
+    assert took < MOST_SECONDS
+
+
+RUN = "import sys, runpy; sys.path.insert(0, {folder!r}); runpy.run_path({file!r})"
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_lesson_has_its_parts_in_order(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"# %% [markdown]\n# # {number(path)}. ")
+    heads = re.findall(r"^# ## (.*)$", text, re.MULTILINE)
+    assert heads == ["Question", "Run", "Picture", "Why", "Measured", "Exercise"]
+    assert re.search(r"\*(Ten|Fifteen|Twenty) minutes\.\*", text)
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_the_command_of_a_lesson_is_its_place_in_the_laboratory(path):
+    command = re.search(r"`c3sim lab ([^`]*)`", path.read_text(encoding="utf-8"))
+    words = shlex.split(command[1])
+    options = dict(zip(words[1::2], words[2::2], strict=True))
+    first = Choice(
+        workload=words[0],
+        strategy=options.get("--strategy", "as_written"),
+        node=options.get("--node", ""),
+        settings=settings_of([options["--set"]] if "--set" in options else []),
+    )
+    assert list(IN_LAB.values())[number(path) - 1] == first
+
+
+@pytest.mark.parametrize("count", EXERCISES)
+def test_a_wrong_answer_gets_one_hint_after_the_other(count, capsys):
+    exercise, lesson = EXERCISES[count], Lesson(count)
+    wrong = exercise.right() * (1 + 2 * exercise.within) + 1
+
+    def said(answer):
+        lesson.check(answer)
+        return " ".join(capsys.readouterr().out.split())
+
+    assert exercise.question in said(None)
+    for hint in (*exercise.hints, exercise.hints[-1]):
+        assert said(wrong) == f"Not yet. Hint: {hint}"
+    assert said("many") == f"The answer is a number, in {exercise.unit}."
+    assert said(exercise.right()).startswith("Right: ")
+
+
+def test_answers_are_those_that_can_be_found_by_hand():
+    """1: where both take equally long, by the picture near 560. 2: three of four rounds of a GEMM
+    of 0.87 ms. 6: 32 x 37 tiles less three rounds of 304. 9: one engine for each of seven links.
+    """
+    assert EXERCISES[1].right() == pytest.approx(560, rel=0.02)
+    assert EXERCISES[2].right() == pytest.approx(0.75 * 0.87, rel=0.02)
+    assert last_round() == 32 * 37 - 3 * 304 == 272
+    assert EXERCISES[9].right() == 7
+
+
+def test_a_record_is_shown_with_its_source_and_repeats_are_merged():
+    name = "8192x8192x8192 beside all_gather 1 GiB, dma_push"
+    found = rows("h200_c3", [name], "h200-2")
+    wall = next(row for row in found if row.task == "wall")
+    assert wall.measured == pytest.approx(1.41, rel=0.01)  # two runs: 1.411 and 1.411 ms
+    assert "two NVIDIA H200" in wall.source and wall.role == "validation"
+    assert len({(row.task, row.alone) for row in found}) == len(found)
+
+
+def test_a_record_that_is_not_there_is_said():
+    with pytest.raises(ValueError, match="no record"):
+        rows("h200_c3", ["no such run"])
+
+
+def test_a_measured_iteration_is_the_median_of_its_runs():
+    """Sorted, the sixth and seventh of twelve are 44.72 and 44.77 ms."""
+    assert iteration("llama8b-fsdp-forward-2x4096")["together"] == pytest.approx(0.0447, abs=1e-4)
