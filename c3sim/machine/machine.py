@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
-from c3sim.machine.energy import Bill, bill_of
+from c3sim.machine.energy import bill_of
 from c3sim.machine.governor import Governor
 from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
+from c3sim.machine.tags import FlowTags
 from c3sim.machine.traffic import Traffic
+from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity, of_gpu
 from c3sim.models.links import reverse
 from c3sim.models.memory import memory_given
@@ -30,27 +31,6 @@ from c3sim.specs.hardware import Node
 
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowTags:
-    """What a flow declares to the rules of clock, memory and energy; static, no solved rate."""
-
-    task: str
-    gpu: int
-    rate: Callable[[GpuState], float]  # units/s that it asks for in a state
-    through_ports: float  # units/s that ports let through to memory
-    alone: float  # units/s with all capacities to itself, and the one that
-    narrowest: Capacity | None  # lets no more through
-    load: Load
-    reads: float  # B/s of HBM
-    writes: float  # B/s of HBM
-    inserts: float  # B/s into the memory-side cache
-    memory_time: float  # s of all that memory gives, per unit
-    memory_first: float  # share of all that memory gives that it takes before compute units
-    l2_time: float  # the same of the L2s at full clock, for what they serve themselves
-    bill: Bill
-    compute_units: float
 
 
 class Machine:
@@ -66,13 +46,18 @@ class Machine:
         groups: Mapping[str, str] | None = None,
         classes: int = 1,
         average: float | None = None,
+        insertion: Mapping[str, Insertion] | None = None,
+        set_aside: bool = False,
     ):
         """*groups*: of each task the group that shares what is private; left out: a group each.
-        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle.
+        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle. *insertion*: parts
+        of what a task moves that the last cache takes, all where left out; *set_aside*: whether
+        lines of it are kept for some, so that written ones leave one by one.
         """
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
         self.average, self._groups = average, groups or {}
+        self.set_aside, self._insertion = set_aside, insertion or {}
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
 
@@ -127,7 +112,7 @@ class Machine:
             load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
             reads=nominal * traffic.hbm_read,
             writes=nominal * traffic.hbm_write,
-            inserts=nominal * traffic.inserted,
+            inserts=self._inserts(task, nominal * traffic.inserted),
             memory_time=self.memory_time(traffic),
             memory_first=nominal * self.memory_time(traffic) if first else 0.0,
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
@@ -145,21 +130,35 @@ class Machine:
         )
         return self.fluid.start(flow, done)
 
-    def other_insertion(self, task: str, gpu: int) -> float:
-        """B/s that other tasks insert into the memory-side cache of *gpu* now (static)."""
+    def other_insertion(self, task: str, gpu: int) -> Insertion:
+        """B/s that other tasks insert into the last shared cache of *gpu* now (static)."""
         sharing = self.beside(task, "cache")
-        others = (
+        others = [
             flow.tags.inserts
             for flow in self.fluid.flows
             if flow.tags.gpu == gpu and flow.tags.task != task and sharing(flow.tags.task)
+        ]
+        return Insertion(
+            float(sum(usual for usual, _ in others)),
+            float(sum(streaming for _, streaming in others)),
         )
-        return float(sum(others))
+
+    def _inserts(self, task: str, moved: float) -> Insertion:
+        """What the last shared cache takes of *moved* B/s of *task*."""
+        parts = self._insertion.get(task)
+        if parts is None:
+            return Insertion(moved, 0.0)
+        return Insertion(moved * parts.usual, moved * parts.streaming)
+
+    def memory_given(self, write_share: float) -> float:
+        """B/s of HBM at *write_share*; with lines set aside each write misses its row."""
+        return memory_given(self.node.gpu, write_share, float(self.set_aside))
 
     def memory_time(self, traffic: Traffic) -> float:
         """Seconds of memory per unit of progress, each byte at the level that serves it."""
         gpu = self.node.gpu
         moved = traffic.hbm_read + traffic.hbm_write
-        time = moved / memory_given(gpu, traffic.hbm_write / moved) if moved else 0.0
+        time = moved / self.memory_given(traffic.hbm_write / moved) if moved else 0.0
         if gpu.memory_side_cache is not None:
             time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
         return time
@@ -235,8 +234,8 @@ class Machine:
         """What the memory gives to the mix of reads and writes that *users* declare."""
         reads = sum(flow.tags.reads for flow in users)
         writes = sum(flow.tags.writes for flow in users)
-        rarer = min(reads, writes) / (reads + writes) if reads + writes > 0 else 0.0
-        return memory_given(self.node.gpu, rarer)
+        written = writes if self.set_aside else min(reads, writes)
+        return self.memory_given(written / (reads + writes) if reads + writes > 0 else 0.0)
 
     def _through_ports(self, traffic: Traffic) -> float:
         """Units of progress per second that the fullest port lets through where every GPU does the
@@ -259,7 +258,7 @@ class Machine:
         """
         like = self._sharers if traffic.together and not self.folded else {}
         moved = traffic.hbm_read + traffic.hbm_write
-        memory = memory_given(self.node.gpu, traffic.hbm_write / moved) if moved else 0.0
+        memory = self.memory_given(traffic.hbm_write / moved) if moved else 0.0
 
         def rate(capacity: Capacity) -> float:
             return memory if capacity.kind == "hbm" and moved else self._rates[capacity]

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
+from c3sim.specs.cache_policy import CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.specs.commands import Command
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.quantities import Bytes, Count, Extent, Parts, Pieces, Positive, Time, Workgroups
@@ -78,6 +79,7 @@ class Gemm(TaskBase):
     do not change cost less energy"""
     speed: Positive = 1.0
     """how fast it was measured to run alone, of what the model of its library gives"""
+    cache: OperandPolicy | None = None
 
 
 class StreamKernel(TaskBase):
@@ -99,6 +101,7 @@ class StreamKernel(TaskBase):
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     flops_per_byte: float = Field(0, ge=0)
     """vector FLOP per byte, for ALU-heavy kernels"""
+    cache: CachePolicy | None = None
 
 
 class Hold(TaskBase):
@@ -154,6 +157,7 @@ class Collective(TaskBase):
     peers_late: Time = 0.0
     """compute units only: how long after this GPU's the last peer's kernel begins, which all wait
     for; where a trace says so"""
+    cache: TransferPolicy | None = None
 
 
 class Copy(TaskBase):
@@ -185,6 +189,7 @@ class Copy(TaskBase):
     by the handle of another process (ipc), where the GPU that asks carries it; left out: peer"""
     gpus: Literal["all", "first"] = "first"
     """who executes it: the first GPU, or every one"""
+    cache: TransferPolicy | None = None
 
 
 class Commands(TaskBase):
@@ -265,6 +270,9 @@ class HostThreads(Spec):
     nothing, each process launches its kernels one by one (host)"""
     jitter: Time = 0.0
     """per_rank, host: a rank begins up to this late, evenly distributed"""
+    set_aside: bool = False
+    """whether the host has set lines of the last shared cache aside for those told to stay, as many
+    as the GPU allows; nobody else has them then"""
     loop: Loop | None = None
     """left out: a single shot"""
 

@@ -6,10 +6,10 @@ from math import hypot
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.cache_policy import last_policy, operand_misses, room
 from c3sim.models.caches import (
     PARTIAL_BYTES,
     GemmTraffic,
-    cache_share,
     gemm_traffic,
     resident_fraction,
 )
@@ -20,6 +20,7 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.memory_kernels import CLAIM
 from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.kernels.warm_operands import surviving_share
+from c3sim.specs.cache_policy import Policy
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
 
@@ -113,6 +114,7 @@ class _Tiles:
         self.element = DTYPE_BYTES[task.dtype]
         self.operands = (task.m * task.k + task.k * task.n) * self.element * task.batch
         self.warm = self._warm_bytes()
+        self.set_aside = context.workload.host.set_aside
         energy = self.spec.energy
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
@@ -182,11 +184,28 @@ class _Tiles:
             again = traffic.past_l2 - traffic.written - traffic.first_touch
             return traffic.first_touch, max(0.0, again)
         own = tiles_per_second * (traffic.first_touch + traffic.reread + traffic.written)
-        others = self.context.machine.other_insertion(self.name, self.gpu)
-        share = cache_share(capacity, own, own + others)
+        share = self._room(own)
         warm = min(self.warm, capacity)
         kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
-        return traffic.first_touch * (1 - kept), traffic.again.missing(share)
+        again = operand_misses(
+            traffic.again, share, self._operand_bytes(), self._policies(), self.spec, self.set_aside
+        )
+        return traffic.first_touch * (1 - kept), again
+
+    def _room(self, own: float) -> float:
+        """Bytes of the last cache that the GEMM holds, which inserts *own* B/s."""
+        others = self.context.machine.other_insertion(self.name, self.gpu)
+        policy = last_policy(self.spec, self.task.cache)
+        policies = self.spec.cache_policies
+        return room(self.spec.shared_cache, own, policy, others, policies, self.set_aside)
+
+    def _operand_bytes(self) -> tuple[float, float]:
+        task = self.task
+        return float(task.m * task.k * self.element), float(task.k * task.n * self.element)
+
+    def _policies(self) -> tuple[Policy | None, Policy | None]:
+        cache = self.task.cache
+        return (None, None) if cache is None else cache.operands()
 
     def _warm_bytes(self) -> float:
         """Operand bytes that the shared cache holds at the start, if they fit."""
