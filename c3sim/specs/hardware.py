@@ -63,7 +63,7 @@ class ComputeUnits(Spec):
     """lanes of a wave"""
     wave_registers: Count
     """vector registers of 32 bit per lane that one wave can have"""
-    flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32"], Positive]
+    flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32", "fp64"], Positive]
     """matrix FLOP per cycle and CU, by data type"""
     read_bandwidth: BytesPerCycle
     """memory bytes one CU can read per cycle"""

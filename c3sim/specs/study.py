@@ -11,12 +11,15 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from c3sim.specs.applications import Application, PolicyMachines
 from c3sim.specs.base import Spec
 from c3sim.specs.names import FileName
 from c3sim.specs.quantities import Trials
 from c3sim.specs.serving import Serving
 
-Kind = Literal["sweep", "c3", "dma_variants", "c3_variants", "kv_fetch"]
+Kind = Literal[
+    "sweep", "c3", "dma_variants", "c3_variants", "kv_fetch", "cache_policies", "keep_or_stream"
+]
 #: Kinds that are made of points with outputs; the others measure something of their own.
 WITH_POINTS = ("sweep", "c3")
 #: Outputs of earlier files that stood for a kind -> the fields that say it today.
@@ -152,6 +155,12 @@ class Study(Spec):
         False, description="of kind c3: isolated behaviour as well, beside published figures"
     )
     search: Search | None = Field(None, description="for c3sim optimise")
+    applications: dict[str, Application] = Field(
+        {}, description="of kind cache_policies: kernels by their shapes"
+    )
+    machines: PolicyMachines | None = Field(
+        None, description="of kind cache_policies: what they run on"
+    )
     published: dict[str, Any] = Field(
         {}, description="figures to show beside, with their source; never inputs"
     )
@@ -186,6 +195,12 @@ class Study(Spec):
         if self.serving is not None:
             if self.workload is not None or any(s.workload is not None for s in self.scenarios):
                 raise ValueError("a study of serving has no workload; leave it out")
+            return self
+        if (self.machines is not None) != (self.kind == "cache_policies"):
+            raise ValueError("machines and kind: cache_policies belong together")
+        if self.machines is not None:
+            if not self.applications:
+                raise ValueError("nothing to run: give applications")
             return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")
