@@ -15,6 +15,7 @@ _KEYS = {
     "linked": "study",
     "search": "study",
     "serving": "study",
+    "machines": "study",
     "links": "node",
     "like": "node",
     "kv_heads": "model",
