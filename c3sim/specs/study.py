@@ -148,7 +148,9 @@ class Study(Spec):
     strategies: tuple[str, ...] = ("base",)
     outputs: tuple[str, ...] = ("wall_s", "speedup", "fraction_of_ideal", "own_fraction")
     pool: str | None = Field(
-        None, description="of kind c3: a study of other pairs, from which other tables are drawn"
+        None,
+        description="of kind c3: a study of other pairs, from which other tables are drawn;"
+        " of kind keep_or_stream: a study whose scenarios come first",
     )
     band: Band | None = Field(None, description="of kind c3: how sure the means are")
     characterisation: bool = Field(
@@ -179,9 +181,11 @@ class Study(Spec):
     def _fits_its_kind(self) -> Study:
         if (self.serving is not None) != (self.kind == "kv_fetch"):
             raise ValueError("serving and kind: kv_fetch belong together; give both or neither")
-        of_c3 = self.pool is not None or self.band is not None or self.characterisation
-        if self.kind != "c3" and of_c3:
-            raise ValueError("pool, band and characterisation are for kind: c3")
+        of_c3 = self.pool is not None or self.band is not None
+        if self.kind not in ("c3", "keep_or_stream") and of_c3:
+            raise ValueError("pool and band are for kind: c3 and keep_or_stream")
+        if self.kind != "c3" and self.characterisation:
+            raise ValueError("characterisation is for kind: c3")
         names = {scenario.name for scenario in self.scenarios}
         for name in self.band.skip if self.band is not None else ():
             if name not in names:

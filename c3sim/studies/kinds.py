@@ -8,7 +8,15 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.specs.study import Study
 from c3sim.strategies.table import unknown_strategy
-from c3sim.studies import c3, c3_variants, cache_policies, dma_variants, kv_fetch, sweep
+from c3sim.studies import (
+    c3,
+    c3_variants,
+    cache_policies,
+    dma_variants,
+    keep_or_stream,
+    kv_fetch,
+    sweep,
+)
 from c3sim.studies.kind import Kind, Options, StudyResult
 from c3sim.studies.settings import with_settings
 
@@ -19,6 +27,7 @@ KINDS: Mapping[str, Kind[Any]] = {
     "c3_variants": c3_variants.KIND,
     "kv_fetch": kv_fetch.KIND,
     "cache_policies": cache_policies.KIND,
+    "keep_or_stream": keep_or_stream.KIND,
 }
 
 

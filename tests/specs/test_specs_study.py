@@ -21,7 +21,7 @@ PAIR = {"schema": 1, "name": "mine", "workload": "c3-pair"}
         ),
         ({"outputs": ["dma_variants"]}, "write instead kind: dma_variants"),
         ({"kind": "kv_fetch"}, "serving and kind: kv_fetch belong together"),
-        ({"pool": "conccl-pool"}, "pool, band and characterisation are for kind: c3"),
+        ({"pool": "conccl-pool"}, "pool and band are for kind: c3 and keep_or_stream"),
         ({"kind": "c3", "band": {"skip": ["third"]}}, "band.skip: 'third' is no scenario"),
         (
             {"kind": "dma_variants", "outputs": ["wall_s"]},
