@@ -44,9 +44,10 @@ class Launch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CacheMachine:
-    """A GPU as a policy sees it: bytes, B/s, s. *memory*: what DRAM gives; *scattered*: what it gives
-    to writes that hit no row; *asked*: requests in flight, of those that fill memory; *together*
-    and *row_lines*: written lines of a row that leave at once in eviction order, and all of them.
+    """A GPU as a policy sees it: bytes, B/s, s. *memory*: what DRAM gives; *scattered*: what it
+    gives to writes that hit no row; *asked*: requests in flight, of those that fill memory;
+    *together* and *row_lines*: written lines of a row that leave at once in eviction order, and all
+    of them.
     """
 
     compute_units: int

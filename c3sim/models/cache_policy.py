@@ -148,8 +148,8 @@ def stalled(pending: float, sets: float, ways: float) -> float:
 
 
 def row_hits(lines_of_row: float, together: float) -> float:
-    """Part of the lines written back that hit the row which the one before them opened: of *together*
-    lines of a row that leave at once all but the first, at most *lines_of_row* of them.
+    """Part of the lines written back that hit the row which the one before them opened: all but the
+    first of *together* lines of a row that leave at once, at most *lines_of_row* of them.
     """
     return 1.0 - 1.0 / max(1.0, min(together, lines_of_row))
 

@@ -23,8 +23,8 @@ ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
 
 def memory_given(gpu: Gpu, write_share: float, row_misses: float = 0.0) -> float:
     """What the stacks give [B/s] when *write_share* of the bytes are writes: the data sheet peak
-    times an efficiency between that of pure reads (or writes) and that of an even mix. *row_misses*:
-    part of the writes that hit no open row, beyond what that efficiency has of them.
+    times an efficiency between that of pure reads (or writes) and that of an even mix.
+    *row_misses*: part of the writes that hit no open row, beyond what that efficiency has of them.
     """
     mixed = 2 * min(write_share, 1 - write_share)
     hbm = gpu.hbm

@@ -16,6 +16,9 @@ ApplicationKind = Literal[
     "gemm", "composed", "activation", "pooling", "batch_norm", "softmax", "lrn", "fully_connected",
     "gru", "lstm",
 ]  # fmt: skip
+Guess = Literal[
+    "latency", "l1_ways", "asked", "together", "row_lines", "scattered", "l2_rate", "reached",
+]  # fmt: skip
 Interval = Annotated[tuple[Positive, Positive], Field(description="what it may be, SI")]
 
 
@@ -53,12 +56,7 @@ class PolicyMachines(Spec):
 
     published: PlainMachine
     nodes: tuple[str, ...] = ()
-    guesses: dict[
-        Literal[
-            "latency", "l1_ways", "asked", "together", "row_lines", "scattered", "l2_rate", "reached"
-        ],
-        Interval,
-    ]
+    guesses: dict[Guess, Interval]
     """latency [s] of memory; l1_ways; asked: requests in flight, of those that fill memory;
     together: written lines of a DRAM row that leave at once in eviction order; row_lines: lines of
     a row; scattered: part of the peak that writes without row hits reach; l2_rate: B of L2 for each

@@ -7,12 +7,7 @@ from math import hypot
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_policy import last_policy, operand_misses, room
-from c3sim.models.caches import (
-    PARTIAL_BYTES,
-    GemmTraffic,
-    gemm_traffic,
-    resident_fraction,
-)
+from c3sim.models.caches import PARTIAL_BYTES, GemmTraffic, gemm_traffic, resident_fraction
 from c3sim.models.gemm import GemmPlan, plan_gemm
 from c3sim.models.memory import memory_given, served_share
 from c3sim.processes.context import Context

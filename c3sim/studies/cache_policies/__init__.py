@@ -1,4 +1,4 @@
-"""Kind ``cache_policies``: which cache policy suits which application, and do optimisations suit all?
+"""Kind ``cache_policies``: which policy suits which application, and do optimisations suit all?
 
     applications    what each accesses, from its shape
     machines        a published machine and nodes, at what is guessed of them

@@ -70,12 +70,9 @@ def _pooling(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch
         accesses = (Access(size, often - 1, near=rows), Access(pooled, stores=True))
         return (Launch(accesses, s["window"] ** 2 * elements / s["stride"] ** 2, workgroups),)
     looked = often * s["stride"] ** 2  # times an element of y is looked at
-    accesses = (
-        Access(size),
-        *(Access(pooled, looked - 1, near=rows) for _ in range(2)),
-        Access(size, stores=True),
-    )
-    return (Launch(accesses, 2 * often * elements, workgroups),)
+    looks = tuple(Access(pooled, looked - 1, near=rows) for _ in range(2))
+    all_accesses = (Access(size), *looks, Access(size, stores=True))
+    return (Launch(all_accesses, 2 * often * elements, workgroups),)
 
 
 def _batch_norm(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
@@ -89,7 +86,7 @@ def _batch_norm(s: Mapping[str, int], element: int, backward: bool) -> tuple[Lau
 
 
 def _softmax(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
-    """Forward goes over a row for its maximum, its sum, its result; backward twice over y and dy."""
+    """Forward goes over a row for its maximum, sum, result; backward twice over y and dy."""
     elements, size = _images(s, element)
     row = float(s["c"] * element)
     arrays, again = (2, 1.0) if backward else (1, 2.0)

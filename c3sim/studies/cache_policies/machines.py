@@ -11,7 +11,7 @@ from c3sim.evaluation.policy_costs import CacheMachine
 from c3sim.input.loading import load_hardware
 from c3sim.specs.applications import PlainMachine, PolicyMachines
 from c3sim.specs.hardware import Gpu
-from c3sim.sweeps.intervals import Parameter, latin_hypercube
+from c3sim.sweeps.intervals import Parameter, latin_hypercube, settings_of
 
 PUBLISHED = "apu"
 Guesses = Mapping[str, float]
@@ -19,17 +19,17 @@ Guesses = Mapping[str, float]
 
 def guesses(machines: PolicyMachines) -> tuple[dict[str, float], list[dict[str, float]]]:
     """What is guessed: the geometric middle of each interval, and the draws."""
-    middle = {name: sqrt(low * high) for name, (low, high) in machines.guesses.items()}
+    intervals = machines.guesses.items()
+    middle: dict[str, float] = {name: sqrt(low * high) for name, (low, high) in intervals}
+    as_known = partial(Parameter, unit="", whole=False, fitted=False)
     parameters = [
-        Parameter(path=name, value=middle[name], low=low, high=high, unit="", whole=False, fitted=False)
-        for name, (low, high) in machines.guesses.items()
+        as_known(path=name, value=middle[name], low=low, high=high)
+        for name, (low, high) in intervals
     ]
-    places = latin_hypercube([each.path for each in parameters], machines.draws, machines.seed)
-    draws = [
-        {each.path: float(each.at(float(place))) for each, place in zip(parameters, row, strict=True)}
-        for row in places
+    rows = latin_hypercube([each.path for each in parameters], machines.draws, machines.seed)
+    return middle, [
+        {path: float(value) for path, value in settings_of(parameters, row)} for row in rows
     ]
-    return middle, draws
 
 
 class Machines:
@@ -55,8 +55,14 @@ class Machines:
 
 
 def _guessed(guess: Guesses) -> partial[CacheMachine]:
-    names = ("latency", "l1_ways", "asked", "together", "row_lines")
-    return partial(CacheMachine, **{name: guess[name] for name in names})
+    return partial(
+        CacheMachine,
+        latency=guess["latency"],
+        l1_ways=guess["l1_ways"],
+        asked=guess["asked"],
+        together=guess["together"],
+        row_lines=guess["row_lines"],
+    )
 
 
 def _plain(machine: PlainMachine, dtype: str, guess: Guesses) -> CacheMachine:

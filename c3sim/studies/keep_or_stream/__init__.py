@@ -3,6 +3,8 @@
     policies        what is tried
     study           wall times and gains, with a band; the result
     table, picture  what is printed and drawn
+
+It must not know of clocks and rates: it reads wall times.
 """
 
 from c3sim.studies.keep_or_stream.picture import draw

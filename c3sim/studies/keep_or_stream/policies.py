@@ -1,4 +1,4 @@
-"""What a study of kind ``keep_or_stream`` tries: policies of transfers, of operands, of the cache."""
+"""What a study of kind ``keep_or_stream`` tries: policies of transfers and operands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CAPACITY = "gpu.memory_side_cache.capacity"
 
 
 def transfers(policy: Policy) -> Tried:
-    """Collectives and copies, on compute units or engines, have *policy* at the memory-side cache."""
+    """Collectives and copies have *policy* at the memory-side cache."""
 
     def tried(node: Node, workload: Workload) -> tuple[Node, Workload]:
         tasks = {
