@@ -108,10 +108,7 @@ def test_stores_are_inserted_by_their_own_policy():
 
 def test_a_policy_counts_at_the_last_cache():
     gather = Collective(
-        kind="collective",
-        op="all_gather",
-        size=1e6,
-        cache=TransferPolicy(memory_side="bypass"),
+        kind="collective", op="all_gather", size=1e6, cache=TransferPolicy(memory_side="bypass")
     )
     assert insertion_parts(H200, gather) == (1.0, 0.0)  # its last cache is L2
     assert insertion_parts(load_hardware("mi300x-8").node.gpu, gather) == (0.0, 0.0)

@@ -80,9 +80,7 @@ def test_released_stores_cost_what_the_cache_still_holds():
 
 
 def test_a_policy_at_a_level_that_is_not_there_is_refused():
-    gather = PAIR.tasks["gather"].model_copy(
-        update={"cache": TransferPolicy(memory_side="bypass")}
-    )
+    gather = PAIR.tasks["gather"].model_copy(update={"cache": TransferPolicy(memory_side="bypass")})
     workload = PAIR.model_copy(update={"tasks": {"gather": gather}})
     with pytest.raises(InputErrors, match="no memory-side cache"):
         check_on_node(workload, H200)
