@@ -24,12 +24,13 @@ def draw(result: CachePoliciesResult) -> Figure:
         axes = figure.add_subplot(len(nodes), 1, place + 1)
         look.panel(axes, f"{node}: time over the best static policy", "x")
         rows = [row for row in result.rows if row.node == node]
-        for mark, policy in zip(MARKS, POLICIES, strict=True):
+        for number, (mark, policy) in enumerate(zip(MARKS, POLICIES, strict=True)):
             over = [
                 row.times_s[policy] / min(row.times_s[each] for each in list(POLICIES)[:3])
                 for row in rows
             ]
-            axes.plot(range(len(rows)), over, mark, color=colours[policy], label=policy, alpha=0.8)
+            places = [at + 0.1 * (number - len(POLICIES) // 2) for at in range(len(rows))]
+            axes.plot(places, over, mark, color=colours[policy], label=policy, markersize=5)
         names = [f"{row.application.replace('_', ' ')}\n{row.klass}" for row in rows]
         axes.set_xticks(range(len(rows)), names, rotation=60, ha="right", fontsize=8)
         if place == 0:
