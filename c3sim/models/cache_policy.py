@@ -42,21 +42,19 @@ class Insertion(NamedTuple):
 
 def policy_of(task: Task) -> TransferPolicy | None:
     """What *task* tells the caches; None: nothing."""
-    if isinstance(task, Gemm | StreamKernel | Kernel | Collective | Copy):
-        return task.cache
-    return None
+    if not isinstance(task, Gemm | StreamKernel | Kernel | Collective | Copy):
+        return None
+    return None if task.cache == type(task.cache)() else task.cache
 
 
-def last_policy(gpu: Gpu, policy: TransferPolicy | None) -> Policy:
+def last_policy(gpu: Gpu, policy: TransferPolicy) -> Policy:
     """What *policy* says at the last cache that all compute units share."""
-    if policy is None:
-        return "allocate"
     return policy.at("l2" if gpu.memory_side_cache is None else "memory_side")
 
 
 def insertion_parts(gpu: Gpu, task: Task) -> Insertion:
     """Parts of what *task* moves past the other caches that the last one takes."""
-    policy = policy_of(task)
+    policy = policy_of(task) or TransferPolicy()
     loads = stores = last_policy(gpu, policy)
     written = 0.0
     if isinstance(policy, CachePolicy) and policy.stores != "cached":
@@ -171,11 +169,11 @@ def allocation_stall(gpu: Gpu, policies: CachePolicies, rate: float, set_aside: 
     return min(0.99, stalled(pending, lines / policies.ways, ways))
 
 
-def released_bytes(gpu: Gpu, policy: CachePolicy | None, written: float) -> float:
+def released_bytes(gpu: Gpu, policy: CachePolicy, written: float) -> float:
     """Bytes that a kernel which *written* so many writes back when it ends, of those that the L2s
     still hold; where its policy does not release them, none.
     """
-    if policy is None or policy.stores != "released":
+    if policy.stores != "released":
         return 0.0
     return min(written, gpu.dies.count * gpu.l2.capacity)
 

@@ -57,4 +57,4 @@ class Kernel(TaskBase):
     """loads of a workgroup that wait for each other; each takes the latency of memory"""
     clocked: Fraction | None = None
     """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
-    cache: CachePolicy | None = None
+    cache: CachePolicy = CachePolicy()

@@ -79,7 +79,7 @@ class Gemm(TaskBase):
     do not change cost less energy"""
     speed: Positive = 1.0
     """how fast it was measured to run alone, of what the model of its library gives"""
-    cache: OperandPolicy | None = None
+    cache: OperandPolicy = OperandPolicy()
 
 
 class StreamKernel(TaskBase):
@@ -101,7 +101,7 @@ class StreamKernel(TaskBase):
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     flops_per_byte: float = Field(0, ge=0)
     """vector FLOP per byte, for ALU-heavy kernels"""
-    cache: CachePolicy | None = None
+    cache: CachePolicy = CachePolicy()
 
 
 class Hold(TaskBase):
@@ -157,7 +157,7 @@ class Collective(TaskBase):
     peers_late: Time = 0.0
     """compute units only: how long after this GPU's the last peer's kernel begins, which all wait
     for; where a trace says so"""
-    cache: TransferPolicy | None = None
+    cache: TransferPolicy = TransferPolicy()
 
 
 class Copy(TaskBase):
@@ -189,7 +189,7 @@ class Copy(TaskBase):
     by the handle of another process (ipc), where the GPU that asks carries it; left out: peer"""
     gpus: Literal["all", "first"] = "first"
     """who executes it: the first GPU, or every one"""
-    cache: TransferPolicy | None = None
+    cache: TransferPolicy = TransferPolicy()
 
 
 class Commands(TaskBase):

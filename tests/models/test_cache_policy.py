@@ -118,7 +118,7 @@ def test_released_stores_are_written_back_as_far_as_the_l2s_hold_them():
     policy = CachePolicy(stores="released")
     assert released_bytes(H200, policy, 1e6) == 1e6
     assert released_bytes(H200, policy, 1e12) == H200.l2.capacity
-    assert released_bytes(H200, CachePolicy(), 1e6) == released_bytes(H200, None, 1e6) == 0.0
+    assert released_bytes(H200, CachePolicy(), 1e6) == 0.0
 
 
 def test_an_operand_that_is_kept_hits_and_one_that_bypasses_does_not():

@@ -15,7 +15,6 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.memory_kernels import CLAIM
 from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.kernels.warm_operands import surviving_share
-from c3sim.specs.cache_policy import Policy
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
 
@@ -182,8 +181,9 @@ class _Tiles:
         share = self._room(own)
         warm = min(self.warm, capacity)
         kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
+        how = self.task.cache.operands()
         again = operand_misses(
-            traffic.again, share, self._operand_bytes(), self._policies(), self.spec, self.set_aside
+            traffic.again, share, self._operand_bytes(), how, self.spec, self.set_aside
         )
         return traffic.first_touch * (1 - kept), again
 
@@ -197,10 +197,6 @@ class _Tiles:
     def _operand_bytes(self) -> tuple[float, float]:
         task = self.task
         return float(task.m * task.k * self.element), float(task.k * task.n * self.element)
-
-    def _policies(self) -> tuple[Policy | None, Policy | None]:
-        cache = self.task.cache
-        return (None, None) if cache is None else cache.operands()
 
     def _warm_bytes(self) -> float:
         """Operand bytes that the shared cache holds at the start, if they fit."""

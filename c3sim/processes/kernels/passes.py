@@ -14,7 +14,6 @@ from c3sim.models.cache_policy import (
 from c3sim.models.memory import ARRAYS, memory_given
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.warm_operands import surviving_share
-from c3sim.specs.cache_policy import CachePolicy
 from c3sim.specs.workload import StreamKernel
 
 
@@ -39,7 +38,7 @@ def served_passes(
     room in a cache goes by what they demand.
     """
     spec, policies = context.node.gpu, context.node.gpu.cache_policies
-    policy = task.cache or CachePolicy()
+    policy = task.cache
     memory_side = spec.memory_side_cache is not None
     set_aside = context.workload.host.set_aside
     footprint = sum(ARRAYS[task.pattern]) * task.bytes

@@ -6,6 +6,7 @@ import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware, load_study, load_workload
+from c3sim.input.paths import set_value
 from c3sim.simulation.runs import run_once
 from c3sim.specs.cache_policy import CachePolicy, TransferPolicy
 from c3sim.specs.workload import StreamKernel, Workload
@@ -40,7 +41,7 @@ def test_transfers_that_bypass_leave_warm_operands_where_they_were():
     assert run_once(node, bypassing, energy=False).task("gemm").end < plain
 
 
-def stream(policy=None, **more):
+def stream(policy=CachePolicy(), **more):  # noqa: B008
     task = StreamKernel(kind="stream", cache=policy, **more)
     return Workload(schema=1, name="s", node="h200-2", tasks={"s": task})
 
@@ -90,3 +91,8 @@ def test_a_policy_at_a_level_that_is_not_there_is_refused():
 
 def test_the_packaged_study_loads():
     assert c3sim.load_workload("fsdp-layer").tasks["gather"].size == 2 * 855_638_016
+
+
+def test_a_policy_is_a_path_that_can_be_set():
+    _, changed = set_value(MI300X, PAIR, "task.gather.cache.memory_side", "bypass")
+    assert changed.tasks["gather"].cache == TransferPolicy(memory_side="bypass")
