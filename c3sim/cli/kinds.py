@@ -17,6 +17,7 @@ _KEYS = {
     "serving": "study",
     "pieces": "study",
     "table": "study",
+    "machines": "study",
     "links": "node",
     "like": "node",
     "kv_heads": "model",

@@ -27,7 +27,7 @@ _FOLDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "study": ("c3sim.workloads", ("studies",)),
     "model": ("c3sim.workloads", ("models",)),
 }
-_STUDY_KEY = re.compile(r"^(scenarios|axes|table|linked|search|pieces)\s*:", re.MULTILINE)
+_STUDY_KEY = re.compile(r"^(scenarios|axes|table|linked|search|pieces|machines)\s*:", re.MULTILINE)
 _LISTS = {
     "node": "nodes",
     "gpu": "gpus",

@@ -9,6 +9,7 @@ from c3sim.machine.energy import Bill
 from c3sim.machine.holding import StoreLoad
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
 from c3sim.models.power import Load
 
@@ -27,7 +28,7 @@ class FlowTags:
     load: Load
     reads: float  # B/s of HBM
     writes: float  # B/s of HBM
-    inserts: float  # B/s into the memory-side cache
+    inserts: Insertion  # B/s into the last shared cache
     memory_time: float  # s of all that memory gives, per unit
     memory_first: float  # share of all that memory gives that it takes before compute units
     l2_time: float  # the same of the L2s at full clock, for what they serve themselves

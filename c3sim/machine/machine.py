@@ -23,6 +23,7 @@ from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_admitted
+from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity, of_gpu
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
@@ -49,14 +50,19 @@ class Machine:
         classes: int = 1,
         average: float | None = None,
         storing: bool = False,
+        insertion: Mapping[str, Insertion] | None = None,
+        set_aside: bool = False,
     ):
         """*groups*: of each task the group that shares what is private; left out: a group each.
         *classes*: GPUs of a folded run; *average*: W drawn before, None: idle; *storing*: whether
-        any kernel stores at peers.
+        any kernel stores at peers. *insertion*: parts of what a task moves that the last cache
+        takes, all where left out; *set_aside*: whether lines of it are kept for some, so that
+        written ones leave one by one.
         """
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
         self.average, self._groups, self._storing = average, groups or {}, storing
+        self.set_aside, self._insertion = set_aside, insertion or {}
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
 
@@ -115,7 +121,7 @@ class Machine:
             load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
             reads=nominal * traffic.hbm_read,
             writes=nominal * traffic.hbm_write,
-            inserts=nominal * traffic.inserted,
+            inserts=self._inserts(task, nominal * traffic.inserted),
             memory_time=self.memory_time(traffic),
             memory_first=nominal * self.memory_time(traffic) if first else 0.0,
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
@@ -140,21 +146,35 @@ class Machine:
         """Share of its weight that a flow keeps where memory serves others first."""
         return max(least_admitted(self.node.gpu), LEAST_FLOOR) if behind else 1.0
 
-    def other_insertion(self, task: str, gpu: int) -> float:
-        """B/s that other tasks insert into the memory-side cache of *gpu* now (static)."""
+    def other_insertion(self, task: str, gpu: int) -> Insertion:
+        """B/s that other tasks insert into the last shared cache of *gpu* now (static)."""
         sharing = self.beside(task, "cache")
-        others = (
+        others = [
             flow.tags.inserts
             for flow in self.fluid.flows
             if flow.tags.gpu == gpu and flow.tags.task != task and sharing(flow.tags.task)
+        ]
+        return Insertion(
+            float(sum(usual for usual, _ in others)),
+            float(sum(streaming for _, streaming in others)),
         )
-        return float(sum(others))
+
+    def _inserts(self, task: str, moved: float) -> Insertion:
+        """What the last shared cache takes of *moved* B/s of *task*."""
+        parts = self._insertion.get(task)
+        if parts is None:
+            return Insertion(moved, 0.0)
+        return Insertion(moved * parts.usual, moved * parts.streaming)
+
+    def memory_given(self, write_share: float) -> float:
+        """B/s of HBM at *write_share*; with lines set aside each write misses its row."""
+        return memory_given(self.node.gpu, write_share, float(self.set_aside))
 
     def memory_time(self, traffic: Traffic) -> float:
         """Seconds of memory per unit of progress, each byte at the level that serves it."""
         gpu = self.node.gpu
         moved = traffic.hbm_read + traffic.hbm_write
-        given = memory_given(gpu, traffic.hbm_write / moved) if moved else math.inf
+        given = self.memory_given(traffic.hbm_write / moved) if moved else math.inf
         time = (moved + traffic.hbm_busy) / given
         if gpu.memory_side_cache is not None:
             time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
@@ -232,8 +252,8 @@ class Machine:
         """What the memory gives to the mix of reads and writes that *users* declare."""
         reads = sum(flow.tags.reads for flow in users)
         writes = sum(flow.tags.writes for flow in users)
-        rarer = min(reads, writes) / (reads + writes) if reads + writes > 0 else 0.0
-        return memory_given(self.node.gpu, rarer)
+        written = writes if self.set_aside else min(reads, writes)
+        return self.memory_given(written / (reads + writes) if reads + writes > 0 else 0.0)
 
     def _through_ports(self, traffic: Traffic) -> float:
         """Units of progress per second that the fullest port lets through where every GPU does the
@@ -260,7 +280,7 @@ class Machine:
         """
         like = self._sharers if traffic.together and not self.folded else {}
         moved = traffic.hbm_read + traffic.hbm_write
-        memory = memory_given(self.node.gpu, traffic.hbm_write / moved) if moved else 0.0
+        memory = self.memory_given(traffic.hbm_write / moved) if moved else 0.0
 
         def rate(capacity: Capacity) -> float:
             return memory if capacity.kind == "hbm" and moved else self._rates[capacity]

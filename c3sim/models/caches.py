@@ -31,6 +31,7 @@ class Again(NamedTuple):
     near_footprint: float
     swept: float  # by the next sweep over all rows or columns
     swept_footprint: float
+    swept_b: bool = False  # whether the sweep is over B; what is read again nearby is A's
 
     def missing(self, share: float) -> float:
         """Bytes from memory, with a *share* [bytes] of the cache that all dies share. A sweep over
@@ -103,7 +104,7 @@ class _Shape(NamedTuple):
         group = min(self.a, block.height * self.row_bytes * self.split)
         columns = min(self.b, block.width * self.column_bytes * self.split)
         if block.height < self.rows:
-            return Again(again_a, group + columns, again_b, group + self.b)
+            return Again(again_a, group + columns, again_b, group + self.b, swept_b=True)
         return Again(0.0, 0.0, again_a, group + columns)
 
 

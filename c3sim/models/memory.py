@@ -21,15 +21,21 @@ LEFT = 0.05
 ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
 
 
-def memory_given(gpu: Gpu, write_share: float) -> float:
+def memory_given(gpu: Gpu, write_share: float, row_misses: float = 0.0) -> float:
     """What the stacks give [B/s] when *write_share* of the bytes are writes: the data sheet peak
     times an efficiency between that of pure reads (or writes) and that of an even mix.
+    *row_misses*: part of the writes that hit no open row, beyond what that efficiency has of them.
     """
     mixed = 2 * min(write_share, 1 - write_share)
     hbm = gpu.hbm
-    return hbm.bandwidth * (
+    usual = hbm.bandwidth * (
         hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed
     )
+    part = write_share * row_misses
+    if not part or gpu.cache_policies is None:
+        return usual
+    scattered = min(usual, hbm.bandwidth * gpu.cache_policies.scattered_writes)
+    return 1.0 / ((1.0 - part) / usual + part / scattered)
 
 
 def load_behind(load: float, first: float) -> float:

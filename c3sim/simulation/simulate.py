@@ -19,6 +19,7 @@ from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
 from c3sim.machine.machine import Machine
+from c3sim.models.cache_policy import insertion_parts, policy_of
 from c3sim.models.stores import stores_at_peers
 from c3sim.processes.arrivals import Arrivals
 from c3sim.processes.context import Context
@@ -141,6 +142,12 @@ def _simulate(
         classes=len(arrivals.classes),
         average=average,
         storing=any(stores_at_peers(task) for task in workload.tasks.values()),
+        insertion={
+            name: insertion_parts(node.gpu, task)
+            for name, task in workload.tasks.items()
+            if policy_of(task) is not None
+        },
+        set_aside=workload.host.set_aside,
     )
     spans: list[Span] | None = [] if how.trace else None
     shapes = grid_shapes(workload, node)

@@ -23,7 +23,7 @@ class Energies(Spec):
     do not.
     """
 
-    flop: dict[Literal["bf16", "fp16", "fp8", "fp32"], EnergyPerFlop]
+    flop: dict[Literal["bf16", "fp16", "fp8", "fp32", "fp64"], EnergyPerFlop]
     """at the maximum clock; with the operands' way through registers and LDS"""
     operands: dict[Literal["random", "pattern", "zero"], Factor] = Field({})
     """factor on flop, by what a GEMM's operands hold; left out: 1"""

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
+from c3sim.specs.cache_policy import CachePolicies
 from c3sim.specs.dma_engines import DmaEngines
 from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.host import Host, HostProfile
@@ -54,7 +55,7 @@ class ComputeUnits(Spec):
     """lanes of a wave"""
     wave_registers: Count
     """vector registers of 32 bit per lane that one wave can have"""
-    flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32"], Positive]
+    flops_per_cycle: dict[Literal["bf16", "fp16", "fp8", "fp32", "fp64"], Positive]
     """matrix FLOP per cycle and CU, by data type"""
     read_bandwidth: BytesPerCycle
     """memory bytes one CU can read per cycle"""
@@ -109,6 +110,8 @@ class Gpu(Spec):
     l2: L2
     memory_side_cache: MemorySideCache | None = None
     """left out, or null: L2 is the last cache"""
+    cache_policies: CachePolicies | None = None
+    """left out: no task may have a policy of its lines"""
     hbm: Hbm
     dma_engines: DmaEngines
     clock: Clock

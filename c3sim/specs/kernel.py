@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from c3sim.specs.cache_policy import CachePolicy
 from c3sim.specs.quantities import Count, Fraction, Positive, Time, Unit, Workgroups
 from c3sim.specs.task import Dtype, KernelBase
 
@@ -56,3 +57,4 @@ class Kernel(KernelBase):
     """loads of a workgroup that wait for each other; each takes the latency of memory"""
     clocked: Fraction | None = None
     """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
+    cache: CachePolicy = CachePolicy()

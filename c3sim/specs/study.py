@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from c3sim.specs.applications import Application, PolicyMachines
 from c3sim.specs.base import Spec
 from c3sim.specs.names import FileName
 from c3sim.specs.pieces_study import PiecesStudy
@@ -29,6 +30,8 @@ Kind = Literal[
     "pieces",
     "t3",
     "fused",
+    "cache_policies",
+    "keep_or_stream",
 ]
 #: Kinds that are made of points with outputs; the others measure something of their own.
 WITH_POINTS = ("sweep", "c3")
@@ -172,7 +175,9 @@ class Study(Spec):
     strategies: tuple[str, ...] = ("base",)
     outputs: tuple[str, ...] = ("wall_s", "speedup", "fraction_of_ideal", "own_fraction")
     pool: str | None = Field(
-        None, description="of kind c3: a study of other pairs, from which other tables are drawn"
+        None,
+        description="of kind c3: a study of other pairs, from which other tables are drawn;"
+        " of kind keep_or_stream: a study whose scenarios come first",
     )
     band: Band | None = Field(None, description="of kind c3: how sure the means are")
     characterisation: bool = Field(
@@ -185,6 +190,12 @@ class Study(Spec):
         {}, description="of kinds t3 and fused: values that nobody published, with their reasons"
     )
     search: Search | None = Field(None, description="for c3sim optimise")
+    applications: dict[str, Application] = Field(
+        {}, description="of kind cache_policies: kernels by their shapes"
+    )
+    machines: PolicyMachines | None = Field(
+        None, description="of kind cache_policies: what they run on"
+    )
     published: dict[str, Any] = Field(
         {}, description="figures to show beside, with their source; never inputs"
     )
@@ -210,9 +221,11 @@ class Study(Spec):
             raise ValueError(f"nodes are for kind: {', '.join(ON_NODES)}; give node")
         if (self.pieces is not None) != (self.kind == "pieces"):
             raise ValueError("pieces and kind: pieces belong together; give both or neither")
-        of_c3 = self.pool is not None or self.band is not None or self.characterisation
-        if self.kind != "c3" and of_c3:
-            raise ValueError("pool, band and characterisation are for kind: c3")
+        of_c3 = self.pool is not None or self.band is not None
+        if self.kind not in ("c3", "keep_or_stream") and of_c3:
+            raise ValueError("pool and band are for kind: c3 and keep_or_stream")
+        if self.kind != "c3" and self.characterisation:
+            raise ValueError("characterisation is for kind: c3")
         if (self.kind in OF_A_TABLE) != bool(self.table):
             raise ValueError("table and one of the kinds t3 and fused belong together")
         names = {scenario.name for scenario in self.scenarios}
@@ -237,6 +250,12 @@ class Study(Spec):
         if self.table:
             if self.workload is not None or self.scenarios:
                 raise ValueError("a study with a table has no workload and no scenarios")
+            return self
+        if (self.machines is not None) != (self.kind == "cache_policies"):
+            raise ValueError("machines and kind: cache_policies belong together")
+        if self.machines is not None:
+            if not self.applications:
+                raise ValueError("nothing to run: give applications")
             return self
         if self.workload is None and any(s.workload is None for s in self.scenarios):
             raise ValueError("each scenario needs a workload, or the study a default one")

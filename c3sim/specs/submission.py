@@ -62,6 +62,9 @@ class HostThreads(Spec):
     nothing, each process launches its kernels one by one (host)"""
     jitter: Time = 0.0
     """per_rank, host: a rank begins up to this late, evenly distributed"""
+    set_aside: bool = False
+    """whether the host has set lines of the last shared cache aside for those told to stay, as many
+    as the GPU allows; nobody else has them then"""
     loop: Loop | None = None
     """left out: a single shot"""
     power_share: Positive = 1.0

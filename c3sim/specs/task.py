@@ -7,8 +7,8 @@ from typing import Literal
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Pieces, Time
 
-Dtype = Literal["bf16", "fp16", "fp8", "fp32"]
-DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4}
+Dtype = Literal["bf16", "fp16", "fp8", "fp32", "fp64"]
+DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4, "fp64": 8}
 
 
 class TaskBase(Spec):

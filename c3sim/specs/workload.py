@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
+from c3sim.specs.cache_policy import CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.specs.commands import Command
 from c3sim.specs.kernel import Kernel, Moved
 from c3sim.specs.quantities import (
@@ -109,6 +110,7 @@ class Gemm(KernelBase):
     reused: Moved = 0.0
     """operand bytes that the GEMM before it has just read, as the weights of pieces of one GEMM: it
     finds them in the shared cache as far as all that it touches fits there"""
+    cache: OperandPolicy = OperandPolicy()
 
 
 class StreamKernel(KernelBase):
@@ -130,6 +132,7 @@ class StreamKernel(KernelBase):
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     flops_per_byte: float = Field(0, ge=0)
     """vector FLOP per byte, for ALU-heavy kernels"""
+    cache: CachePolicy = CachePolicy()
 
 
 class Hold(TaskBase):
@@ -192,6 +195,7 @@ class Collective(TaskBase):
     peers_late: Time = 0.0
     """compute units only: how long after this GPU's the last peer's kernel begins, which all wait
     for; where a trace says so"""
+    cache: TransferPolicy = TransferPolicy()
 
 
 class Copy(TaskBase):
@@ -223,6 +227,7 @@ class Copy(TaskBase):
     by the handle of another process (ipc), where the GPU that asks carries it; left out: peer"""
     gpus: Literal["all", "first"] = "first"
     """who executes it: the first GPU, or every one"""
+    cache: TransferPolicy = TransferPolicy()
 
 
 class Commands(TaskBase):

@@ -11,9 +11,11 @@ from c3sim.strategies.table import unknown_strategy
 from c3sim.studies import (
     c3,
     c3_variants,
+    cache_policies,
     channels,
     dma_variants,
     fused,
+    keep_or_stream,
     kv_fetch,
     operator_shares,
     pieces,
@@ -36,6 +38,8 @@ KINDS: Mapping[str, Kind[Any]] = {
     "pieces": pieces.KIND,
     "t3": t3.KIND,
     "fused": fused.KIND,
+    "cache_policies": cache_policies.KIND,
+    "keep_or_stream": keep_or_stream.KIND,
 }
 
 

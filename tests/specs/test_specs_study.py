@@ -27,7 +27,7 @@ PAIR = {"schema": 1, "name": "mine", "workload": "c3-pair"}
             "a study of iterations has no workload; leave it out",
         ),
         ({"nodes": ["mi300x-8"]}, "nodes are for kind: operator_shares, training_overlap, chann"),
-        ({"pool": "conccl-pool"}, "pool, band and characterisation are for kind: c3"),
+        ({"pool": "conccl-pool"}, "pool and band are for kind: c3 and keep_or_stream"),
         ({"kind": "c3", "band": {"skip": ["third"]}}, "band.skip: 'third' is no scenario"),
         (
             {"kind": "dma_variants", "outputs": ["wall_s"]},

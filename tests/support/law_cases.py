@@ -17,6 +17,7 @@ from law_nodes import at_most
 from c3sim.errors import InputErrors
 from c3sim.input import library
 from c3sim.input.loading import load_hardware, open_workload, parse_workload
+from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
@@ -198,7 +199,7 @@ def _packaged(node: Node) -> dict[str, Workload]:
             loaded.check_on(node)
         except InputErrors:
             continue  # it is for another node
-        found[f"packaged {name}"] = loaded.workload
+        found[f"packaged {name}"] = expanded(loaded.workload, node)
     return found
 
 

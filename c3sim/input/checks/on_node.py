@@ -11,6 +11,7 @@ from c3sim.input.checks.groups import group_errors
 from c3sim.input.checks.stores import stores_errors, storing_gemm_errors
 from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
+from c3sim.models.cache_policy import policy_of
 from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS
 from c3sim.models.groups import group_of
@@ -54,6 +55,9 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
     if workload.host.prelaunched and "poll" not in node.gpu.dma_engines.commands:
         message = f"the DMA engines of {node.name} have no command that polls; prelaunch needs one"
         yield InputError(message, "host.prelaunched")
+    if workload.host.set_aside and (node.gpu.cache_policies is None or not node.gpu.shared_cache):
+        message = f"{node.gpu.name} sets no lines of a cache that all compute units share aside"
+        yield InputError(message, "host.set_aside")
     if workload.host.profile is not None:
         yield from unknown_errors(
             "host profile", workload.host.profile, node.host_profiles, "host.profile"
@@ -67,6 +71,7 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
 
 def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
     yield from _size_errors(task, node, path)
+    yield from _cache_errors(task, node, join(path, "cache"))
     if isinstance(task, Collective):
         yield from _collective_errors(task, node, path)
     elif isinstance(task, Gemm):
@@ -92,6 +97,17 @@ def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
     if managed and node.gpu.kernels.parameter_fault is None:
         message = f"{node.gpu.name} gives no kernels.parameter_fault; what 'managed' costs there"
         yield InputError(message, join(path, "parameters"))
+
+
+def _cache_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
+    """A policy needs a GPU whose policies are known, and levels that it has."""
+    if (policy := policy_of(task)) is None:
+        return
+    if node.gpu.cache_policies is None:
+        yield InputError(f"{node.gpu.name} gives no cache_policies; what a policy does there", path)
+    if policy.memory_side is not None and node.gpu.memory_side_cache is None:
+        message = f"{node.gpu.name} has no memory-side cache; its last cache is l2"
+        yield InputError(message, join(path, "memory_side"))
 
 
 def _kernel_errors(task: Kernel, node: Node, path: str) -> Iterator[InputError]:

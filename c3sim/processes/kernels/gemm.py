@@ -6,13 +6,8 @@ from math import hypot
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.caches import (
-    PARTIAL_BYTES,
-    GemmTraffic,
-    cache_share,
-    gemm_traffic,
-    resident_fraction,
-)
+from c3sim.models.cache_policy import last_policy, operand_misses, room
+from c3sim.models.caches import PARTIAL_BYTES, GemmTraffic, gemm_traffic, resident_fraction
 from c3sim.models.gemm import GemmPlan, plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
@@ -116,6 +111,7 @@ class _Tiles:
         self.operands = (task.m * task.k + task.k * task.n) * self.element * task.batch
         self.results = task.m * task.n * self.element * task.batch
         self.warm = self._warm_bytes()
+        self.set_aside = context.workload.host.set_aside
         energy = self.spec.energy
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
@@ -194,23 +190,32 @@ class _Tiles:
         if not capacity:
             again = traffic.past_l2 - traffic.written - traffic.first_touch
             return traffic.first_touch, max(0.0, again)
-        share = self._share(traffic, tiles_per_second)
+        share = self._room(traffic, tiles_per_second)
         warm = min(self.warm, capacity)
         kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
         if self.task.reused:
             again = self.task.reused / self.operands * self._kept(traffic, tiles_per_second)
             kept = min(1.0, kept + again)
-        return traffic.first_touch * (1 - kept), traffic.again.missing(share)
+        how = self.task.cache.operands()
+        missing = operand_misses(
+            traffic.again, share, self._operand_bytes(), how, self.spec, self.set_aside
+        )
+        return traffic.first_touch * (1 - kept), missing
 
-    def _share(self, traffic: GemmTraffic, tiles_per_second: float) -> float:
-        """Bytes of the shared cache that are this task's."""
+    def _operand_bytes(self) -> tuple[float, float]:
+        task = self.task
+        return float(task.m * task.k * self.element), float(task.k * task.n * self.element)
+
+    def _room(self, traffic: GemmTraffic, tiles_per_second: float) -> float:
+        """Bytes of the last shared cache that the GEMM holds."""
         results = 0.0 if self.task.updates else traffic.written
         own = tiles_per_second * (traffic.first_touch + traffic.reread + results)
         others = self.context.machine.other_insertion(self.name, self.gpu)
         if self.spec.l2.keeps_results and self.spec.memory_side_cache is None:
-            others += tiles_per_second * results
+            others = others._replace(usual=others.usual + tiles_per_second * results)
             own -= tiles_per_second * results
-        return cache_share(self.spec.shared_cache, own, own + others)
+        policy, policies = last_policy(self.spec, self.task.cache), self.spec.cache_policies
+        return room(self.spec.shared_cache, own, policy, others, policies, self.set_aside)
 
     def _kept(self, traffic: GemmTraffic, tiles_per_second: float) -> float:
         """Part of what the GEMM before it has just touched that is still in the shared cache: all
@@ -219,7 +224,7 @@ class _Tiles:
         if not self.spec.shared_cache:
             return 0.0
         touched = self.operands + self.results
-        return resident_fraction(touched, self._share(traffic, tiles_per_second))
+        return resident_fraction(touched, self._room(traffic, tiles_per_second))
 
     def _warm_bytes(self) -> float:
         """Operand bytes that the shared cache holds at the start, if they fit."""

@@ -7,13 +7,13 @@ from math import inf
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.caches import cache_share, serving_level
+from c3sim.models.cache_policy import released_bytes
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.kernel import CostOfTile, KernelSpec, TileCost
+from c3sim.processes.kernels.passes import served_passes
 from c3sim.processes.kernels.residency import Claim
-from c3sim.processes.kernels.warm_operands import surviving_share
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Copy, Hold, StreamKernel
 
@@ -30,8 +30,8 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
     """Every workgroup goes over an equal part of the arrays, *passes* times.
 
     The first pass finds them in the shared cache if they are warm, else in HBM; later ones wherever
-    they fit. What L2 serves arrives at the CU's L2 rate, the rest at the rate at which it reads
-    memory.
+    they fit and their policy lets them stay (processes/kernels/passes.py). What L2 serves arrives
+    at the CU's L2 rate, the rest at the rate at which it reads memory.
     """
     spec = context.node.gpu
     read, written = ARRAYS[task.pattern]
@@ -39,29 +39,33 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
     total = (read + written) * task.bytes
     part = total / workgroups
     write_share = written / (read + written)
+    release = released_bytes(spec, task.cache, written * task.bytes) / workgroups
 
     def cost(per_unit: int, concurrent: int) -> TileCost:
         units = spec.compute_units
         demanded = units.read_bandwidth * spec.clock.maximum / per_unit
         from_l2 = units.l2_bandwidth * spec.clock.maximum / per_unit
-        passes = _passes(context, name, gpu, task, concurrent * demanded, total)
-        far_bytes, l2_bytes = part * (task.passes - passes["l2"]), part * passes["l2"]
+        served = served_passes(context, name, gpu, task, concurrent, per_unit)
+        near = served.l1 + served.l2
+        far_bytes, l2_bytes = part * (task.passes - near) + release, part * served.l2
         flops = task.flops_per_byte * part * task.passes
         vector_rate = units.flops_per_cycle["fp32"] * spec.clock.maximum
         alu = flops / vector_rate * per_unit if flops else 0.0
-        moved = part * passes["hbm"]
+        moved = part * served.hbm
+        l1 = part * served.l1 * per_unit / served.l1_rate if served.l1 else 0.0
+        waited = far_bytes * served.waiting
 
         def rate(state: GpuState) -> float:
-            moving = far_bytes / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
-            return state.clock / max(moving, alu)
+            moving = waited / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
+            return state.clock / max(moving + l1, alu)
 
         return TileCost(
             rate=rate,
             traffic=Traffic(
-                l2=part * task.passes,
+                l2=part * (task.passes - served.l1) + release,
                 cache=far_bytes,
                 hbm_read=moved * (1 - write_share),
-                hbm_write=moved * write_share,
+                hbm_write=moved * write_share + release,
                 inserted=moved,
                 core_energy=flops * spec.energy.flop.get("fp32", 0.0),
                 vector=part * task.passes,
@@ -69,25 +73,6 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
         )
 
     return _kernel(workgroups, CLAIM.fitting(spec.compute_units), cost)
-
-
-def _passes(
-    context: Context, name: str, gpu: int, task: StreamKernel, demanded: float, footprint: float
-) -> dict[str, float]:
-    """Passes that each level serves; the share of the cache goes by the *demanded* B/s."""
-    spec = context.node.gpu
-    memory_side = spec.memory_side_cache is not None
-    others = context.machine.other_insertion(name, gpu)
-    share = cache_share(spec.shared_cache, demanded, demanded + others)
-    warm = task.inputs == "warm" and footprint <= share
-    kept = surviving_share(context, name) if warm else 0.0
-    l2 = spec.l2.capacity if memory_side else share or spec.l2.capacity
-    served = {"l2": 0.0, "cache": 0.0, "hbm": 0.0}
-    served["cache" if memory_side else "l2"] += kept
-    served["hbm"] += 1.0 - kept
-    level = serving_level(footprint, spec.dies.count, l2, share if memory_side else 0.0)
-    served[level] += task.passes - 1.0
-    return served
 
 
 def as_stream(copy: Copy) -> StreamKernel:

@@ -10,6 +10,7 @@ loop of its own, github.com/ROCm/tritonBLAS @3b84da4 results/experiment_log.json
 
 from __future__ import annotations
 
+from c3sim.models.cache_policy import insertion_parts, policy_of, share_of_policy
 from c3sim.models.hierarchy import plan_collective
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
@@ -23,11 +24,18 @@ def surviving_share(context: Context, name: str) -> float:
     if not capacity:
         return 0.0
     sharing = context.machine.beside(name, "cache")
-    others = sum(
-        _inserted(context, task)
-        for other, task in context.workload.tasks.items()
-        if other != name and sharing(other)
-    )
+    gpu = context.node.gpu
+    usual, streaming = 0.0, 0.0
+    for other, task in context.workload.tasks.items():
+        if other == name or not sharing(other):
+            continue
+        inserted = _inserted(context, task)
+        if policy_of(task) is None:
+            usual += inserted
+            continue
+        parts = insertion_parts(gpu, task)
+        usual, streaming = usual + inserted * parts.usual, streaming + inserted * parts.streaming
+    others = usual + min(streaming, capacity * share_of_policy("stream", gpu.cache_policies))
     return max(0.0, 1.0 - others / capacity)
 
 

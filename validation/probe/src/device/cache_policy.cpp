@@ -13,14 +13,15 @@ struct Named {
     const char *name;
     Operator how;
     const char *level, *does;  // in a workload file; null: what it means left out
+    const char *l2 = nullptr;  // what such loads do there
 };
 
 static const std::array<Named<Loads>, 7> all_loads{{{"plain", Loads::plain, nullptr, nullptr},
                                                     {"nc", Loads::nc, "l1", "allocate"},
-                                                    {"no_allocate", Loads::no_allocate, "l1", "bypass"},
-                                                    {"cs", Loads::cs, "l2", "stream"},
-                                                    {"evict_first", Loads::evict_first, "l2", "stream"},
-                                                    {"evict_last", Loads::evict_last, "l2", "keep"},
+                                                    {"no_allocate", Loads::no_allocate, "l1", "bypass", "stream"},
+                                                    {"cs", Loads::cs, "l1", "allocate", "stream"},
+                                                    {"evict_first", Loads::evict_first, "l1", "bypass", "stream"},
+                                                    {"evict_last", Loads::evict_last, "l1", "bypass", "keep"},
                                                     {"uncached", Loads::uncached, "l1", "bypass"}}};
 static const std::array<Named<Stores>, 6> all_stores{{{"plain", Stores::plain, nullptr, nullptr},
                                                       {"cs", Stores::cs, "stores", "stream"},
@@ -58,13 +59,19 @@ Json policy_json(const CachePolicy &policy) {
     const auto &loads = entry(all_loads, policy.loads);
     const auto &stores = entry(all_stores, policy.stores);
     if (loads.level) json.set(loads.level, loads.does);
+    if (loads.l2) json.set("l2", loads.l2);
     if (policy.keep) json.set("l2", "keep");
     if (stores.level) json.set(stores.level, stores.does);
     return json;
 }
 
+static bool set_aside = false;
+
+bool lines_set_aside() { return set_aside; }
+
 void keep_in_cache(const Lane &lane, void *data, std::size_t bytes) {
 #if defined(__CUDACC__)
+    set_aside = true;
     GPU(gpuSetDevice(lane.gpu));
     int most = 0, window = 0;
     GPU(cudaDeviceGetAttribute(&most, cudaDevAttrMaxPersistingL2CacheSize, first_gpu() + lane.gpu));

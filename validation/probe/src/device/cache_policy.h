@@ -22,6 +22,8 @@ CachePolicy parse_policy(const std::string &text);
 Json policy_json(const CachePolicy &policy);
 // Lines of [data, data + bytes) that kernels of this stream touch stay, up to what may be set aside. NVIDIA only.
 void keep_in_cache(const Lane &lane, void *data, std::size_t bytes);
+// Whether this process has set lines aside: they stay so for whatever it runs.
+bool lines_set_aside();
 
 #if defined(__CUDACC__) || defined(__HIPCC__) || defined(__HIP__)
 

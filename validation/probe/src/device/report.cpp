@@ -5,6 +5,7 @@
 #include <map>
 
 #include "../sha256.h"
+#include "cache_policy.h"
 
 namespace probe {
 
@@ -121,6 +122,7 @@ void Report::write(const Setting &setting, const std::string &name, const std::v
     if (named_streams) workload.set("streams", streams);
     auto host = findings.host.is_null() ? Json::object() : findings.host;
     if (order.size() > 1) host.set("order", names);
+    if (lines_set_aside()) host.set("set_aside", true);
     workload.set("host", host);
     std::string software = setting.runtime;
     for (const auto &[library, version] : libraries) {

@@ -1,0 +1,166 @@
+"""What an application accesses: bytes, how often again, and after how many others.
+
+fp32 or fp64 elements of E bytes. A workgroup has a tile of a product, a row of a softmax, a channel
+of a batch norm (MIOpen's single-workgroup kernel), or 256 elements of what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from c3sim.evaluation.policy_costs import Access, Launch
+from c3sim.specs.applications import Application
+
+ELEMENT = {"fp32": 4, "fp64": 8}
+TILE = 128  # rows and columns of a tile of a product
+SLICE = 32  # of K, in use at once
+GROUP = 256  # elements of a workgroup
+
+
+def launches_of(application: Application) -> tuple[Launch, ...]:
+    """The launches of *application*, one after the other."""
+    shape, element = application.shape, ELEMENT[application.dtype]
+    return _KINDS[application.kind](shape, element, application.backward)
+
+
+def _gemm(s: Mapping[str, int], element: int, _backward: bool) -> tuple[Launch, ...]:
+    return (product(s["m"], s["n"], s["k"], element),)
+
+
+def product(m: int, n: int, k: int, element: int) -> Launch:
+    """C = A B by tiles: rows of A are loaded for each column of tiles, and the other way round; all
+    tiles walk K in step, a slice at a time.
+    """
+    rows, columns = max(1.0, m / TILE), max(1.0, n / TILE)
+    slice_bytes = float((m + n) * SLICE * element)
+    return Launch(
+        (
+            Access(m * k * element, columns - 1, far=slice_bytes),
+            Access(k * n * element, rows - 1, far=slice_bytes),
+            Access(m * n * element, stores=True),
+        ),
+        2.0 * m * n * k,
+        rows * columns,
+    )
+
+
+def _images(s: Mapping[str, int], element: int) -> tuple[float, float]:
+    """Elements, and their bytes."""
+    elements = float(s["n"] * s["c"] * s["h"] * s["w"])
+    return elements, elements * element
+
+
+def _activation(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
+    """Backward reads the output and both gradients' worth: x, y, dy."""
+    elements, size = _images(s, element)
+    loads = tuple(Access(size) for _ in range(3 if backward else 1))
+    return (Launch((*loads, Access(size, stores=True)), 2 * elements, elements / GROUP),)
+
+
+def _pooling(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
+    """Windows overlap: (window / stride)^2 of them have an element. Backward gathers: an element of
+    dx looks into each of its windows, at their y and dy, and at all of x once.
+    """
+    elements, size = _images(s, element)
+    often = max(1.0, (s["window"] / s["stride"]) ** 2)
+    pooled = size / s["stride"] ** 2
+    rows = float(s["window"] * s["w"] * element)
+    workgroups = elements / GROUP
+    if not backward:
+        accesses = (Access(size, often - 1, near=rows), Access(pooled, stores=True))
+        return (Launch(accesses, s["window"] ** 2 * elements / s["stride"] ** 2, workgroups),)
+    looked = often * s["stride"] ** 2  # times an element of y is looked at
+    looks = tuple(Access(pooled, looked - 1, near=rows) for _ in range(2))
+    all_accesses = (Access(size), *looks, Access(size, stores=True))
+    return (Launch(all_accesses, 2 * often * elements, workgroups),)
+
+
+def _batch_norm(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
+    """A channel's sums first, then all of it again; backward of x and dy."""
+    elements, size = _images(s, element)
+    channel = size / s["c"]
+    arrays = 2 if backward else 1
+    loads = tuple(Access(size, 1.0, near=arrays * channel) for _ in range(arrays))
+    flops = (8 if backward else 5) * elements
+    return (Launch((*loads, Access(size, stores=True)), flops, float(s["c"])),)
+
+
+def _softmax(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
+    """Forward goes over a row for its maximum, sum, result; backward twice over y and dy."""
+    elements, size = _images(s, element)
+    row = float(s["c"] * element)
+    arrays, again = (2, 1.0) if backward else (1, 2.0)
+    loads = tuple(Access(size, again, near=arrays * row) for _ in range(arrays))
+    stored = Access(size, stores=True)
+    return (Launch((*loads, stored), 10 * elements, float(s["n"])),)
+
+
+def _lrn(s: Mapping[str, int], element: int, _backward: bool) -> tuple[Launch, ...]:
+    """A window over channels for each element, kept in registers as it slides; stores the result,
+    and the scale for backward.
+    """
+    elements, size = _images(s, element)
+    window = float(s["window"] * GROUP * element)
+    loads = Access(size, 1.0, near=window)  # the entering and the leaving element
+    stored = Access(2 * size, stores=True)
+    return (Launch((loads, stored), 6 * elements, elements / s["c"] / GROUP),)
+
+
+def _fully_connected(s: Mapping[str, int], element: int, _backward: bool) -> tuple[Launch, ...]:
+    return (product(s["hidden"], s["n"], s["c"], element),)
+
+
+def _composed(s: Mapping[str, int], element: int, _backward: bool) -> tuple[Launch, ...]:
+    """Convolution as a product of what its windows see, pooling, a fully connected layer."""
+    pixels = s["n"] * s["h"] * s["w"]
+    taps = s["c"] * s["window"] ** 2
+    pooled = s["c"] * (s["h"] // s["stride"]) * (s["w"] // s["stride"])
+    return (
+        product(s["c"], pixels, taps, element),
+        *_pooling(s, element, False),
+        product(s["hidden"], s["n"], pooled, element),
+    )
+
+
+def _recurrent(
+    gates: int, s: Mapping[str, int], element: int, backward: bool
+) -> tuple[Launch, ...]:
+    """Weights of the gates, of input and state, go over the batch in every step. Backward goes over
+    them once more, and adds to their gradients in every step.
+    """
+    weights = float(2 * gates * s["hidden"] ** 2 * element)
+    state = float(gates * s["hidden"] * s["batch"] * element)
+    steps = s["steps"]
+    held = weights * (2 if backward else 1)
+    accesses = [
+        Access(weights, steps - 1.0, far=held),
+        Access(state * steps, 1.0, far=state),
+        Access(state * steps, stores=True),
+    ]
+    if backward:
+        accesses.append(Access(weights, steps - 1.0, far=held))
+        accesses.append(Access(weights, steps - 1.0, far=held, stores=True))
+    flops = 2.0 * weights / element * s["batch"] * steps * (2 if backward else 1)
+    return (Launch(tuple(accesses), flops, max(1.0, gates * s["hidden"] / TILE)),)
+
+
+def _gru(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
+    return _recurrent(3, s, element, backward)
+
+
+def _lstm(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
+    return _recurrent(4, s, element, backward)
+
+
+_KINDS: Mapping[str, Callable[[Mapping[str, int], int, bool], tuple[Launch, ...]]] = {
+    "gemm": _gemm,
+    "composed": _composed,
+    "activation": _activation,
+    "pooling": _pooling,
+    "batch_norm": _batch_norm,
+    "softmax": _softmax,
+    "lrn": _lrn,
+    "fully_connected": _fully_connected,
+    "gru": _gru,
+    "lstm": _lstm,
+}

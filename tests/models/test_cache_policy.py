@@ -1,0 +1,141 @@
+"""Rooms, what is found again, stalls and row hits, each against a case reckoned by hand."""
+
+import math
+
+import pytest
+
+from c3sim.input.loading import load_hardware
+from c3sim.models.cache_policy import (
+    Insertion,
+    allocation_stall,
+    found_again,
+    insertion_parts,
+    operand_misses,
+    pending_lines,
+    released_bytes,
+    room,
+    row_hits,
+    stalled,
+)
+from c3sim.models.caches import Again, cache_share
+from c3sim.models.memory import memory_given
+from c3sim.specs.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
+from c3sim.specs.workload import Collective, Gemm, StreamKernel
+
+H200 = load_hardware("h200-2").node.gpu
+POLICIES = CachePolicies(
+    l1_capacity=32e3,
+    l1_bandwidth=64.0,
+    line=128.0,
+    ways=16,
+    streaming_share=0.25,
+    protected_share=0.75,
+    edge=2.0,
+    scattered_writes=0.2,
+)
+
+
+@pytest.mark.parametrize(
+    ("usual", "streaming", "policy", "set_aside", "expected"),
+    [
+        (0.0, 0.0, "allocate", False, 100.0),  # alone: all of it
+        (30.0, 0.0, "allocate", False, 25.0),  # 10 of 40 B/s
+        (0.0, 30.0, "allocate", False, 75.0),  # streaming lines hold a quarter at most
+        (0.0, 2.5, "allocate", False, 80.0),  # or what they insert of all: 2.5 of 12.5
+        (30.0, 0.0, "bypass", False, 0.0),
+        (30.0, 0.0, "stream", False, 25.0),  # its own share of the cache, whoever else there is
+        (0.0, 30.0, "stream", False, 6.25),  # shared with 30 of 40 B/s that stream
+        (30.0, 0.0, "keep", False, 100.0),  # leaves last
+        (30.0, 0.0, "keep", True, 75.0),
+        (30.0, 0.0, "allocate", True, 6.25),  # a quarter of what is not set aside
+    ],
+)
+def test_room_by_policy(usual, streaming, policy, set_aside, expected):
+    held = room(100.0, 10.0, policy, Insertion(usual, streaming), POLICIES, set_aside)
+    assert held == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("others", [0.0, 1.0, 1e12])
+def test_without_a_policy_the_room_is_the_share_of_what_is_inserted(others):
+    for policies in (None, POLICIES):
+        held = room(256.0, 3.0, "allocate", Insertion(others, 0.0), policies)
+        assert held == cache_share(256.0, 3.0, 3.0 + others)
+
+
+def test_a_sweep_finds_all_or_nothing_and_lines_of_a_policy_a_part():
+    assert found_again(60.0, 60.0, "allocate", 2.0) == 1.0
+    assert found_again(61.0, 60.0, "allocate", 2.0) == 0.0
+    assert found_again(60.0, 30.0, "stream", 2.0) == 0.25
+    assert found_again(60.0, 30.0, "keep", 3.0) == 0.125
+
+
+def test_requests_wait_where_all_ways_of_a_set_are_pending():
+    assert pending_lines(1e9, 1e-6, 100.0) == 10.0  # 1000 B in flight
+    # one line pending per set, two ways: P(2 or more) of a Poisson number = 1 - 2 / e
+    assert stalled(8.0, 8.0, 2.0) == pytest.approx(1.0 - 2.0 / math.e)
+    assert stalled(8.0, 8.0, 16.0) < 1e-13
+    assert stalled(1e6, 10.0, 4.0) == 1.0
+
+
+def test_lines_set_aside_leave_fewer_ways_so_more_requests_wait():
+    rate = 10 * H200.hbm.bandwidth  # far more than memory gives, so that the count shows
+    free = allocation_stall(H200, POLICIES, rate, set_aside=False)
+    assert allocation_stall(H200, POLICIES, rate, set_aside=True) > 10 * free
+
+
+def test_row_hits_are_all_but_the_first_of_the_lines_that_leave_together():
+    assert row_hits(16, 1) == 0.0
+    assert row_hits(16, 4) == 0.75
+    assert row_hits(16, 100) == row_hits(16, 16) == 15 / 16
+
+
+def test_written_lines_that_miss_their_rows_slow_memory():
+    """Half of the bytes written: a time of 1/2 at the usual rate and 1/2 at the scattered one."""
+    usual = memory_given(H200, 0.5)
+    scattered = H200.hbm.bandwidth * H200.cache_policies.scattered_writes
+    expected = 2.0 / (1.0 / usual + 1.0 / scattered)
+    assert memory_given(H200, 0.5, 1.0) == pytest.approx(expected)
+    assert memory_given(H200, 0.0, 1.0) == memory_given(H200, 0.0)
+
+
+def test_stores_are_inserted_by_their_own_policy():
+    copy = StreamKernel(kind="stream", pattern="copy", bytes=1e6)
+    policy = CachePolicy(l2="stream", stores="uncached")
+    assert insertion_parts(H200, copy.model_copy(update={"cache": policy})) == (0.0, 0.5)
+    stored = copy.model_copy(update={"cache": CachePolicy(stores="write_through")})
+    assert insertion_parts(H200, stored) == (1.0, 0.0)
+
+
+def test_a_policy_counts_at_the_last_cache():
+    gather = Collective(
+        kind="collective", op="all_gather", size=1e6, cache=TransferPolicy(memory_side="bypass")
+    )
+    assert insertion_parts(H200, gather) == (1.0, 0.0)  # its last cache is L2
+    assert insertion_parts(load_hardware("mi300x-8").node.gpu, gather) == (0.0, 0.0)
+
+
+def test_released_stores_are_written_back_as_far_as_the_l2s_hold_them():
+    policy = CachePolicy(stores="released")
+    assert released_bytes(H200, policy, 1e6) == 1e6
+    assert released_bytes(H200, policy, 1e12) == H200.l2.capacity
+    assert released_bytes(H200, CachePolicy(), 1e6) == 0.0
+
+
+def test_an_operand_that_is_kept_hits_and_one_that_bypasses_does_not():
+    mib = 2.0**20
+    again = Again(10.0, 80 * mib, 20.0, 90 * mib, swept_b=True)
+    sizes = (32 * mib, 32 * mib)
+
+    def missing(a, b, set_aside=False):
+        how = OperandPolicy(a=a, b=b).operands()
+        return operand_misses(again, 40 * mib, sizes, how, H200, set_aside)
+
+    assert missing(None, None) == again.missing(40 * mib) == 10.0 * 0.5 + 20.0
+    # B in lines of its own: all hits; A then needs 80 - 32 MiB of 40
+    assert missing(None, "keep") == pytest.approx(10.0 * (1 - 40 / 48))
+    assert missing("bypass", "bypass") == 30.0
+
+
+def test_gemm_takes_operands():
+    gemm = Gemm(kind="gemm", m=1, n=1, k=1, dtype="fp64", cache=OperandPolicy(a="keep"))
+    assert gemm.cache.operands() == ("keep", None)
