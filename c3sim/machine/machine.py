@@ -22,8 +22,8 @@ from c3sim.machine.holding import held_by_stores, store_load
 from c3sim.machine.rates import l2_rate, link_rate, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
-from c3sim.models.arbitration import least_admitted
-from c3sim.models.cache_policy import Insertion
+from c3sim.models.arbitration import least_weight
+from c3sim.models.cache_policy import Insertion, taken, total
 from c3sim.models.capacity import Capacity, of_gpu
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
@@ -33,7 +33,6 @@ from c3sim.specs.hardware import Node
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 STORE_QUEUES = "store_queues"  # another kind, of workloads in which kernels store at peers
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
-LEAST_FLOOR = 1e-6  # of a flow that may wait for ever: the same
 
 
 class Machine:
@@ -54,10 +53,9 @@ class Machine:
         set_aside: bool = False,
     ):
         """*groups*: of each task the group that shares what is private; left out: a group each.
-        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle; *storing*: whether
-        any kernel stores at peers. *insertion*: parts of what a task moves that the last cache
-        takes, all where left out; *set_aside*: whether lines of it are kept for some, so that
-        written ones leave one by one.
+        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle; *storing*: a kernel
+        stores at peers. *insertion*: parts of what a task moves that the last cache takes, left
+        out: all; *set_aside*: lines of it are kept for some; written ones leave one by one.
         """
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
@@ -108,8 +106,8 @@ class Machine:
         through_ports = self._through_ports(traffic) / sharers if sharers > 1 else math.inf
         alone, narrowest = self._alone(amounts, traffic)
         nominal = min(full, through_ports, share * alone)
-        here = self.home(gpu)
-        bill = bill_of(self.node, here, traffic, work, compute_units, partial(self.home, here=here))
+        here, home = self.home(gpu), partial(self.home, here=self.home(gpu))
+        bill = bill_of(self.node, here, traffic, work, compute_units, home)
         tags = FlowTags(
             task=task,
             gpu=gpu,
@@ -121,7 +119,7 @@ class Machine:
             load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
             reads=nominal * traffic.hbm_read,
             writes=nominal * traffic.hbm_write,
-            inserts=self._inserts(task, nominal * traffic.inserted),
+            inserts=taken(self._insertion.get(task), nominal * traffic.inserted),
             memory_time=self.memory_time(traffic),
             memory_first=nominal * self.memory_time(traffic) if first else 0.0,
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
@@ -135,36 +133,23 @@ class Machine:
             name,
             work,
             cap=(lambda states: rate(states.of(group))) if callable(cap) else cap,
-            weight=max(full, LEAST_WEIGHT) * self._latency(traffic) * self.floor(behind),
+            weight=max(full, LEAST_WEIGHT)
+            * self._latency(traffic)
+            * least_weight(self.node.gpu, behind),
             amounts=self._with_answers(amounts, group, here, traffic).items(),
             domain=self._domain(gpu),
             tags=tags,
         )
         return self.fluid.start(flow, done)
 
-    def floor(self, behind: bool) -> float:
-        """Share of its weight that a flow keeps where memory serves others first."""
-        return max(least_admitted(self.node.gpu), LEAST_FLOOR) if behind else 1.0
-
     def other_insertion(self, task: str, gpu: int) -> Insertion:
         """B/s that other tasks insert into the last shared cache of *gpu* now (static)."""
         sharing = self.beside(task, "cache")
-        others = [
+        return total(
             flow.tags.inserts
             for flow in self.fluid.flows
             if flow.tags.gpu == gpu and flow.tags.task != task and sharing(flow.tags.task)
-        ]
-        return Insertion(
-            float(sum(usual for usual, _ in others)),
-            float(sum(streaming for _, streaming in others)),
         )
-
-    def _inserts(self, task: str, moved: float) -> Insertion:
-        """What the last shared cache takes of *moved* B/s of *task*."""
-        parts = self._insertion.get(task)
-        if parts is None:
-            return Insertion(moved, 0.0)
-        return Insertion(moved * parts.usual, moved * parts.streaming)
 
     def memory_given(self, write_share: float) -> float:
         """B/s of HBM at *write_share*; with lines set aside each write misses its row."""
@@ -174,8 +159,8 @@ class Machine:
         """Seconds of memory per unit of progress, each byte at the level that serves it."""
         gpu = self.node.gpu
         moved = traffic.hbm_read + traffic.hbm_write
-        given = self.memory_given(traffic.hbm_write / moved) if moved else math.inf
-        time = (moved + traffic.hbm_busy) / given
+        share = traffic.hbm_write / moved if moved else 0.0
+        time = (moved + traffic.hbm_busy) / self.memory_given(share)
         if gpu.memory_side_cache is not None:
             time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
         return time
@@ -202,8 +187,8 @@ class Machine:
         draw(Capacity("gpu", here, "l2"), "cache", traffic.l2)
         if node.gpu.memory_side_cache is not None:
             draw(Capacity("gpu", here, "memory_side_cache"), "cache", traffic.cache)
-        moved = traffic.hbm_read + traffic.hbm_write + traffic.hbm_busy
-        draw(Capacity("gpu", here, "hbm"), "hbm", moved)
+        busy = traffic.hbm_read + traffic.hbm_write + traffic.hbm_busy
+        draw(Capacity("gpu", here, "hbm"), "hbm", busy)
         for (where, port), amount in traffic.ports:
             draw(of_gpu(self.home(where, here), port), "links", amount)
         for (where, port), amount in traffic.network:
@@ -213,11 +198,10 @@ class Machine:
             draw(Capacity("gpu", self.home(where, here), "hbm"), "hbm", read + written)
         for direction, amount in traffic.host:
             draw(Capacity("gpu", here, "host", direction=direction), "links", amount)
-            memory = Capacity("host", here // node.gpus, "memory")
-            draw(memory, "links", self._host_memory(direction, amount))
+            drawn = self._host_memory(direction, amount)
+            draw(Capacity("host", here // node.gpus, "memory"), "links", drawn)
         if traffic.engine is not None:
-            engine, amount = traffic.engine
-            draw(Capacity("gpu", here, "dma", engine), "dma", amount)
+            draw(Capacity("gpu", here, "dma", traffic.engine[0]), "dma", traffic.engine[1])
         return amounts
 
     def _with_answers(

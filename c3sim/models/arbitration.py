@@ -35,3 +35,12 @@ def admitted_share(gpu: Gpu, load: float) -> float:
     if threshold is None:
         return 1.0
     return max(least_admitted(gpu), 1.0 - min(1.0, load) ** threshold)
+
+
+#: Weights are positive, of a flow that may wait for ever too.
+LEAST_FLOOR = 1e-6
+
+
+def least_weight(gpu: Gpu, behind: bool) -> float:
+    """Share of its weight that a flow keeps; *behind*: one that memory serves after others."""
+    return max(least_admitted(gpu), LEAST_FLOOR) if behind else 1.0

@@ -12,6 +12,7 @@ sees move:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import exp
 from typing import NamedTuple
 
@@ -38,6 +39,21 @@ class Insertion(NamedTuple):
 
     usual: float
     streaming: float
+
+
+def total(insertions: Iterable[Insertion]) -> Insertion:
+    """All of them together."""
+    every = list(insertions)
+    return Insertion(
+        float(sum(usual for usual, _ in every)), float(sum(streaming for _, streaming in every))
+    )
+
+
+def taken(parts: Insertion | None, moved: float) -> Insertion:
+    """What a cache takes of *moved* B/s, of which it takes *parts*; None: all, as usual."""
+    if parts is None:
+        return Insertion(moved, 0.0)
+    return Insertion(moved * parts.usual, moved * parts.streaming)
 
 
 def policy_of(task: Task) -> TransferPolicy | None:
