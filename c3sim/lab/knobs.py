@@ -47,6 +47,7 @@ MACHINES: dict[str, tuple[str, Sequence[float]]] = {
     "gpu.clock.maximum": ("clock limit", NEAR),
     "gpu.clock.power_limit": ("power limit", NEAR),
 }
+PIECES = (1, 2, 4, 8, 16, 32, 64)
 RELEASES = ("event", "per_rank", "host")
 
 
@@ -100,11 +101,28 @@ def knobs_of(model: Workload | Iteration, node: Node, strategy: str) -> list[Kno
         )
         return [*found, *_reserved(node, strategy), *_of_machine(plain, node)]
     return [
+        *_of_schedule(model),
         *_of_tasks(model, node),
         *_reserved(node, strategy),
         *_of_machine(model, node),
         *_of_ranks(model),
     ]
+
+
+def _of_schedule(model: Workload) -> Iterator[Knob]:
+    """How work in pieces is cut."""
+    if model.schedule is None or model.schedule.kind != "pieces":
+        return
+    choices = {
+        "pieces": (False, PIECES),
+        "shape": (True, ("1d", "2d")),
+        "steps": (True, ("uniform", "hetero")),
+        "fused": (True, (True, False)),
+    }
+    for field, (words, values) in choices.items():
+        path, base = f"workload.schedule.{field}", getattr(model.schedule, field)
+        every = values if words else tuple(sorted({*values, base}))
+        yield Knob(group="Schedule", label=field, path=path, base=base, values=every, words=words)
 
 
 def _of_tasks(model: Workload, node: Node) -> Iterator[Knob]:

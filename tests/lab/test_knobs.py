@@ -56,6 +56,19 @@ def test_many_tasks_share_sliders_by_kind():
     assert "tasks[kind=gemm].m" in paths and "task.gather.size" not in paths
 
 
+def test_work_in_pieces_has_a_slider_for_its_pieces():
+    choice = Choice(workload="gemm-behind-all-gather-in-pieces")
+    knob = next(each for each in runs.knobs(choice) if each.path == "workload.schedule.pieces")
+    assert {1, 2, 64} <= set(knob.values)
+    walls = {
+        c3sim.run(
+            choice.workload, set={knob.path: knob.text(value)} if value != knob.base else {}
+        ).wall_s
+        for value in (1, 4, 16)
+    }
+    assert len(walls) == 3
+
+
 def test_a_run_says_the_same_as_the_command_line_and_a_mistake_is_said():
     choice = Choice(strategy="conccl", settings={"task.gather.size": "64 MiB"})
     outcome = runs.run_choice(choice)
