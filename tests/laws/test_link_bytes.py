@@ -173,5 +173,5 @@ def _stretch(case: Case, name: str, outcome: object) -> float:
         routes = [
             len(route(node.links.topology, node.gpus, 0, peer)) for peer in range(1, node.gpus)
         ]
-        hops = sum(routes) / len(routes)
+        hops = sum(routes) / len(routes) if routes else 1.0
     return hops / efficiency
