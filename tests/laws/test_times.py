@@ -128,7 +128,7 @@ UNUSED = {
     "collective_libraries.nccl.loop_enqueue_time": "no case is a loop; see tests/processes",
     "host_profiles.*": "no case names a profile; tests/processes, tests/iterations have some",
     "gpu.cache_policies.l1_bandwidth": "no case goes through L1; tests/models, suite h200_policies",
-    "gpu.dma_engines.reduce_bandwidth": "no case has an engine add; tests/strategies, tests/processes",
+    "gpu.dma_engines.reduce_bandwidth": "no case has an engine add; tests/strategies have",
     "gpu.kernels.parameter_fault": "no case has managed parameters; tests/processes/kernels",
     "gpu.remote_stores.*": "no case stores at peers; tests/processes/kernels have some",
 }
