@@ -30,7 +30,7 @@ STREAM = {"kind": "stream", "pattern": "copy", "bytes": "32 MiB"}
 COPY = {"kind": "copy", "bytes": "4 MiB"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": "8 MiB"}
 #: Nodes with the GPU, the links and the host of another one, with fewer of them or a lower clock.
-ALIKE = ("mi350x-8", "mi355x-2", "mi355x-4")
+ALIKE = ("h200-4", "mi350x-8", "mi355x-2", "mi355x-4")
 NODES: dict[str, Node] = {
     name: at_most(2, 4, load_hardware(name).node)
     for name in library.names("node")
