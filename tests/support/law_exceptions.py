@@ -1,0 +1,29 @@
+"""What laws are known not to hold of, and why."""
+
+from __future__ import annotations
+
+# Known exceptions: (law, case or workload) -> the mechanism that explains it. An entry that is no
+# longer needed fails.
+FASTER = "more_bandwidth_or_less_latency_never_makes_the_only_task_slower"
+ON_CLUSTER, WAYS = "teaching-cluster: DMA all_gather", ("", " in a batch", " in four parts")
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    (FASTER, case): (
+        "a copy submitted earlier shares a link earlier with the one before it, which ends later,"
+        " as does the copy that waits behind that one in its engine (2 engines serve 3 peers)"
+    )
+    for case in ("teaching-4: DMA all_gather in a batch", *(ON_CLUSTER + how for how in WAYS))
+}
+EXCEPTIONS |= {
+    (FASTER, f"{node}: DMA all_gather by broadcasts, direct"): (
+        "engines send to two peers at once, links answer what those send (links.reverse_share)"
+    )
+    for node in ("mi300x-8", "mi355x-8", "mi100-4")
+}
+
+# Open mistakes of the simulator that a law has shown: (law, case or workload) -> what is wrong.
+# Strict: a fix fails here.
+MISTAKES: dict[tuple[str, str], str] = {
+    (FASTER, "mi210-4: DMA all_gather by broadcasts, direct"): "less latency makes it slower: open",
+    (FASTER, "mi210-4: gemm of small tiles"): "a quicker prologue makes it slower: open",
+    ("folded_equals_unfolded", "t3-8: all_to_all then gemm"): "0.06 % apart on a ring: open",
+}
