@@ -19,9 +19,7 @@ their operators is what happens between them.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -31,13 +29,13 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as processes
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
 from .chains import CALLS, Chain, chains
 from .iterations import replayed
 from .models import BF16, Lamb, Model
+from .ranks import command_line, joined, start
 
 WARM_UP, REPEATS = 3, 9
 PROFILED_REPEATS = 2
@@ -243,37 +241,21 @@ def modes(desk: Desk, rank: int, host: Any) -> Iterator[bool]:
 
 
 def run_rank(rank: int, ranks: int, out: Path) -> None:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29533")
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
-    )
-    host = dist.new_group(backend="gloo")  # for barriers that the GPUs do not see
-    torch.manual_seed(1 + rank)
-    desk = Desk(out / f"calls.rank{rank}.jsonl", rank)
-    began = time.monotonic()
-    for takes_part in modes(desk, rank, host):
-        if takes_part:
-            run_chains(desk)
-            run_layers(desk)
-            run_optimizers(desk)
-        if desk.mode != "alone":
-            dist.barrier(host)
-            run_collectives(desk, ranks)
-        print(f"rank {rank}: {desk.mode}, {time.monotonic() - began:.0f} s", flush=True)
-    print(f"rank {rank}: failed: {', '.join(desk.errors) or 'none'}", flush=True)
-    dist.barrier(host)
-    dist.destroy_process_group()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("calls"))
-    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    processes.spawn(run_rank, (given.gpus, given.out), nprocs=given.gpus)
+    with joined(rank, ranks) as host:
+        torch.manual_seed(1 + rank)
+        desk = Desk(out / f"calls.rank{rank}.jsonl", rank)
+        began = time.monotonic()
+        for takes_part in modes(desk, rank, host):
+            if takes_part:
+                run_chains(desk)
+                run_layers(desk)
+                run_optimizers(desk)
+            if desk.mode != "alone":
+                dist.barrier(host)
+                run_collectives(desk, ranks)
+            print(f"rank {rank}: {desk.mode}, {time.monotonic() - began:.0f} s", flush=True)
+        print(f"rank {rank}: failed: {', '.join(desk.errors) or 'none'}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    start(run_rank, command_line(__doc__, "calls").parse_args())

@@ -16,11 +16,8 @@ iterations, if the plan names their case in *traced* (left out: of all).
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -30,15 +27,14 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as processes
 import torch.nn.functional as F
-import yaml
 from torch import Tensor
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
 from .models import BF16, Lamb, Model
+from .ranks import joined, out_of_time, run_plan, slowest
 
 WARM_UP, TIMED, PROFILED = 4, 12, 3
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "lamb": Lamb}
@@ -186,55 +182,37 @@ def traced(call: Call, file: Path, about: dict[str, Any], iterations: int) -> No
     plain.unlink()
 
 
-def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29532")
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
-    )
-    host = dist.new_group(backend="gloo")  # for what the GPUs do not see
+def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
     limit = time.monotonic() + plan["seconds"]
-    for name, about in plan["cases"].items():
-        about = {**about, "sizes": plan["models"][about["model"]]}
-        for mode in MODES:
-            late = torch.tensor([int(time.monotonic() > limit)])
-            dist.all_reduce(late, op=dist.ReduceOp.MAX, group=host)
-            if late.item():
-                print(f"rank {rank}: out of time before {name}, {mode}", file=sys.stderr)
-                return
-            torch.manual_seed(1 + rank)
-            call = Case(about, mode, ranks).call()
-            for _ in range(WARM_UP):
-                call()
-            torch.cuda.synchronize()
-            dist.barrier(host)
-            every: list[Any] = [None] * ranks
-            dist.all_gather_object(every, timed(call), group=host)
-            if rank == 0:
-                slowest = [max(each) for each in zip(*every, strict=True)]
-                line = {"name": name, "mode": mode, "ranks": ranks, "iterations_s": slowest}
-                print(f"{name:32} {mode:14} {1e3 * median(slowest):9.3f} ms", flush=True)
-                with (out / "iterations.jsonl").open("a") as file:
-                    file.write(json.dumps(line) + "\n")
-            if mode == "together" and name in plan.get("traced", plan["cases"]):
-                trace = out / f"{name}.rank{rank}.json.gz"
-                traced(call, trace, {"name": name, **about}, plan.get("profiled", PROFILED))
-            del call
-            torch.cuda.empty_cache()
+    with joined(rank, ranks) as host:
+        for name, about in plan["cases"].items():
+            about = {**about, "sizes": plan["models"][about["model"]]}
+            for mode in MODES:
+                if out_of_time(limit, f"{name}, {mode}", host):
+                    return
+                torch.manual_seed(1 + rank)
+                call = Case(about, mode, ranks).call()
+                _measure(call, name, mode, out, host)
+                if mode == "together" and name in plan.get("traced", plan["cases"]):
+                    trace = out / f"{name}.rank{rank}.json.gz"
+                    traced(call, trace, {"name": name, **about}, plan.get("profiled", PROFILED))
+                del call
+                torch.cuda.empty_cache()
+
+
+def _measure(call: Call, name: str, mode: str, out: Path, host: dist.ProcessGroup) -> None:
+    """Time *call* on all ranks, the slowest counts; rank 0 writes it down."""
+    for _ in range(WARM_UP):
+        call()
+    torch.cuda.synchronize()
     dist.barrier(host)
-    dist.destroy_process_group()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("plan", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("iterations"))
-    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    plan = yaml.safe_load(given.plan.read_text())
-    processes.spawn(run_rank, (given.gpus, plan, given.out), nprocs=given.gpus)
+    times = slowest(timed(call), host)
+    if dist.get_rank() == 0:
+        line = {"name": name, "mode": mode, "ranks": dist.get_world_size(), "iterations_s": times}
+        print(f"{name:32} {mode:14} {1e3 * median(times):9.3f} ms", flush=True)
+        with (out / "iterations.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    run_plan(run_rank, __doc__, "iterations")

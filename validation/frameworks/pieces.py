@@ -16,10 +16,7 @@ per case goes to ``pieces.jsonl``: seconds of each turn on the slowest rank.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -29,10 +26,9 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as processes
-import yaml
 from cuda.bindings import runtime as cudart
 
+from .ranks import joined, out_of_time, run_plan, slowest
 from .turns import AHEAD, BY_ADDRESS, checked
 
 WARM_UP = 3
@@ -163,48 +159,25 @@ def cases(plan: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
                 yield gemm, schedule, by
 
 
-def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29533")
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
-    )
-    host = dist.new_group(backend="gloo")  # for what the GPUs do not see
-    torch.manual_seed(1 + rank)
-    largest = max(gemm["m"] * gemm["k"] for gemm in plan["gemms"].values())
-    memory = Memory(rank, ranks, largest * ELEMENT // ranks, host)
-    limit = time.monotonic() + plan["seconds"]
-    for gemm, schedule, by in cases(plan):
-        late = torch.tensor([int(time.monotonic() > limit)])
-        dist.all_reduce(late, op=dist.ReduceOp.MAX, group=host)
-        if late.item():
-            print(f"rank {rank}: out of time before {gemm}, {schedule}, {by}", file=sys.stderr)
-            break
-        case = Case(memory, plan["gemms"][gemm], plan["schedules"][schedule] or {}, by)
-        dist.barrier(host)  # both shards are there
-        every: list[Any] = [None] * ranks
-        dist.all_gather_object(every, timed(case, plan["turns"]), group=host)
-        if rank == 0:
-            slowest = [max(each) for each in zip(*every, strict=True)]
-            line = {"gemm": gemm, "schedule": schedule, "by": by, "turns_s": slowest}
-            print(f"{gemm:16} {by:5} {schedule:20} {1e6 * median(slowest):9.1f} us", flush=True)
-            with (out / "pieces.jsonl").open("a") as file:
-                file.write(json.dumps(line) + "\n")
-        del case
-    dist.barrier(host)
-    dist.destroy_process_group()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("plan", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("pieces"))
-    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    plan = yaml.safe_load(given.plan.read_text())
-    processes.spawn(run_rank, (given.gpus, plan, given.out), nprocs=given.gpus)
+def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
+    with joined(rank, ranks) as host:
+        torch.manual_seed(1 + rank)
+        largest = max(gemm["m"] * gemm["k"] for gemm in plan["gemms"].values())
+        memory = Memory(rank, ranks, largest * ELEMENT // ranks, host)
+        limit = time.monotonic() + plan["seconds"]
+        for gemm, schedule, by in cases(plan):
+            if out_of_time(limit, f"{gemm}, {schedule}, {by}", host):
+                break
+            case = Case(memory, plan["gemms"][gemm], plan["schedules"][schedule] or {}, by)
+            dist.barrier(host)  # both shards are there
+            times = slowest(timed(case, plan["turns"]), host)
+            if rank == 0:
+                line = {"gemm": gemm, "schedule": schedule, "by": by, "turns_s": times}
+                print(f"{gemm:16} {by:5} {schedule:20} {1e6 * median(times):9.1f} us", flush=True)
+                with (out / "pieces.jsonl").open("a") as file:
+                    file.write(json.dumps(line) + "\n")
+            del case
 
 
 if __name__ == "__main__":
-    main()
+    run_plan(run_rank, __doc__, "pieces")

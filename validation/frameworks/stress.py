@@ -19,9 +19,7 @@ Per test and rank a list of rows, ``TEST.rankR.json``; times are in us:
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,10 +27,10 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as processes
 
 from .clock import clock, recovery
 from .holds import copy_beside_holds, copy_race, gemm_beside_holds, release
+from .ranks import command_line, joined, start
 
 TESTS = (
     *("calls", "release", "copy_beside_holds", "gemm_beside_holds", "copy_race"),
@@ -101,43 +99,31 @@ def calls(rank: int) -> dict[str, list[float]]:
 
 
 def run_rank(rank: int, ranks: int, out: Path, tests: list[str]) -> None:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29532")
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
-    )
-    dist.all_reduce(torch.zeros(1, device="cuda"))
-    tables: dict[str, Callable[[], Any]] = {
-        "release": release,
-        "copy_beside_holds": copy_beside_holds,
-        "streams": streams,
-        "gemm_beside_holds": gemm_beside_holds,
-        "copy_race": copy_race,
-        "recovery": recovery,
-        "clock": lambda: clock(rank),
-        "calls": lambda: calls(rank),
-    }
-    for name in tests:
-        try:
-            rows = tables[name]()
-        except Exception as error:  # one test that fails must not cost the others
-            rows = [{"error": f"{type(error).__name__}: {error}"}]
-        (out / f"{name}.rank{rank}.json").write_text(json.dumps(rows))
-        print(f"rank {rank}: {name}", flush=True)
+    with joined(rank, ranks):
         dist.all_reduce(torch.zeros(1, device="cuda"))
-        torch.cuda.synchronize()
-    dist.destroy_process_group()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("stress"))
-    parser.add_argument("--tests", default=",".join(TESTS))
-    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    processes.spawn(run_rank, (given.gpus, given.out, given.tests.split(",")), nprocs=given.gpus)
+        tables: dict[str, Callable[[], Any]] = {
+            "release": release,
+            "copy_beside_holds": copy_beside_holds,
+            "streams": streams,
+            "gemm_beside_holds": gemm_beside_holds,
+            "copy_race": copy_race,
+            "recovery": recovery,
+            "clock": lambda: clock(rank),
+            "calls": lambda: calls(rank),
+        }
+        for name in tests:
+            try:
+                rows = tables[name]()
+            except Exception as error:  # one test that fails must not cost the others
+                rows = [{"error": f"{type(error).__name__}: {error}"}]
+            (out / f"{name}.rank{rank}.json").write_text(json.dumps(rows))
+            print(f"rank {rank}: {name}", flush=True)
+            dist.all_reduce(torch.zeros(1, device="cuda"))
+            torch.cuda.synchronize()
 
 
 if __name__ == "__main__":
-    main()
+    parser = command_line(__doc__, "stress")
+    parser.add_argument("--tests", default=",".join(TESTS))
+    given = parser.parse_args()
+    start(run_rank, given, given.tests.split(","))

@@ -17,11 +17,8 @@ case in ``loop``. ``c3sim import *.json.gz`` makes records of the traces.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -31,12 +28,11 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as processes
-import yaml
 from cuda.bindings import runtime as cudart
 from torch.profiler import ProfilerActivity, profile
 
 from .plan import Case, cases_of
+from .ranks import joined, out_of_time, run_plan
 
 AHEAD = 20_000_000  # cycles, some 10 ms: the host runs ahead of the GPU
 WARM_UP = 3  # turns before those that are profiled
@@ -180,30 +176,19 @@ def run_case(rank: Rank, case: Case, turns: int, file: Path, host: dist.ProcessG
     plain.unlink()
 
 
-def run_rank(rank: int, ranks: int, plan: dict[str, Any], out: Path) -> None:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29531")
-    torch.cuda.set_device(rank)
-    dist.init_process_group(
-        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
-    )
-    generator = torch.Generator(device="cuda").manual_seed(1 + rank)
-    here = Rank(rank, ranks, generator)
-    host = dist.new_group(backend="gloo")  # for barriers that the GPUs do not see
-    peers = [case.tasks["peer"]["mib"] for case in cases_of(plan) if "peer" in case.tasks]
-    if largest := max(peers, default=0):
-        open_memory_of_next(here, largest, host)
-    limit = time.monotonic() + plan["seconds"]
-    for case in cases_of(plan):
-        late = torch.tensor([int(time.monotonic() > limit)])
-        dist.all_reduce(late, op=dist.ReduceOp.MAX, group=host)
-        if late.item():
-            print(f"rank {rank}: out of time before {case.name}", file=sys.stderr)
-            break
-        file = out / f"{case.name}.{case.mode}.rank{rank}.json.gz"
-        run_case(here, case, plan["turns"], file, host)
-        torch.cuda.empty_cache()
-    dist.barrier(host)
-    dist.destroy_process_group()
+def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
+    with joined(rank, ranks) as host:
+        here = Rank(rank, ranks, torch.Generator(device="cuda").manual_seed(1 + rank))
+        peers = [case.tasks["peer"]["mib"] for case in cases_of(plan) if "peer" in case.tasks]
+        if largest := max(peers, default=0):
+            open_memory_of_next(here, largest, host)
+        limit = time.monotonic() + plan["seconds"]
+        for case in cases_of(plan):
+            if out_of_time(limit, case.name, host):
+                break
+            file = out / f"{case.name}.{case.mode}.rank{rank}.json.gz"
+            run_case(here, case, plan["turns"], file, host)
+            torch.cuda.empty_cache()
 
 
 def open_memory_of_next(rank: Rank, mib: int, host: dist.ProcessGroup) -> None:
@@ -217,16 +202,5 @@ def open_memory_of_next(rank: Rank, mib: int, host: dist.ProcessGroup) -> None:
     rank.peer = checked(cudart.cudaIpcOpenMemHandle(theirs, cudart.cudaIpcMemLazyEnablePeerAccess))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("plan", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("turns"))
-    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    plan = yaml.safe_load(given.plan.read_text())
-    processes.spawn(run_rank, (given.gpus, plan, given.out), nprocs=given.gpus)
-
-
 if __name__ == "__main__":
-    main()
+    run_plan(run_rank, __doc__, "turns")

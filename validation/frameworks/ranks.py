@@ -1,0 +1,75 @@
+"""A process for each GPU: how the drivers of this folder begin, meet on the host, and end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+import yaml
+
+PORT = "29531"  # of this host, on which the ranks find each other
+
+
+@contextmanager
+def joined(rank: int, ranks: int) -> Iterator[dist.ProcessGroup]:
+    """Make this process *rank* of so many *ranks*, each on a GPU of its own. Gives their group on
+    the host, for what the GPUs must not see; at the end each waits there for the others.
+    """
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=PORT)
+    torch.cuda.set_device(rank)
+    dist.init_process_group(
+        "nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank)
+    )
+    host = dist.new_group(backend="gloo")
+    yield host
+    dist.barrier(host)  # not after an error: the others may never come
+    dist.destroy_process_group()
+
+
+def out_of_time(limit: float, what: str, host: dist.ProcessGroup) -> bool:
+    """Whether some rank's clock is past *limit* (s, monotonic); all get the same answer, and say
+    before *what* they stop.
+    """
+    late = torch.tensor([int(time.monotonic() > limit)])
+    dist.all_reduce(late, op=dist.ReduceOp.MAX, group=host)
+    if late.item():
+        print(f"rank {dist.get_rank()}: out of time before {what}", file=sys.stderr)
+    return bool(late.item())
+
+
+def slowest(times: Sequence[float], host: dist.ProcessGroup) -> list[float]:
+    """Of each of the *times* [s] that all ranks took, the longest."""
+    every: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(every, list(times), group=host)
+    return [max(each) for each in zip(*every, strict=True)]
+
+
+def command_line(about: str, folder: str) -> argparse.ArgumentParser:
+    """Options that all drivers have; *about*: their docstring, *folder*: where results go."""
+    parser = argparse.ArgumentParser(description=about.split("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path(folder))
+    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count())
+    return parser
+
+
+def start(run_rank: Callable[..., None], given: argparse.Namespace, *more: Any) -> None:
+    """Call *run_rank* with rank, ranks, folder and what is *more*, in a process for each GPU."""
+    given.out.mkdir(parents=True, exist_ok=True)
+    processes.spawn(run_rank, (given.gpus, given.out, *more), nprocs=given.gpus)
+
+
+def run_plan(run_rank: Callable[..., None], about: str, folder: str) -> None:
+    """A driver whose command line names a plan, which its ranks get."""
+    parser = command_line(about, folder)
+    parser.add_argument("plan", type=Path)
+    given = parser.parse_args()
+    start(run_rank, given, yaml.safe_load(given.plan.read_text()))
