@@ -168,16 +168,6 @@ def gemm_traffic(
     )
 
 
-def serving_level(footprint: float, dies: int, l2_capacity: float, share: float) -> str:
-    """Which level serves a sweep over *footprint* bytes that repeats: ``l2`` if the part of each of
-    *dies* fits in its L2, ``cache`` if all of it fits in a *share* of the memory-side cache, else
-    ``hbm``: a sweep over more than fits evicts each line before it is needed again.
-    """
-    if footprint <= dies * l2_capacity:
-        return "l2"
-    return "cache" if footprint <= share else "hbm"
-
-
 def cache_share(capacity: float, own_insertion: float, all_insertion: float) -> float:
     """Share [bytes] of a memory-side cache: in proportion to what each user inserts per second."""
     return capacity if all_insertion <= own_insertion else capacity * own_insertion / all_insertion

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from c3sim.input import library
-from c3sim.models.caches import Again, cache_share, gemm_traffic, resident_fraction, serving_level
+from c3sim.models.caches import Again, cache_share, gemm_traffic, resident_fraction
 
 COUNTERS = json.loads(
     (
@@ -143,16 +143,6 @@ def test_tiles_of_a_cluster_read_what_they_share_once() -> None:
     assert down.l2 == (256 + 256 + 64) * 1024
     assert gemm_traffic(*shape, cluster=(1, 2)).l2 == (128 + 512 + 64) * 1024
     assert down.past_l2 <= alone.past_l2
-
-
-@pytest.mark.parametrize(
-    ("footprint", "level"), [(8e6, "l2"), (8.1e6, "cache"), (64e6, "cache"), (65e6, "hbm")]
-)
-def test_a_repeated_sweep_is_served_by_the_first_level_it_fits(
-    footprint: float, level: str
-) -> None:
-    """Two dies with 4 MB of L2 each, a share of 64 MB of the cache behind them."""
-    assert serving_level(footprint, 2, 4e6, 64e6) == level
 
 
 def test_down_groups_of_rows_b_is_swept_again_and_by_column_a() -> None:

@@ -73,6 +73,26 @@ def test_later_passes_hit_l2_where_the_arrays_fit() -> None:
     assert end(task) - OVERHEAD == pytest.approx((2.5 + 16.667) * US, rel=1e-3)
 
 
+@pytest.mark.parametrize(("size", "from_memory"), [("128 MiB", 1), ("512 MiB", 3)])
+def test_what_fits_the_memory_side_cache_comes_from_memory_once(
+    size: str, from_memory: int
+) -> None:
+    """Of eight dies with 4 MiB of L2 each and 256 MiB behind them: 128 MiB do not fit in the L2s,
+    and three passes read them from memory once; 512 MiB fit nowhere.
+    """
+    node = load_hardware("mi300x-8").node
+    task = {"kind": "stream", "pattern": "read", "bytes": size}
+
+    def from_hbm(passes: int) -> float:
+        """Energy of bytes from memory, which has a price each."""
+        workload = parse_workload(
+            {"schema": 1, "name": "w", "tasks": {"t": {**task, "passes": passes}}}
+        )
+        return simulate(node, workload, energy=True).account["hbm_byte"]
+
+    assert from_hbm(3) == pytest.approx(from_memory * from_hbm(1))
+
+
 def test_passes_over_more_than_fits_cost_the_same_each() -> None:
     """8 MiB do not fit in 2 MiB of L2, and there is no other cache: each line is gone before it is
     needed again.

@@ -15,11 +15,6 @@ from c3sim.result import TaskResult
 
 COMMUNICATION = "communication"
 ALONE, IDLE = "communication alone", "idle"
-#: In the order of keys; what communicates is last.
-OPERATORS = (
-    *("gemm", "attention", "normalisation", "elementwise", "embedding", "optimizer"),
-    COMMUNICATION,
-)
 _OF_KIND = dict.fromkeys(("collective", "copy", "commands"), COMMUNICATION) | {
     "stream": "elementwise",
     "kernel": "elementwise",
