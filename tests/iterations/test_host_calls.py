@@ -9,6 +9,7 @@ from iteration_case import described
 
 from c3sim.input.loading import load_hardware
 from c3sim.iterations.build import Built, build, plan
+from c3sim.iterations.described import run_described
 from c3sim.specs.hardware import Node
 from c3sim.specs.host import CallTime, HostProfile, StepTime
 
@@ -75,3 +76,15 @@ def test_hooks_of_sharded_layers_are_no_part_of_their_collectives() -> None:
     assert tasks["reduce1-scatter"].launch_time == pytest.approx(30 * US)
     assert tasks["reduce1-copy-in"].launch_time == pytest.approx(410 * US)
     assert tasks["gather-1-copy-in"].launch_time == pytest.approx(360 * US)
+
+
+def test_communication_alone_is_without_the_framework_around_a_call() -> None:
+    """A tensor-parallel layer's function costs the host 1 ms here, in the iteration only."""
+    run = {}
+    for name, time in (("quick", 0.0), ("slow", 1000 * US)):
+        node = node_with(exchange_time=time)
+        fields = {"node": "h200-2", "profile": "own", "parallel": {"kind": "tensor"}}
+        loaded = described(layers=2, tokens=128, phase="forward", **fields)
+        run[name] = run_described(loaded, node, settings={})
+    assert run["slow"].host_s > run["quick"].host_s + 4 * 0.99e-3  # four all-reduces
+    assert run["slow"].communication_s == run["quick"].communication_s

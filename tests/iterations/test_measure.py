@@ -81,6 +81,14 @@ def test_bert_at_8192_tokens_is_bound_by_the_host() -> None:
     assert not graph.host_bound
 
 
+def test_where_the_head_hides_the_host_of_few_layers_all_are_simulated() -> None:
+    """The loss keeps the GPU of a tensor group busy while the host launches a few layers, not all.
+    An iteration takes no less than its launches.
+    """
+    found = result(layers=10, tokens=2048, parallel={"kind": "tensor"}, head=True)
+    assert found.host_bound and found.wall_s >= found.host_s
+
+
 def test_a_large_model_is_not() -> None:
     assert not result(layers=4, batch=2, parallel={"kind": "fsdp"}).host_bound
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.machine import machine
 from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Gpu, Node
+from c3sim.studies.t3.workloads import SubLayer, tracked
 
 NODE = load_hardware("t3-8").node
 
@@ -56,3 +58,24 @@ def test_threshold_and_limit_move_what_they_should() -> None:
     assert first[0] < alike[0] and first[1] > alike[1]  # compute gains what the copy loses
     assert more[1] < first[1]  # a longer queue lets more in
     assert fed[1] <= first[1] and fed[0] >= first[0]  # so does less patience, at compute's expense
+
+
+def test_where_memory_is_exhausted_compute_keeps_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GEMM whose output the memory adds up, beside the chunks that engines send: what is admitted
+    and what the GEMM asks for are more than there is. By equal weights the GEMM would pay for that.
+    """
+    layer = SubLayer(tokens=16384, hidden=3072, depth=4 * 3072 // 8)
+    by = with_reducing_engines(NODE)
+
+    def gemm() -> float:
+        return simulate(by, tracked(by, layer)).task("gemm").end
+
+    first = gemm()
+    monkeypatch.setattr(machine, "least_weight", lambda *_: 1.0)
+    assert first < 0.995 * gemm()
+
+
+def with_reducing_engines(by: Node) -> Node:
+    engines = by.gpu.dma_engines
+    able = engines.model_copy(update={"commands": (*engines.commands, "reduce")})
+    return by.model_copy(update={"gpu": by.gpu.model_copy(update={"dma_engines": able})})
