@@ -1,5 +1,5 @@
-"""Predicted schedules beside measured ones: errors of times, what the predicted best one loses
-against the measured best, and Spearman's rank correlation over the schedules of each GEMM.
+"""Predicted schedules, or operators, beside measured ones: errors of times, what the predicted best
+one loses against the measured best, and Spearman's rank correlation over the schedules of a GEMM.
 
 python tools/compare_pieces.py PREDICTIONS.jsonl MEASUREMENTS.jsonl
 """
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from scipy.stats import spearmanr
 
-Case = tuple[str, str]  # GEMM, by
+Case = tuple[str, str]  # GEMM, by; operator and GEMM
 Times = dict[Case, dict[str, float]]  # of each schedule [us]
 
 
@@ -69,7 +69,8 @@ def _by_case(file: str, time: Callable[[dict[str, Any]], float]) -> Times:
     found: Times = {}
     for text in Path(file).read_text(encoding="utf-8").splitlines():
         line = json.loads(text)
-        found.setdefault((line["gemm"], line["by"]), {})[line["schedule"]] = time(line)
+        case = (line["gemm"], line.get("by") or line["op"])
+        found.setdefault(case, {})[line.get("schedule") or line["way"]] = time(line)
     return found
 
 

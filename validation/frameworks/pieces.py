@@ -28,6 +28,7 @@ import torch
 import torch.distributed as dist
 from cuda.bindings import runtime as cudart
 
+from .plan import pieces_of
 from .ranks import joined, out_of_time, run_plan, slowest
 from .turns import AHEAD, BY_ADDRESS, checked
 
@@ -151,28 +152,21 @@ def timed(case: Case, turns: int) -> list[float]:
     return [begin.elapsed_time(end) / 1e3 for begin, end in marks]
 
 
-def cases(plan: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(GEMM, schedule, by) of every case."""
-    for gemm in plan["gemms"]:
-        for by in plan["by"]:
-            for schedule in plan["schedules"]:
-                yield gemm, schedule, by
-
-
 def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
     with joined(rank, ranks) as host:
         torch.manual_seed(1 + rank)
         largest = max(gemm["m"] * gemm["k"] for gemm in plan["gemms"].values())
         memory = Memory(rank, ranks, largest * ELEMENT // ranks, host)
         limit = time.monotonic() + plan["seconds"]
-        for gemm, schedule, by in cases(plan):
+        for each in pieces_of(plan):
+            gemm, by, schedule = each.values()
             if out_of_time(limit, f"{gemm}, {schedule}, {by}", host):
                 break
             case = Case(memory, plan["gemms"][gemm], plan["schedules"][schedule] or {}, by)
             dist.barrier(host)  # both shards are there
             times = slowest(timed(case, plan["turns"]), host)
             if rank == 0:
-                line = {"gemm": gemm, "schedule": schedule, "by": by, "turns_s": times}
+                line = {**each, "turns_s": times}
                 print(f"{gemm:16} {by:5} {schedule:20} {1e6 * median(times):9.1f} us", flush=True)
                 with (out / "pieces.jsonl").open("a") as file:
                     file.write(json.dumps(line) + "\n")

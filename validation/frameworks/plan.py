@@ -1,4 +1,6 @@
-"""The cases of a plan of loops: which tasks run together, how they are released, in which order."""
+"""The cases of plans: of loops, which tasks run together, how they are released, in which order; of
+GEMMs and their collectives, which schedule or operator.
+"""
 
 from __future__ import annotations
 
@@ -49,3 +51,16 @@ def _crossed(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _tasks(case: dict[str, Any]) -> dict[str, Any]:
     return {name: task for name, task in case.items() if isinstance(task, dict)}
+
+
+def pieces_of(plan: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Every GEMM of *plan* by every mover, under every schedule."""
+    for case in product(plan["gemms"], plan["by"], plan["schedules"]):
+        yield dict(zip(("gemm", "by", "schedule"), case, strict=True))
+
+
+def operators_of(plan: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Every GEMM of every operator of *plan*, every way."""
+    for op, gemms in plan["gemms"].items():
+        for gemm, way in product(gemms, plan["ways"]):
+            yield {"op": op, "gemm": gemm, "way": way}

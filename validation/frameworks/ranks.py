@@ -72,4 +72,9 @@ def run_plan(run_rank: Callable[..., None], about: str, folder: str) -> None:
     parser = command_line(about, folder)
     parser.add_argument("plan", type=Path)
     given = parser.parse_args()
-    start(run_rank, given, yaml.safe_load(given.plan.read_text()))
+    start(run_rank, given, plan_of(given.plan))
+
+
+def plan_of(file: Path) -> dict[str, Any]:
+    plan: dict[str, Any] = yaml.safe_load(file.read_text())
+    return plan
