@@ -61,3 +61,18 @@ def test_schedules_of_pieces_rank_as_they_were_measured():
     scores = [tool["score"](blind[case], times) for case, times in measured.items()]
     assert fmean(score.loss for score in scores) == pytest.approx(0.009, abs=0.001)
     assert fmean(score.spearman for score in scores) == pytest.approx(0.84, abs=0.01)
+
+
+def test_operators_that_overlap_are_quicker_where_they_were_measured_to_be():
+    """PyTorch's operators against NCCL and a GEMM: the quicker way is known in all 12 cases."""
+    node = load_hardware("h200-2").node
+    times: dict[str, dict[str, tuple[float, float]]] = {}
+    for record in load():
+        if record.suite == "h200_operators":
+            case, way = record.workload.name.rsplit(", ", 1)
+            end = run_once(node, record.workload).end
+            times.setdefault(case, {})[way] = (end, record.measured.wall_us)
+    assert len(times) == 12
+    for case, ways in times.items():
+        (ours, theirs), (library, measured) = ways["operator"], ways["library"]
+        assert (ours < library) == (theirs < measured), case

@@ -37,6 +37,8 @@ class Kernel(KernelBase):
     per_unit: Count | None = None
     """workgroups that share a compute unit; left out: as many as have room if each has 256 threads
     with 64 registers"""
+    lds: Moved | None = None
+    """of a workgroup; left out: an equal part with *per_unit*, none without"""
     read: Moved = 0.0
     """bytes that it loads"""
     written: Moved = 0.0

@@ -8,7 +8,8 @@ all-gather      barrier, own shard into the shared buffer, barrier; the own rows
                 caller's stream; each other shard is copied from its GPU, then its rows' GEMM, on
                 two streams in turn; the own shard is copied into the gathered operand; barrier
 reduce-scatter  barrier; each other rank's rows' GEMM, a barrier, a copy of the peer's part, a
-                barrier, on two streams in turn; the own rows' GEMM; barrier; a sum of the parts
+                barrier, on two streams in turn; the own rows' GEMM, on two GPUs behind a kernel
+                that sleeps; barrier; a sum of the parts
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ ELEMENT = 2  # bytes of bf16
 #: Seconds per number that torch.sum over the first of two dimensions writes, two parts: 147.9 us
 #: for 6144 x 6144, a profiler's trace of an operator of another size.
 SUM_TIME = 147.9e-6 / 6144**2
-#: A barrier of the GPUs is one warp, 4.2 us in the same trace; it fits beside any GEMM.
-BARRIER: dict[str, Any] = {"kind": "kernel", "time": 4.2e-6, "workgroups": 1, "per_unit": 64}
+#: One warp, without shared memory: it fits beside any GEMM.
+ONE_WARP: dict[str, Any] = {"kind": "kernel", "workgroups": 1, "per_unit": 64, "lds": 0}
+BARRIER = {**ONE_WARP, "time": 4.2e-6}  # of the GPUs; in the same trace
+#: torch.cuda._sleep(100): it ends 7.1 us after the barrier before it, in the same trace, which is
+#: 5.1 us and a gap; the GEMM of the other stream has begun by then.
+SLEEP = {**ONE_WARP, "time": 5.1e-6}
 GAP = 2e-6  # seconds from one kernel of a stream to the next, in the same traces
 FLOW = ("main", "side")  # streams, of even and odd steps
 
@@ -87,6 +92,8 @@ class Operator:
             self.copy(f"copy-{step}", stream, part, self.ranks - step)
             self.add(f"read-{step}", stream, BARRIER)
             last = f"read-{step}" if stream == "side" else last
+        if self.ranks == 2:
+            self.add("sleep", "main", SLEEP)  # so that the other GEMM comes first
         self.gemm("gemm-0", "main")
         self.add("end", "main", BARRIER, last)
         numbers = self.rows * self.shape["n"]

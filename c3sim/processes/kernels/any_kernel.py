@@ -15,7 +15,7 @@ A given time has been measured with the kernel's own load on memory, so only tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from c3sim.machine.state import GpuState
@@ -32,10 +32,10 @@ from c3sim.specs.kernel import Kernel
 def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
     """Room that a workgroup needs: an equal part of a unit where *per_unit* is given."""
     if task.per_unit is None:
-        return CLAIM
+        return CLAIM if task.lds is None else replace(CLAIM, lds=task.lds)
     share = task.per_unit
     return Claim(
-        lds=units.lds // share,  # whole bytes: parts add up without rounding
+        lds=units.lds // share if task.lds is None else task.lds,  # whole: parts add up
         registers=units.registers // share,
         waves=max(1, units.waves // share),
     )

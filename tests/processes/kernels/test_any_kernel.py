@@ -82,6 +82,19 @@ def test_a_channel_keeps_its_workgroups_out() -> None:
     assert found.task("t").end - found.task("t").start == pytest.approx((200 + 1) * US)
 
 
+def test_one_that_needs_no_lds_runs_beside_those_that_hold_all_of_it() -> None:
+    """A hold has all LDS of every unit for 1 ms. With a part of a unit comes a part of its LDS."""
+    held = {"kind": "hold", "workgroups": UNITS, "time": "1 ms", "waves": 4}
+
+    def start(**fields: Any) -> float:
+        task = kernel(time="4 us", workgroups=1, per_unit=16, **fields)
+        found = run({"held": held, "t": task}, {"order": ["held", "t"]})
+        return found.task("t").start
+
+    assert start(lds="0 B") < 10 * US
+    assert start() > 1000 * US
+
+
 def test_the_host_may_take_longer_and_wait() -> None:
     """a is launched at 30 us and ends at 30 + 2 + 100 + 1; the host waits for it and needs 20 us
     more for b, which without the wait would be launched at 50 us and start behind a at once.
