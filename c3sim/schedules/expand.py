@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from c3sim.errors import InputError
 from c3sim.schedules.cuts import piece
+from c3sim.schedules.micro_pipeline import MicroPipeline, costs_of
 from c3sim.schedules.moves import addition, collective_piece, own_copy, peer_copy, placed
 from c3sim.schedules.pair import WHERE, Pair, find_pair
 from c3sim.specs.hardware import Node
@@ -45,6 +46,8 @@ def _back_to_back(host: HostThreads, pair: Pair, node: Node) -> HostThreads:
     workload has one gap for all kernels, so it is given where engines move the bytes.
     """
     gap = node.gpu.kernels.back_to_back_latency
+    if pair.schedule.kind == "micro_pipeline":
+        gap = costs_of(node).gap
     if not pair.by_engines or host.kernel_gap is not None or gap is None:
         return host
     return host.model_copy(update={"kernel_gap": gap})
@@ -92,7 +95,9 @@ class _Build:
         self.begun: set[int] = set()  # steps, or all together, that have a GEMM
 
     def run(self) -> None:
-        if self.schedule.kind == "shards":
+        if self.schedule.kind == "micro_pipeline":
+            self._as_operator()
+        elif self.schedule.kind == "shards":
             self._shards()
         elif self.pair.feeds:
             self._arriving()
@@ -109,6 +114,11 @@ class _Build:
                 if given in self.workload.streams and stream.startswith(f"{first}-"):
                     found[stream] = self.workload.streams[given]
         return found
+
+    def _as_operator(self) -> None:
+        before = [*self.before["move"], *self.before["work"]]
+        operator = MicroPipeline(self.pair, self.node, before)
+        self.tasks, self.moved, self.worked = operator.tasks, operator.ends, operator.ends
 
     def _arriving(self) -> None:
         """Each step arrives, and is worked on. The first piece is launched before any GEMM. When a

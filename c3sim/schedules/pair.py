@@ -105,12 +105,14 @@ def _form_problem(pair: Pair) -> str:
     plain = schedule.steps == "uniform" and schedule.fused
     if not pair.feeds and schedule.along == "k":
         return "parts of K are no parts of a result that can be sent; allowed along: m, n"
-    if schedule.kind == "shards":
+    if schedule.kind != "pieces":
         others = {"shape", "steps", "fused", "pieces", "streams"} & schedule.model_fields_set
         if others:
-            return f"shards move whole, one after the other; leave out {', '.join(sorted(others))}"
-        if op not in ("all_gather", "all_to_all"):
-            return f"{op} has no shards that move as they are; allowed: all_gather, all_to_all"
+            return f"whole shards move, one after the other; leave out {', '.join(sorted(others))}"
+    if schedule.kind == "micro_pipeline":
+        return _operator_problem(pair)
+    if schedule.kind == "shards" and op not in ("all_gather", "all_to_all"):
+        return f"{op} has no shards that move as they are; allowed: all_gather, all_to_all"
     if op == "all_reduce" and not plain:
         return "every rank has a part in all of an all_reduce; needs steps uniform, fused true"
     if op == "reduce_scatter" and not plain and not pair.by_engines:
@@ -129,10 +131,24 @@ def _form_problem(pair: Pair) -> str:
     return ""
 
 
+def _operator_problem(pair: Pair) -> str:
+    """Of a pair that is to run as one of the framework's operators."""
+    if pair.move.op != ("all_gather" if pair.feeds else "reduce_scatter"):
+        return (
+            f"the framework has no such operator for {pair.move.op}; allowed: all_gather in front"
+            " of a GEMM, reduce_scatter behind one"
+        )
+    if not pair.by_engines:
+        return f"copy engines move the shards; {pair.collective!r} needs backend dma"
+    if pair.schedule.along != "m":
+        return f"shards are rows; got along {pair.schedule.along}"
+    return ""
+
+
 def _size_problem(pair: Pair) -> str:
     """Of extents that do not divide into whole pieces."""
     schedule, ranks = pair.schedule, pair.ranks
-    shards = schedule.kind == "shards"
+    shards = schedule.kind != "pieces"
     steps = 1 if shards else schedule.pieces
     flat = schedule.shape == "1d"
     cuts: dict[str, int] = {schedule.along: ranks * steps if flat else ranks}

@@ -7,9 +7,22 @@ from typing import Annotated
 from pydantic import Field
 
 from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Positive
+from c3sim.specs.quantities import Positive, Time
 
 Part = Annotated[Positive, Field(le=1)]
+
+
+class SymmetricMemory(Spec):
+    """What a framework's operators over memory of all GPUs launch beside GEMMs and copies."""
+
+    gap: Time
+    """from one kernel of a stream to the next"""
+    barrier: Time
+    """a kernel in which GPUs that come at the same time wait for each other"""
+    sleep: Time
+    """from the end of the kernel before it, less the gap: what keeps a GEMM back"""
+    sum: Part
+    """part of the stream rate at which the parts of a result are added"""
 
 
 class Operators(Spec):
@@ -39,3 +52,5 @@ class Operators(Spec):
     computed for an element"""
     dropout_flops: Positive
     """the same of a random number for an element"""
+    symmetric_memory: SymmetricMemory | None = None
+    """left out: no schedule of kind micro_pipeline"""

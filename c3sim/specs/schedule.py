@@ -14,9 +14,9 @@ class Schedule(Spec):
     It is written out as ordinary tasks before anything is simulated (c3sim/schedules).
     """
 
-    kind: Literal["pieces", "shards"] = "pieces"
+    kind: Literal["pieces", "shards", "micro_pipeline"] = "pieces"
     """pieces: every step moves a part of every rank's shard; shards: from peer to peer, a whole
-    shard after the other"""
+    shard after the other; micro_pipeline: as the operators of PyTorch that overlap do"""
     shape: Literal["1d", "2d"] = "1d"
     """1d: a step is a part of the gathered or scattered extent; 2d: of another one as well: of K,
     whose parts add to C, where the collective feeds the GEMM; of N where the GEMM feeds it"""
