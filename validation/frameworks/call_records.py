@@ -199,7 +199,8 @@ def values(rows: Rows, mode: str) -> Iterator[str]:
     hosts = of_hosts(rows, mode)
     low, *_, high = quantiles(hosts, n=20)
     source = f'"measured: suite {SUITE}, slower rank of each run"'
-    yield f"slowness: {{value: {mean(hosts):.3g}, source: {source}, interval: [{low:.3g}, {high:.3g}]}}"
+    interval = f"[{low:.3g}, {high:.3g}]"
+    yield f"slowness: {{value: {mean(hosts):.3g}, source: {source}, interval: {interval}}}"
     yield _entry("launch_time", classes["elementwise", "forward"])
     for name, each in of_wrappers(times).items():
         yield _entry(name, each)
