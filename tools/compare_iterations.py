@@ -2,8 +2,8 @@
 
 python tools/compare_iterations.py PREDICTIONS.jsonl MEASUREMENTS.jsonl [unknown]
 
-Where the measurement timed its host around a case and the predictions have a time for each slowness,
-what is compared is the time for that of the host, on a line between two predictions; ``unknown``:
+Where the measurement timed its host around a case and the predictions have a time for each
+slowness, the time for that of the host is compared, on a line between two predictions; ``unknown``:
 the time for a host of unknown speed all the same.
 """
 
