@@ -48,10 +48,12 @@ def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
 
 
 def test_times_add_up() -> None:
-    """The wall is computation alone, what contention adds to it, and exposed communication."""
+    """The wall is computation alone, what contention adds to it, and exposed communication. Seven
+    pauses of 2 us between kernels, which computation alone has too, are full of communication here.
+    """
     found = result(layers=6, parallel={"kind": "fsdp"}, batch=2, phase="forward")
     parts = found.compute_s + found.stretched_s + found.exposed_s
-    assert found.wall_s == pytest.approx(parts, rel=1e-9)
+    assert found.wall_s == pytest.approx(parts, abs=7 * 2e-6)
     assert found.classes["communication"].exposed_s == pytest.approx(found.exposed_s, rel=0.1)
     assert found.exposed_s < found.communication_s < found.classes["communication"].busy_s
 

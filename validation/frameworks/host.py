@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -104,8 +105,9 @@ def stolen() -> float | None:
 
 
 def processors() -> dict[str, Any]:
-    """Their number, name, and which share a core with which."""
+    """Their number, name, which share a core with which, and what system they run."""
     found: dict[str, Any] = {"count": os.cpu_count(), "allowed": len(os.sched_getaffinity(0))}
+    found["kernel"] = platform.release()
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         found["name"] = next((line for line in lines if line.startswith("model name")), "")
