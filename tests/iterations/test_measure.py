@@ -47,6 +47,18 @@ def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
             assert few.classes[name].busy_s == pytest.approx(times.busy_s, rel=0.08), name
 
 
+def test_what_the_host_does_around_a_collective_is_not_exposed_communication() -> None:
+    """Decoding that the host binds: between layers the GPU is idle while the host calls for the
+    sums. Those wait for nothing else, so little more is exposed than they take.
+    """
+    fields = {"phase": "decode", "batch": 8, "context": 512, "layers": 4, "node": "h200-2"}
+    found = result(**fields, tokens=None, parallel={"kind": "tensor"}, slowness=2.0)
+    assert found.host_bound
+    assert found.wall_s > found.compute_s + 8 * 100e-6  # eight calls of some 160 us
+    alone = found.classes["communication"].busy_s
+    assert alone <= found.exposed_s < alone + 8 * 10e-6
+
+
 def test_times_add_up() -> None:
     """The wall is computation alone, what contention adds to it, and exposed communication. Seven
     pauses of 2 us between kernels, which computation alone has too, are full of communication here.
