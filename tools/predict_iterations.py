@@ -1,5 +1,5 @@
 """Predicts the iterations of a plan of validation/frameworks before they are measured: one JSON
-line per case.
+line per case, on a host of unknown speed and for each slowness of a host (``by_slowness``).
 
 python tools/predict_iterations.py validation/frameworks/iterations.yaml h200-2
 """
@@ -20,6 +20,7 @@ from c3sim.specs.iteration import Iteration
 MIB = 1 << 20
 SAME = ("layers", "head", "batch", "tokens", "context", "phase", "optimizer", "launch")
 DEPTH = 1000  # layers that a model has at most; a case says how many run
+SLOWNESS = (0.8, 1.0, 1.3, 1.6, 2.0, 2.5)  # eager launches on a line between two of them
 
 
 def model(sizes: dict[str, Any]) -> dict[str, Any]:
@@ -59,18 +60,25 @@ def main(plan_file: str, node: str) -> None:
     plan = yaml.safe_load(Path(plan_file).read_text(encoding="utf-8"))
     for name, case in plan["cases"].items():
         iteration = description(name, case, plan["models"][case["model"]])
-        found, alone = c3sim.run(iteration, node=node), c3sim.run(compute(iteration), node=node)
-        assert isinstance(found, IterationResult) and isinstance(alone, IterationResult)
-        line = {
-            "name": name,
-            "node": node,
-            "together_s": round(found.wall_s, 6),
-            "compute_s": round(alone.compute_s, 6),
-            "communication_s": round(found.communication_s, 6),
-            "exposed_s": round(found.exposed_s, 6),
-            "host_bound": found.host_bound,
-        }
-        print(json.dumps(line))
+        line = {"name": name, "node": node, **predicted(iteration, node)}
+        if iteration.launch == "eager":
+            hosts = {str(s): iteration.model_copy(update={"slowness": s}) for s in SLOWNESS}
+            line["by_slowness"] = {s: predicted(each, node) for s, each in hosts.items()}
+        print(json.dumps(line), flush=True)
+
+
+def predicted(iteration: Iteration, node: str) -> dict[str, Any]:
+    """Seconds of *iteration* in each mode of the driver."""
+    found, by_itself = c3sim.run(iteration, node=node), compute(iteration)
+    alone = found if by_itself is iteration else c3sim.run(by_itself, node=node)
+    assert isinstance(found, IterationResult) and isinstance(alone, IterationResult)
+    return {
+        "together_s": round(found.wall_s, 6),
+        "compute_s": round(alone.compute_s, 6),
+        "communication_s": round(found.communication_s, 6),
+        "exposed_s": round(found.exposed_s, 6),
+        "host_bound": found.host_bound,
+    }
 
 
 if __name__ == "__main__":

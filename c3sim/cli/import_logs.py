@@ -40,7 +40,12 @@ def import_logs(
         Option(metavar="KEY=VALUE", help="What a log lacks: op, size, dtype, m, n, k, gpus."),
     ] = None,
     as_: Annotated[
-        str, Option("--as", metavar="KIND", help="records, or workload: of profiler traces.")
+        str,
+        Option(
+            "--as",
+            metavar="KIND",
+            help="records; workload: of profiler traces; host: how slow it is, of timed calls.",
+        ),
     ] = "records",
     iteration: Annotated[
         int | None,
@@ -63,7 +68,8 @@ def import_logs(
 ) -> None:
     """Turn logs of benchmarks and profilers into measurement records, one JSON line each, or one
     iteration of a PyTorch profiler trace, of one rank or several, or of a Chakra trace, into a
-    workload that replays it.
+    workload that replays it, or timed calls of a framework (validation/frameworks/host.py) into
+    the slowness of their host.
 
     \b
     Formats (found by content):
@@ -91,6 +97,7 @@ def import_logs(
       c3sim import turns/*.json.gz --node h200-2 --out loops.jsonl
       c3sim import rank0.json.gz rank1.json.gz --as workload --node h200-2 --out step.yaml
       c3sim import step.0.et --as workload --node mi300x-8 --side side.yaml --out step.yaml
+      c3sim import host/host.rank*.jsonl --as host --node h200-2
     """
     _check_kind(as_, {"--iteration": iteration, "--trace": trace, "--side": side})
     if node is None:
@@ -98,6 +105,9 @@ def import_logs(
     from c3sim.validation.importers import effort_of_logs
 
     agreeing(yes)(effort_of_logs(files))
+    if as_ == "host":
+        _import_host(files, node, as_json)
+        return
     if as_ == "workload":
         from c3sim.cli.import_workload import import_workload
 
@@ -136,12 +146,27 @@ def _without_node(file: Path, format: str) -> InputError:
 
 
 def _check_kind(as_: str, of_workloads: Mapping[str, object]) -> None:
-    """Raises InputError: no such kind, or an option of workloads with records."""
-    if as_ not in ("records", "workload"):
-        raise InputError(f"got {as_!r}; must be records or workload", "--as")
+    """Raises InputError: no such kind, or an option of workloads with another one."""
+    if as_ not in ("records", "workload", "host"):
+        raise InputError(f"got {as_!r}; must be records, workload or host", "--as")
     for option, value in of_workloads.items():
-        if as_ == "records" and value is not None:
+        if as_ != "workload" and value is not None:
             raise InputError("is of workloads; give --as workload too", option)
+
+
+def _import_host(files: list[Path], node: str, as_json: bool) -> None:
+    """Print how slow the host is on which the calls in *files* were timed."""
+    from c3sim.validation.frameworks.slowness import lines_of, slowness
+
+    found = slowness(lines_of(files), node)
+    if as_json:
+        emit_json(found.to_dict())
+        return
+    low, high = min(found.calls.values()), max(found.calls.values())
+    typer.echo(f"slowness {found.value:.2f}, of {len(found.calls)} calls {low:.2f} to {high:.2f}")
+    for rank, value in found.ranks.items():
+        typer.echo(f"  rank {rank}: {value:.2f}")
+    typer.echo(f"in runs of this process, on this machine: --set slowness={found.value:.2f}")
 
 
 def _code(results: Results) -> int:

@@ -205,7 +205,7 @@ def build(planned: Plan, layers: int) -> Built:
     profile = iteration.profile or (
         next((name for name in DEFAULT_PROFILES if name in node.host_profiles), None)
     )
-    calls = None if profile is None else node.host_profiles[profile]
+    calls = None if profile is None else node.host_profiles[profile].slowed(iteration.slowness)
     groups = planned.mesh.groups
     builder = Builder(node, planned.operators.activation, calls, groups=groups)
     builder.recorded = iteration.phase == "training"
@@ -221,7 +221,12 @@ def build(planned: Plan, layers: int) -> Built:
             name=iteration.name,
             node=iteration.node,
             tasks=builder.tasks,
-            host=HostThreads(launch="graph", profile=profile, loop=Loop(iterations=TURNS)),
+            host=HostThreads(
+                launch="graph",
+                profile=profile,
+                slowness=iteration.slowness,
+                loop=Loop(iterations=TURNS),
+            ),
         ),
         classes=builder.classes,
         host=builder.host,

@@ -17,8 +17,8 @@ class IterationResult(Result):
 
     compute_s         wall time without communication
     communication_s   that of the collectives alone, one after the other
-    exposed_s         time in which no operator runs, beyond that of computation alone:
-                      communication runs or is waited for
+    exposed_s         time in which communication runs or, launched and all that it waits for
+                      done, is waited for, and no operator runs
     stretched_s       time that operators run longer than without communication
     classes           operator class -> busy_s, exposed_s (only that class runs)
     tokens_per_s      of all replicas

@@ -111,7 +111,6 @@ class Runs:
         assert self.whole.accounts is not None  # it was asked for energy
         account = {name: j for name, j in self.whole.account.items() if name != IDLE}
         busy, alone = compute_busy(self.whole, classes), compute_busy(self.compute, classes)
-        waited = self.whole.end - busy - self.idle
         optimizer = [name for name, kind in classes.items() if kind == "optimizer"]
         once: dict[str, float] = {}
         for task in optimizer:
@@ -122,18 +121,13 @@ class Runs:
             compute=self.compute.end,
             communication=0.0 if self.communication is None else self.communication.end,
             stretched=busy - alone,
-            waited=max(0.0, waited),
+            waited=self.whole.exposure.exposed,
             host=self.built.host,
             busy={name: shares[name][0] for name in CLASSES},
             exposed={name: shares[name][1] for name in CLASSES},
             account=account,
             once=once,
         )
-
-    @property
-    def idle(self) -> float:
-        """Time without communication in which no operator runs [s]."""
-        return self.compute.end - compute_busy(self.compute, self.built.classes)
 
     def sharing(self, node: Node, private: frozenset[str]) -> Numbers:
         """Wall time, communication waited for, and busy classes where tasks have the kinds of
@@ -144,7 +138,7 @@ class Runs:
         shares = busy_and_exposed(run, classes)
         return Numbers(
             wall=run.end,
-            waited=max(0.0, run.end - compute_busy(run, classes) - self.idle),
+            waited=run.exposure.exposed,
             busy={name: shares[name][0] for name in CLASSES},
             exposed={name: shares[name][1] for name in CLASSES},
         )

@@ -8,7 +8,6 @@ from functools import partial
 from c3sim.processes.context import Context
 from c3sim.processes.signals import Callback, Key, Signals, countdown
 from c3sim.processes.starter import Starter
-from c3sim.specs.host import HostProfile
 from c3sim.specs.references import task_order
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm
 
@@ -33,6 +32,9 @@ class TaskRuns:
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
         host = context.workload.host
+        self._profile = None
+        if host.profile is not None:
+            self._profile = context.node.host_profiles[host.profile].slowed(host.slowness)
         self._by_host = host.launch == "eager" or host.release == "host"
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[str, str] = {}  # task -> the one before it in its stream
@@ -152,11 +154,6 @@ class TaskRuns:
             self.signals.when(awaited, go_on)
 
         thread.when_free(wait)
-
-    @property
-    def _profile(self) -> HostProfile | None:
-        name = self.context.workload.host.profile
-        return None if name is None else self.context.node.host_profiles[name]
 
     def _call_time(self, name: str) -> float:
         """Seconds of the host thread that launch the task."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from c3sim.specs.base import Spec
 from c3sim.specs.kernel import Operator
-from c3sim.specs.quantities import Bandwidth, Bytes, Time
+from c3sim.specs.quantities import Bandwidth, Bytes, Positive, Time
 
 
 class Host(Spec):
@@ -94,6 +94,8 @@ class StepTime(Spec):
 class HostProfile(Spec):
     """What calls cost a host thread on which a framework runs."""
 
+    slowness: Positive = 1.0
+    """how many times as long as here a host of unknown speed takes for each of these calls"""
     launch_time: Time
     """host thread busy per kernel launch, but for libraries that give a time of their own"""
     enqueue_time: Time
@@ -116,3 +118,21 @@ class HostProfile(Spec):
     launch_time for calls that it lacks"""
     optimizer_times: dict[OptimizerCall, StepTime] = Field({})
     """the same of a step of an optimizer"""
+
+    def slowed(self, slowness: float | None = None) -> HostProfile:
+        """The same calls on a host that takes *slowness* times as long for each; left out: the
+        profile's own. How soon the GPU takes up what was launched does not depend on it.
+        """
+        by = self.slowness if slowness is None else slowness
+        if by == 1:
+            return self
+        times = self.model_dump(exclude={"slowness", "start_latency"})
+        times = {name: _longer(each, by) for name, each in times.items()}
+        return HostProfile(start_latency=self.start_latency, **times)
+
+
+def _longer(times: Any, by: float) -> Any:
+    """*times* [s], one or a mapping of them, times *by*."""
+    if isinstance(times, dict):
+        return {name: _longer(each, by) for name, each in times.items()}
+    return by * times

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from c3sim.specs.base import Spec
 from c3sim.specs.dlrm import Dlrm
-from c3sim.specs.quantities import Bytes, Count, Parts
+from c3sim.specs.quantities import Bytes, Count, Parts, Positive
 from c3sim.specs.task import Dtype
 from c3sim.specs.transformer import Transformer
 
@@ -138,6 +138,9 @@ class Iteration(Spec):
     profile: str | None = None
     """one of the node's host_profiles: what eager launches cost; left out: framework_alone, else
     framework, where the node has them"""
+    slowness: Positive | None = None
+    """how many times as long the profile's calls take on this host, as ``c3sim import --as host``
+    finds; left out: the profile's own, for a host of unknown speed"""
     attention: Literal["flash", "eager"] = "flash"
     """flash: one kernel, its scores stay in the compute unit; eager: scores in memory, an operator
     for each step"""

@@ -51,6 +51,8 @@ class HostThreads(Spec):
     profile: str | None = None
     """one of the node's host_profiles, for kernels that are launched eagerly; left out: calls of
     the libraries themselves"""
+    slowness: Positive | None = None
+    """how many times as long the profile's calls take on this host; left out: the profile's own"""
     kernel_gap: Time | None = None
     """between two kernels of a stream of which the second has been launched in time; left out: the
     GPU's latencies of dispatch and completion"""

@@ -48,6 +48,20 @@ def test_a_call_costs_more_where_gradients_are_wanted(phase: str, product: float
     assert plain["forward1-q"].launch_time == pytest.approx(10 * US)
 
 
+def test_a_slow_host_takes_longer_for_every_call() -> None:
+    """Optimizer, hooks of sharded layers and collectives among them; what a description says of
+    this host comes before what a profile says of any.
+    """
+    times = {"call_times": TIMES, "gather_time": 200 * US, "reduce_time": 300 * US}
+    times["optimizer_times"] = {"adamw_foreach": StepTime(step=100 * US, tensor=10 * US)}
+    fields = {"layers": 1, "optimizer": "adamw", "parallel": {"kind": "fsdp"}}
+    host = built_on(node_with(**times), **fields).host
+    assert built_on(node_with(**times, slowness=1.5), **fields).host == pytest.approx(1.5 * host)
+    known = built_on(node_with(**times, slowness=1.5), slowness=2.0, **fields)
+    assert known.host == pytest.approx(2 * host)
+    assert known.workload.host.slowness == 2.0
+
+
 def test_a_node_of_the_graph_is_one_call_of_several_kernels() -> None:
     """Both gradients of a product take what its backward call takes, so do those of a norm."""
     tasks = built_on(node_with(call_times=TIMES), layers=1).workload.tasks

@@ -62,6 +62,27 @@ def test_a_framework_has_calls_of_its_own_and_an_idle_gpu_is_slow_to_start() -> 
     assert run.task("b").end == pytest.approx(begun + node.gpu.kernels.dispatch_latency + one)
 
 
+@pytest.mark.parametrize(("said", "times"), [(None, 3.0), (1.5, 1.5)])
+def test_a_slow_host_takes_longer_for_calls_and_its_gpu_does_not(
+    said: float | None, times: float
+) -> None:
+    """A call of 10 us on a host three times as slow, or as slow as the workload says; the GPU takes
+    it up 5 us later all the same.
+    """
+    profile = HostProfile(slowness=3.0, launch_time=10 * US, enqueue_time=0.0, start_latency=5 * US)
+    node = with_enqueue_time(None).model_copy(update={"host_profiles": {"slow": profile}})
+    host = {"launch": "eager", "profile": "slow", "slowness": said}
+    workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": host}
+    start = simulate(node, parse_workload(workload)).task("g").start
+    assert start == pytest.approx((10 * times + 5) * US + node.gpu.kernels.dispatch_latency)
+
+
+def test_slowness_is_of_a_profile() -> None:
+    workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": {"slowness": 2}}
+    with pytest.raises(InputErrors, match=r"host\.slowness.*needs host\.profile"):
+        check_on_node(parse_workload(workload), TEACHING)
+
+
 def test_a_profile_that_the_node_lacks_is_refused() -> None:
     workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": {"profile": "slow"}}
     with pytest.raises(InputErrors, match="unknown host profile 'slow'"):

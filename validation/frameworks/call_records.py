@@ -5,9 +5,10 @@
 
 The first prints a record for each call, phase and mode; the second the entries of a host profile
 (mode ``together``: without a profiler, ``profiled``: under it), as text of the node file. A value
-is the mean over what belongs to its class, its interval their range; of repeats the median, of two
-ranks the slower one, for which the other waits in every collective, of runs the mean. Backward is
-there and back less the recorded forward pass.
+is the mean over what belongs to its class, its interval their range; of repeats the median, of
+processes the quickest one. Backward is there and back less the recorded forward pass. ``slowness``
+is what calls took of that time on the slower of two ranks, for which the other waits in every
+collective: the mean over calls and runs, with its 5th and 95th percentile.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean, median, quantiles
 from typing import Any
 
 from c3sim.input.loading import load_hardware
@@ -98,17 +99,33 @@ def records(rows: Rows, node: str) -> Iterator[dict[str, Any]]:
 
 
 def times_of(rows: Rows, mode: str) -> dict[tuple[str, str], float]:
-    """Us of each call and phase, ``backward`` among them."""
-    runs: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for row in rows:
-        if row["mode"] == mode:
-            of_call = runs.setdefault((row["call"], row["phase"]), {})
-            of_call.setdefault(row.get("run", ""), []).append(median(row["us"]))
-    times = {key: mean(map(max, each.values())) for key, each in runs.items()}
+    """Us of each call and phase, ``backward`` among them, in the quickest process."""
+    processes = of_processes(rows, mode).items()
+    times = {key: min(us for run in runs.values() for us in run) for key, runs in processes}
     for call, phase in list(times):
         if phase == "both" and (call, "recorded") in times:
             times[call, "backward"] = times[call, "both"] - times[call, "recorded"]
     return times
+
+
+def of_processes(rows: Rows, mode: str) -> dict[tuple[str, str], dict[str, list[float]]]:
+    """Call and phase -> run -> us of each of its ranks."""
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in rows:
+        if row["mode"] == mode:
+            of_call = found.setdefault((row["call"], row["phase"]), {})
+            of_call.setdefault(row.get("run", ""), []).append(median(row["us"]))
+    return found
+
+
+def of_hosts(rows: Rows, mode: str) -> list[float]:
+    """What each call took on the slower rank of a run, of the time of the quickest process."""
+    times = times_of(rows, mode)
+    return [
+        max(run) / times[key]
+        for key, runs in of_processes(rows, mode).items()
+        for run in runs.values()
+    ]
 
 
 def of_classes(times: Times) -> dict[tuple[str, str], list[float]]:
@@ -179,6 +196,11 @@ def values(rows: Rows, mode: str) -> Iterator[str]:
     """Entries of a host profile, line by line."""
     times = times_of(rows, mode)
     classes = of_classes(times)
+    hosts = of_hosts(rows, mode)
+    low, *_, high = quantiles(hosts, n=20)
+    source = f'"measured: suite {SUITE}, slower rank of each run"'
+    interval = f"[{low:.3g}, {high:.3g}]"
+    yield f"slowness: {{value: {mean(hosts):.3g}, source: {source}, interval: {interval}}}"
     yield _entry("launch_time", classes["elementwise", "forward"])
     for name, each in of_wrappers(times).items():
         yield _entry(name, each)

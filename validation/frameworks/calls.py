@@ -33,18 +33,14 @@ from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
 from .chains import CALLS, Chain, chains
+from .host import DECODER, ENCODER, LAYERS, Call, decode_call, layer_calls, model, stepped
 from .iterations import replayed
-from .models import BF16, Lamb, Model
+from .models import BF16
 from .ranks import command_line, joined, start
 
 WARM_UP, REPEATS = 3, 9
 PROFILED_REPEATS = 2
-LAYERS = 16
 TENSORS = (8, 64, 256)  # of an optimizer
-TINY = {"hidden": 256, "heads": 4, "kv_heads": 2, "head_dim": 64, "ffn": 512, "vocab": 1024}
-DECODER = {**TINY, "gated": True, "causal": True}
-ENCODER = {**TINY, "kv_heads": 4, "gated": False, "causal": False}
-Call = Callable[[], Any]
 
 
 @dataclass
@@ -122,40 +118,6 @@ def there_and_back(make: Callable[[], Chain]) -> Call:
     return once
 
 
-def model(sizes: dict[str, Any], part: int = 1, reduces: bool = False) -> Model:
-    return Model(sizes, LAYERS, False, part, reduces)
-
-
-def layer_calls(make: Callable[[Any], Any], sizes: dict[str, Any], phase: str) -> Call:
-    """A pass over a whole model without head, as *make* makes it."""
-    x, made = torch.randn(1, 16, TINY["hidden"], **BF16), make(sizes).train(phase != "forward")
-
-    def once() -> Any:
-        if phase == "forward":
-            with torch.no_grad():
-                return made(x)
-        out = made(x)
-        if phase == "both":
-            out.backward(x)
-            made.zero_grad(set_to_none=True)
-        return out
-
-    return once
-
-
-def decode_call(part: int = 1, reduces: bool = False) -> Call:
-    made, context = model(DECODER, part, reduces).eval(), 64
-    x = torch.randn(2, 1, TINY["hidden"], **BF16)
-    shape = (2, TINY["kv_heads"] // part, context + 1, TINY["head_dim"])
-    past = [(torch.randn(*shape, **BF16), torch.randn(*shape, **BF16))] * LAYERS
-
-    def once() -> None:
-        with torch.no_grad():
-            made(x, past, context)
-
-    return once
-
-
 def run_layers(desk: Desk) -> None:
     for name, sizes in {"layer_decoder": DECODER, "layer_encoder": ENCODER}.items():
         for phase in ("forward", "recorded", "both"):
@@ -165,20 +127,6 @@ def run_layers(desk: Desk) -> None:
         "layer_decoder", "replay", 1, lambda: replayed(layer_calls(model, DECODER, "forward"))
     )
     desk.measure("layer_decode", "replay", 1, lambda: replayed(decode_call()))
-
-
-def stepped(kind: str, count: int) -> Call:
-    """A step of an optimizer over *count* tensors."""
-    tensors = [torch.randn(64, 64, **BF16).requires_grad_() for _ in range(count)]
-    for each in tensors:
-        each.grad = torch.randn_like(each)
-    made: Any
-    if kind == "lamb_foreach":
-        made = Lamb(tensors, lr=1e-6)
-    else:
-        how = {"fused": True} if kind == "adamw_fused" else {"foreach": True}
-        made = torch.optim.AdamW(tensors, lr=1e-6, **how)
-    return lambda: made.step()
 
 
 def run_optimizers(desk: Desk) -> None:

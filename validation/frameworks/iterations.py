@@ -10,8 +10,11 @@ A process per GPU, no barrier between iterations. Each case of the plan is a des
 - ``communication``: the collectives of the iteration, in order, nothing else.
 
 One line of JSON per case and mode goes to ``iterations.jsonl``: seconds of each iteration on the
-slowest rank. Runs together leave the profiler's trace of each rank as well, of *profiled*
-iterations, if the plan names their case in *traced* (left out: of all).
+slowest rank (``iterations_s``), seconds that the slower host spent in its calls (``calls_s``), and
+how fast the hosts were just before and just after (``host``: calls of tiny models, lines of
+``host.py``). The same at the start, longer, goes to ``host.rankR.jsonl``. Runs together leave the
+profiler's trace of each rank as well, of *profiled* iterations, if the plan names their case in
+*traced* (left out: of all).
 """
 
 from __future__ import annotations
@@ -33,8 +36,9 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
+from .host import Host
 from .models import BF16, Lamb, Model
-from .ranks import joined, out_of_time, run_plan, slowest
+from .ranks import everyone, joined, out_of_time, run_plan, slowest
 
 WARM_UP, TIMED, PROFILED = 4, 12, 3
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "lamb": Lamb}
@@ -156,15 +160,20 @@ def replayed(call: Call) -> Call:
     return once
 
 
-def timed(call: Call) -> list[float]:
-    """Seconds of each iteration on this rank, from event to event on its stream."""
+def timed(call: Call) -> tuple[list[float], list[float]]:
+    """Seconds of each iteration on this rank, from event to event on its stream, and by the clock
+    of its host, which may be ahead.
+    """
     marks = [torch.cuda.Event(enable_timing=True) for _ in range(TIMED + 1)]
+    clock = [time.perf_counter()]
     for mark in marks[:-1]:
         mark.record()
         call()
+        clock.append(time.perf_counter())
     marks[-1].record()
     torch.cuda.synchronize()
-    return [a.elapsed_time(b) / 1e3 for a, b in pairwise(marks)]
+    by_host = [after - before for before, after in pairwise(clock)]
+    return [a.elapsed_time(b) / 1e3 for a, b in pairwise(marks)], by_host
 
 
 def traced(call: Call, file: Path, about: dict[str, Any], iterations: int) -> None:
@@ -184,15 +193,19 @@ def traced(call: Call, file: Path, about: dict[str, Any], iterations: int) -> No
 
 def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
     limit = time.monotonic() + plan["seconds"]
-    with joined(rank, ranks) as host:
+    with joined(rank, ranks) as group:
+        torch.manual_seed(1 + rank)
+        host = Host(rank)
+        dist.barrier(group)
+        host.write(out / f"host.rank{rank}.jsonl")
         for name, about in plan["cases"].items():
             about = {**about, "sizes": plan["models"][about["model"]]}
             for mode in MODES:
-                if out_of_time(limit, f"{name}, {mode}", host):
+                if out_of_time(limit, f"{name}, {mode}", group):
                     return
                 torch.manual_seed(1 + rank)
                 call = Case(about, mode, ranks).call()
-                _measure(call, name, mode, out, host)
+                _measure(call, name, mode, out, host, group)
                 if mode == "together" and name in plan.get("traced", plan["cases"]):
                     trace = out / f"{name}.rank{rank}.json.gz"
                     traced(call, trace, {"name": name, **about}, plan.get("profiled", PROFILED))
@@ -200,18 +213,26 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
                 torch.cuda.empty_cache()
 
 
-def _measure(call: Call, name: str, mode: str, out: Path, host: dist.ProcessGroup) -> None:
-    """Time *call* on all ranks, the slowest counts; rank 0 writes it down."""
+def _measure(
+    call: Call, name: str, mode: str, out: Path, host: Host, group: dist.ProcessGroup
+) -> None:
+    """Time *call* on all ranks, the slowest counts, and the hosts around it; rank 0 writes it
+    down.
+    """
     for _ in range(WARM_UP):
         call()
     torch.cuda.synchronize()
-    dist.barrier(host)
-    times = slowest(timed(call), host)
+    dist.barrier(group)
+    speed = host.measured({"when": "before"})
+    dist.barrier(group)
+    times, by_host = (slowest(each, group) for each in timed(call))
+    speed += host.measured({"when": "after"})
+    speeds = [line for each in everyone(speed, group) for line in each]
     if dist.get_rank() == 0:
         line = {"name": name, "mode": mode, "ranks": dist.get_world_size(), "iterations_s": times}
         print(f"{name:32} {mode:14} {1e3 * median(times):9.3f} ms", flush=True)
         with (out / "iterations.jsonl").open("a") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps({**line, "calls_s": by_host, "host": speeds}) + "\n")
 
 
 if __name__ == "__main__":

@@ -48,9 +48,14 @@ def out_of_time(limit: float, what: str, host: dist.ProcessGroup) -> bool:
 
 def slowest(times: Sequence[float], host: dist.ProcessGroup) -> list[float]:
     """Of each of the *times* [s] that all ranks took, the longest."""
+    return [max(each) for each in zip(*everyone(list(times), host), strict=True)]
+
+
+def everyone(mine: Any, host: dist.ProcessGroup) -> list[Any]:
+    """What each rank has, as *mine* here."""
     every: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(every, list(times), group=host)
-    return [max(each) for each in zip(*every, strict=True)]
+    dist.all_gather_object(every, mine, group=host)
+    return every
 
 
 def command_line(about: str, folder: str) -> argparse.ArgumentParser:

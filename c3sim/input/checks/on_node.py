@@ -62,6 +62,8 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
         yield from unknown_errors(
             "host profile", workload.host.profile, node.host_profiles, "host.profile"
         )
+    if workload.host.slowness is not None and workload.host.profile is None:
+        yield InputError("is of the calls of a profile; needs host.profile", "host.slowness")
     for name, stream in workload.streams.items():
         try:
             parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)

@@ -1,0 +1,109 @@
+"""How slow a host is: calls of its processes beside those of the quickest process on record.
+
+``c3sim import FILE... --as host --node NODE`` reads what ``host.py``, ``calls.py`` and
+``iterations.py`` wrote, and prints the number for ``slowness`` of an iteration and of a workload's
+``host``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.input.loading import load_hardware
+from c3sim.validation.compare import record_files
+
+PROFILE = "framework_alone"
+Call = tuple[str, str]  # name and phase
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slowness:
+    """*value*: what calls took on the slower rank, of their time in the quickest process on record,
+    in the mean over *calls* (their names and phases); *ranks*: the same of each rank.
+    """
+
+    value: float
+    calls: Mapping[str, float]
+    ranks: Mapping[int, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"slowness": self.value, "calls": dict(self.calls), "ranks": dict(self.ranks)}
+
+
+def lines_of(files: Iterable[Path]) -> list[Line]:
+    """Timed calls in *files*, also those around the cases of a plan of iterations. Raises
+    InputError: no such file, no JSON, no calls.
+    """
+    found: list[Line] = []
+    for file in files:
+        try:
+            lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot be read: {error}", file=str(file)) from None
+        for line in lines:
+            each = line.get("host", [line]) if isinstance(line, dict) else []
+            found += [call for call in each if "us" in call and call.get("mode") == "together"]
+    if not found:
+        message = "no times of calls; must be files of validation/frameworks/host.py"
+        raise InputError(message, file=str(file))
+    return found
+
+
+def slowness(lines: Iterable[Line], node: str) -> Slowness:
+    """Of a host with the times *lines*, beside the profile of *node*. Raises InputError: the
+    profile's calls are on no record.
+    """
+    quick = quick_times(node)
+    times: dict[Call, dict[int, list[float]]] = {}
+    for line in lines:
+        call = line["call"], line["phase"]
+        if call in quick:
+            ranks = times.setdefault(call, {})
+            ranks.setdefault(line["rank"], []).append(median(line["us"]) / quick[call])
+    if not times:
+        raise InputError(f"none of the calls is among those on record for {node}")
+    of_rank: dict[int, list[float]] = {}
+    for ranks in times.values():
+        for rank, each in ranks.items():
+            of_rank.setdefault(rank, []).append(mean(each))
+    calls = {" ".join(call): max(map(mean, ranks.values())) for call, ranks in times.items()}
+    found = {rank: mean(each) for rank, each in sorted(of_rank.items())}
+    return Slowness(value=mean(calls.values()), calls=calls, ranks=found)
+
+
+@lru_cache
+def quick_times(node: str) -> dict[Call, float]:
+    """Us of each call in the quickest process of the suite that the profile of *node* names."""
+    loaded = load_hardware(node)
+    leaf = loaded.provenance.get(f"host_profiles.{PROFILE}.slowness")
+    suite = None if leaf is None else re.search(r"suite (\w+)", leaf.source)
+    if suite is None:
+        raise InputError(f"{node} has no host_profiles.{PROFILE}.slowness of a suite", "--node")
+    files = [file for file in record_files.record_files() if _begins_with(file, suite[1])]
+    calls = [record.observed["host_call"] for record in record_files.load(files)] if files else []
+    return quickest(call for call in calls if call["mode"] == "together")
+
+
+def _begins_with(file: Path, suite: str) -> bool:
+    """Whether the first record of *file* is of *suite*, as then all are."""
+    with file.open(encoding="utf-8") as lines:
+        return f'"suite": "{suite}"' in lines.readline()
+
+
+def quickest(calls: Iterable[Line]) -> dict[Call, float]:
+    """Us of each of the *calls*, by their names and phases: ``us`` of each process, of which the
+    quickest counts, of its repeats the median.
+    """
+    return {
+        (call["call"], call["phase"]): min(median(us) for us in call["us"].values())
+        for call in calls
+    }
