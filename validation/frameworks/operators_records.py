@@ -1,6 +1,6 @@
 """The cases of operators.py as workloads, and what it measured as records:
 
-python -m c3sim.validation.frameworks.operators_records PLAN.yaml operators.jsonl NODE > FILE
+python -m c3sim.validation.frameworks.operators_records PLAN.yaml operators.jsonl NODE SUITE > FILE
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def workload(plan: dict[str, Any], op: str, gemm: str, way: str, node: str) -> d
     return plain | ({"schedule": {"kind": "micro_pipeline"}} if operator else {})
 
 
-def records(plan: dict[str, Any], lines: list[dict[str, Any]], node: str) -> Iterator[Any]:
+def records(
+    plan: dict[str, Any], lines: list[dict[str, Any]], node: str, suite: str
+) -> Iterator[Any]:
     """A record for each line that operators.py has written."""
     for line in lines:
         case = {key: line[key] for key in ("op", "gemm", "way")}
@@ -51,7 +53,7 @@ def records(plan: dict[str, Any], lines: list[dict[str, Any]], node: str) -> Ite
         yield {
             "schema": 1,
             "id": record_id(node, conditions, "as_written", SOFTWARE),
-            "suite": "h200_operators",
+            "suite": suite,
             "node": node,
             "workload": conditions,
             "strategy": "as_written",
@@ -65,10 +67,10 @@ def records(plan: dict[str, Any], lines: list[dict[str, Any]], node: str) -> Ite
         }
 
 
-def main(plan_file: str, measured: str, node: str) -> None:
+def main(plan_file: str, measured: str, node: str, suite: str) -> None:
     plan = yaml.safe_load(Path(plan_file).read_text(encoding="utf-8"))
     texts = Path(measured).read_text(encoding="utf-8").splitlines()
-    for record in records(plan, [json.loads(text) for text in texts], node):
+    for record in records(plan, [json.loads(text) for text in texts], node, suite):
         print(json.dumps(record))
 
 
