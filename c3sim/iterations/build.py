@@ -206,8 +206,7 @@ def build(planned: Plan, layers: int) -> Built:
         next((name for name in DEFAULT_PROFILES if name in node.host_profiles), None)
     )
     calls = None if profile is None else node.host_profiles[profile].slowed(iteration.slowness)
-    groups = planned.mesh.groups
-    builder = Builder(node, planned.operators.activation, calls, groups=groups)
+    builder = Builder(node, planned.operators.activation, calls, groups=planned.mesh.groups)
     builder.recorded = iteration.phase == "training"
     units = planned.units()
     fsdp = planned.kinds.get("fsdp")

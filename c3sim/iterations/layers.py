@@ -120,7 +120,13 @@ class Layer:
     def _attention_forward(self) -> list[Step]:
         if self.o.eager:
             return Scores.of(self.o, self.model, self.share).forward()
-        return [self._attention("attention").beside({"view": 2})]
+        attention = self._attention("attention").beside({"view": 2})
+        if self.share.tokens > 1:
+            return [attention]
+        model, parts = self.model, self.share.tensor
+        heads = model.heads // parts, model.head_dim
+        keys = max(1, model.kv_heads // parts)
+        return [attention, *self.o.attention_sums("parts", self.share.sequences, keys, *heads)]
 
     def _attention(self, name: str, *, backward: bool = False) -> Op:
         model, share = self.model, self.share

@@ -30,6 +30,10 @@ COLUMNS, ROWS_AT_A_TIME = 32, 256
 #: aten/src/ATen/native/cuda/MultiTensorApply.cuh of github.com/pytorch/pytorch.
 LIST_WORKGROUPS, LIST_CHUNK = 320, 65536
 LIST_PER_UNIT, ROW_PER_UNIT = 4, 16
+#: Loads that wait for each other: arguments, then what they point to; where every element's place
+#: is worked out from sizes and strides, these before it. Measured (validation/frameworks/short.py,
+#: traces of decoding on H200): 1.0 us and 1.8 to 2.7.
+LOADS, STRIDED_LOADS = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,23 @@ class OperatorSet:
         size = numbers * (self.element if element is None else element)
         flops = max(flops, self.parts.strided_flops if strided else 0.0) * numbers
         part = self.parts.contiguous
-        return self._moving(name, read * size, written * size, part, "elementwise", flops)
+        loads = STRIDED_LOADS if strided else LOADS
+        return self._moving(name, read * size, written * size, part, "elementwise", flops, loads)
+
+    def attention_sums(
+        self, name: str, sequences: int, kv_heads: int, heads: int, width: int
+    ) -> list[Op]:
+        """What is behind attention of one token whose sequences and heads of keys leave half of the
+        compute units empty: its keys are split, and a kernel adds up the parts' results.
+        """
+        parts = self.gpu.compute_unit_count // (sequences * kv_heads)
+        if parts < 2:
+            return []
+        size = 4.0 * sequences * heads * width
+        sums = self._moving(
+            name, parts * size, size / 2, self.parts.contiguous, "attention", 0.0, STRIDED_LOADS
+        )
+        return [sums.called({})]
 
     def gather(self, name: str, rows: float, width: int, *, added: float = 1) -> Op:
         """*rows* rows of a table, each the sum of *added* of it."""
@@ -256,6 +276,7 @@ class OperatorSet:
         part: float,
         operator: Operator,
         flops: float = 0.0,
+        loads: int = LOADS,
     ) -> Op:
         task = Kernel(
             kind="kernel",
@@ -264,6 +285,6 @@ class OperatorSet:
             written=written,
             flops=flops,
             stream_efficiency=part,
-            dependent_loads=2,  # what it works on, after its arguments
+            dependent_loads=loads,
         )
         return Op(name, task, operator)

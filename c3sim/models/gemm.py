@@ -38,6 +38,10 @@ from c3sim.specs.workload import DTYPE_BYTES, Gemm
 REGISTER_BYTES = 4
 #: Addresses, loop counters, scalars of a lane. Estimate: tens of them, [32, 128].
 OTHER_REGISTERS = 64
+#: Loads of the kernel behind a split GEMM that wait for each other: its arguments, the partial
+#: sums, what is added to them. Measured: 1.65 to 2.05 us for up to 1.6 MB of partial sums on H200
+#: (validation/frameworks/short.py).
+REDUCTION_LOADS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
         soft=gpu.hbm.saturation_exponent,
         l2=gpu.dies.count * gpu.l2.bandwidth * gpu.clock.maximum,
         shared_cache=gpu.shared_cache,
-        next_kernel=gpu.kernels.gap,
+        next_kernel=gpu.kernels.gap + REDUCTION_LOADS * gpu.hbm.latency,
     )
     shape = _Shape(task.m, task.n, task.k, task.batch, DTYPE_BYTES[task.dtype])
     library = gpu.gemm_library(task.library)

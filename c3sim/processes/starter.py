@@ -85,7 +85,9 @@ class Starter:
             self._callbacks[name, gpu, repeat] = (started, done)
             run = self._collective(name, gpu, repeat, task, latencies.completion, looped)
             detail.update(run.describe())
-            context.after(latencies.dispatch, partial(run.launch, gpu))
+            library = context.node.collective_library(task.backend)
+            later = library.graph_latency if context.workload.host.launch == "graph" else 0.0
+            context.after(latencies.dispatch + later, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
             context.host(gpu, name).do(task.time, done)

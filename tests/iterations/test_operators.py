@@ -85,6 +85,19 @@ def test_an_element_of_a_strided_tensor_costs_instructions() -> None:
     plain, strided = (ON.elementwise("e", 1e6, 2, 1, strided=s) for s in (False, True))
     assert kernel(plain).read == kernel(strided).read == 4e6
     assert kernel(plain).flops == 0 and kernel(strided).flops == 1e6 * ON.parts.strided_flops
+    # and, before the element, the loads of what says where it lies
+    assert (kernel(plain).dependent_loads, kernel(strided).dependent_loads) == (2, 4)
+
+
+def test_attention_of_few_sequences_adds_up_parts_of_the_keys() -> None:
+    """16 sequences with 4 heads of keys leave half of 132 units empty: two parts of 512 heads of
+    128 numbers, 4 bytes each, become one of 2 bytes. 32 sequences fill the units.
+    """
+    (sums,) = ON.attention_sums("parts", 16, 4, 32, 128)
+    assert kernel(sums).read == 2 * 4 * 16 * 32 * 128
+    assert kernel(sums).written == 2 * 16 * 32 * 128
+    assert sums.host_calls == {}  # the call of attention launches it
+    assert ON.attention_sums("parts", 32, 4, 32, 128) == []
 
 
 def test_fused_adamw_moves_seven_numbers() -> None:

@@ -88,15 +88,17 @@ def test_only_the_first_call_of_a_collective_is_cold() -> None:
     cold = H200.collective_library("nccl").cold_step_latency
     assert cold > 0
     launch = kernels.dispatch_latency + kernels.completion_latency
-    once, looped = time_of(H200, GATHER), time_of(H200, GATHER, launch="graph")
+    graph = H200.collective_library(None).graph_latency
+    once, looped = time_of(H200, GATHER), time_of(H200, GATHER, launch="graph") - graph
     assert once - looped == pytest.approx(launch - kernels.gap + cold, rel=1e-3)
     twice = time_of(H200, {**GATHER, "repeat": 2})
     assert twice - once == pytest.approx(looped, rel=1e-3)
 
 
 def test_the_parts_of_a_split_are_added_by_a_kernel_behind_it() -> None:
-    """It comes after a gap. It reads the partial sums, 4 B each, and writes 2 B, no faster than L2
-    moves them; half of that rate is more than the soft sharing of L2 costs.
+    """It comes after a gap and three loads that wait for each other. It reads the partial sums, 4 B
+    each, and writes 2 B, no faster than the units take them from L2; half of that rate is more than
+    the soft sharing of L2 costs.
     """
     task = {"kind": "gemm", "m": 512, "n": 1024, "k": 12288, "library": "cublas"}
     task["macro_tile"] = [128, 256]
@@ -107,5 +109,20 @@ def test_the_parts_of_a_split_are_added_by_a_kernel_behind_it() -> None:
     gpu = H200.gpu.model_copy(update={"gemm_libraries": {**libraries, "cublas": silent}})
     assert plan_gemm(gpu, Gemm.model_validate(task)) == plan
     more = time_of(H200, task) - time_of(H200.model_copy(update={"gpu": gpu}), task)
-    moved = 512 * 1024 * (4 * plan.split_k + 2) / (H200.gpu.l2.bandwidth * H200.gpu.clock.maximum)
-    assert H200.gpu.kernels.gap + moved < more < H200.gpu.kernels.gap + 2 * moved
+    units, clock = H200.gpu.compute_units, H200.gpu.clock.maximum
+    rate = H200.gpu.compute_unit_count * units.l2_bandwidth * clock
+    moved = 512 * 1024 * (4 * plan.split_k + 2) / rate
+    waits = H200.gpu.kernels.gap + 3 * H200.gpu.hbm.latency
+    assert waits + moved < more < waits + 2 * moved
+
+
+def test_a_collective_in_a_graph_is_late_behind_the_kernel_before_it() -> None:
+    """Two in a row: as long as two, and twice that latency."""
+    library = H200.collective_library(None)
+    assert library.graph_latency > 0
+    prompt = library.model_copy(update={"graph_latency": 0.0})
+    libraries = {**H200.collective_libraries, "nccl": prompt}
+    at_once = H200.model_copy(update={"collective_libraries": libraries})
+    two = {**GATHER, "repeat": 2}
+    more = time_of(H200, two, launch="graph") - time_of(at_once, two, launch="graph")
+    assert more == pytest.approx(2 * library.graph_latency)

@@ -8,7 +8,7 @@ from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_policy import last_policy, operand_misses, room
 from c3sim.models.caches import PARTIAL_BYTES, GemmTraffic, gemm_traffic, resident_fraction
-from c3sim.models.gemm import GemmPlan, plan_gemm
+from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.processes.context import Context
@@ -57,7 +57,7 @@ def reduction_kernel(context: Context, name: str, task: Gemm, plan: GemmPlan) ->
     """The kernel that adds the partial sums of a split, where the library launches one.
 
     Every compute unit has one workgroup. It reads its part of the partial sums, from the shared
-    cache if they fit there, and writes its part of C.
+    cache if they fit there, and writes its part of C, after loads that wait for each other.
     """
     spec = context.node.gpu
     library = spec.gemm_library(task.library)
@@ -79,9 +79,13 @@ def reduction_kernel(context: Context, name: str, task: Gemm, plan: GemmPlan) ->
         vector=read + written,
     )
 
+    waiting = REDUCTION_LOADS * spec.hbm.latency
+
     def cost(per_unit: int, _concurrent: int) -> TileCost:
         time = per_unit * (read + written) / rate
-        return TileCost(lambda state: state.clock * state.memory / time, traffic)
+        return TileCost(
+            lambda state: 1.0 / (waiting + time / (state.clock * state.memory)), traffic
+        )
 
     return KernelSpec(
         tiles=workgroups,
