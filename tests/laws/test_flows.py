@@ -6,7 +6,8 @@ import random
 
 import pytest
 from law_cases import REL, Case, every_case
-from law_observer import limit, observed
+from law_observer import limit
+from law_runs import as_it_is
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.flow import Flow
@@ -30,7 +31,7 @@ def _drawn(rates: list[tuple[Flow, float]]) -> dict[Capacity, tuple[float, list[
 @every_case("rates_never_exceed_capacity")
 def test_rates_never_exceed_capacity(case: Case) -> None:
     """Nor does any flow exceed its own cap."""
-    _, seen = observed(case)
+    _, seen = as_it_is(case)
     for snapshot in seen.snapshots:
         for capacity, (drawn, users) in _drawn(snapshot.rates).items():
             assert drawn <= limit(case.node, capacity, users) * (1 + REL), (snapshot.time, capacity)
@@ -49,7 +50,7 @@ def test_every_flow_is_capped_or_has_a_bottleneck(case: Case) -> None:
     """Max-min fairness: a flow below its cap uses a full capacity, none of whose users is at a
     higher level.
     """
-    _, seen = observed(case)
+    _, seen = as_it_is(case)
     for snapshot in seen.snapshots:
         drawn = _drawn(snapshot.rates)
         full = {
@@ -75,7 +76,7 @@ def test_integral_of_rate_equals_work(case: Case) -> None:
     to do, and what the flows of a kernel did is all of its work: no tile is lost, none is done
     twice.
     """
-    _, seen = observed(case)
+    _, seen = as_it_is(case)
     assert seen.ended_flows or all(task.kind == "host" for task in case.workload.tasks.values())
     for flow, integral in seen.ended_flows:
         assert integral == pytest.approx(flow.work, rel=REL), flow.name
