@@ -25,7 +25,7 @@ def numbers_read(node: Node, run: Callable[[Node], Any]) -> tuple[Any, set[str]]
 
 
 def _watched(model: Any, path: str, read: set[str]) -> Any:
-    """*model* and the models in it, as copies that note in *read* which of their fields are read."""
+    """*model* and the models in it as copies that note in *read* which fields are read."""
 
     def inner(value: Any, here: str) -> Any:
         if isinstance(value, BaseModel):
