@@ -92,7 +92,7 @@ def convert_value(node: Node, workload: Workload, path: str, value: object) -> A
     if isinstance(plain, int | float):
         for name, limit in target.shape.limits.items():
             if not getattr(operator, name)(plain, limit):
-                raise InputError(f"got {written}; {LIMITS[name].format(f'{limit:g}')}", path)
+                raise InputError(f"got {written.text()}; {LIMITS[name].format(f'{limit:g}')}", path)
     return plain
 
 

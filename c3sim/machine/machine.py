@@ -259,11 +259,9 @@ class Machine:
     def _alone(
         self, amounts: dict[Capacity, float], traffic: Traffic
     ) -> tuple[float, Capacity | None]:
-        """Units of progress per second with all capacities to itself, or to it and its like; and
-        the capacity that lets no more through.
-        """
-        if together := traffic.together and not self.folded:
-            amounts = with_like(amounts)
+        """Units/s with all capacities to itself, or to it and its like; the narrowest of them."""
+        if traffic.together and not self.folded:
+            amounts = with_like(amounts, self._sharers)
         moved = traffic.hbm_read + traffic.hbm_write
         memory = self.memory_given(traffic.hbm_write / moved) if moved else 0.0
 
@@ -271,10 +269,7 @@ class Machine:
             return memory if capacity.kind == "hbm" and moved else self._rates[capacity]
 
         return min(
-            (
-                (rate(c) / (amount * (self._sharers[c] if together else 1)), c)
-                for c, amount in amounts.items()
-            ),
+            ((rate(c) / amount, c) for c, amount in amounts.items()),
             key=itemgetter(0),
             default=(math.inf, None),
         )

@@ -46,9 +46,11 @@ RATES: dict[str, Callable[[Node], float]] = {
 }
 
 
-def with_like(amounts: Mapping[Capacity, float]) -> dict[Capacity, float]:
-    """*amounts*, where every GPU does the same: what goes on through other GPUs' ports then comes
-    from others through this GPU's, as in a folded run.
+def with_like(
+    amounts: Mapping[Capacity, float], sharers: Mapping[Capacity, int]
+) -> dict[Capacity, float]:
+    """*amounts*, where every GPU does the same, as in a folded run: so many *sharers* draw on a
+    part of the network, and what goes through other GPUs' ports comes from others through this one's.
     """
     through: dict[object, float] = {}
 
@@ -58,4 +60,4 @@ def with_like(amounts: Mapping[Capacity, float]) -> dict[Capacity, float]:
 
     for capacity, amount in amounts.items():
         through[port(capacity)] = through.get(port(capacity), 0.0) + amount
-    return {capacity: through[port(capacity)] for capacity in amounts}
+    return {each: through[port(each)] * sharers.get(each, 1) for each in amounts}

@@ -39,12 +39,14 @@ def test_the_uplinks_of_a_leaf_carry_what_its_nics_do() -> None:
 def test_like_flows_pass_through_each_others_links() -> None:
     """A ring of 4, straight to every peer by equal parts: 1/3 to the next over its link, 1/3 to the
     one before, 1/3 two on over the links of two GPUs. Where all do so, a link to the next carries
-    1/3 + 2 x 1/3, the one before 1/3; memory is nobody else's.
+    1/3 + 2 x 1/3, the one before 1/3; memory is nobody else's, and of a leaf four have a share.
     """
     amounts = {
         Capacity("gpu", 0, "link", 1, "out"): 2 / 3,
         Capacity("gpu", 1, "link", 1, "out"): 1 / 3,
         Capacity("gpu", 0, "link", 3, "out"): 1 / 3,
         Capacity("gpu", 0, "hbm"): 2.0,
+        Capacity("leaf", 0, "up"): 0.5,
     }
-    assert list(with_like(amounts).values()) == pytest.approx([1.0, 1.0, 1 / 3, 2.0])
+    found = with_like(amounts, {Capacity("leaf", 0, "up"): 4})
+    assert list(found.values()) == pytest.approx([1.0, 1.0, 1 / 3, 2.0, 2.0])
