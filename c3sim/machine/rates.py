@@ -50,7 +50,7 @@ def with_like(
     amounts: Mapping[Capacity, float], sharers: Mapping[Capacity, int]
 ) -> dict[Capacity, float]:
     """*amounts*, where every GPU does the same, as in a folded run: so many *sharers* draw on a
-    part of the network, and what goes through other GPUs' ports comes from others through this one's.
+    part of the network, and what goes through others' ports comes from others through this one's.
     """
     through: dict[object, float] = {}
 
