@@ -48,13 +48,15 @@ BAD: Any = _Bad()
 
 @dataclass
 class Conform:
-    """One pass over one document: *errors* has its mistakes, *places* the line of each path."""
+    """One pass over one document: *errors* has its mistakes, *places* the line of each path,
+    *written* what stands there.
+    """
 
     style: Style = "text"
     file: str = ""
     errors: list[InputError] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    written: dict[str, Item] = field(default_factory=dict)
     bad: set[str] = field(default_factory=set)
 
     def note(self, message: str, path: str, line: int) -> None:
@@ -76,8 +78,10 @@ class Conform:
     ) -> Any:
         """Fields of *model* from a mapping, by their names in files, but those from *elsewhere*."""
         self.places[path] = item.line
-        fields = {key: wanted for key, wanted in fields_of(model).items() if key not in elsewhere}
-        if not isinstance(item.value, Mapping):
+        fields = fields_of(model)
+        if elsewhere:
+            fields = {key: wanted for key, wanted in fields.items() if key not in elsewhere}
+        if not isinstance(item.value, dict):
             what = f"{item.text()} is not a mapping; needs the fields {', '.join(fields)}"
             return self.fail(what, path, item.line)
         data: dict[str, Any] = {}
@@ -105,7 +109,7 @@ class Conform:
         return self.plain(item, shape, path)
 
     def plain(self, item: Item, shape: Shape, path: str) -> Any:
-        self.places[path], self.texts[path] = item.line, item.text()
+        self.places[path], self.written[path] = item.line, item
         if item.refused:
             self.bad.add(path)
             return BAD
@@ -141,7 +145,7 @@ class Conform:
         return tuple(one(entry, shape, join(path, i)) for i, (entry, shape) in enumerate(pairs))
 
     def _map(self, item: Item, shape: Shape, path: str) -> Any:
-        if not isinstance(item.value, Mapping):
+        if not isinstance(item.value, dict):
             message = f"{item.text()} is not a mapping; write names and values"
             return self.fail(message, path, item.line)
         keys, values = shape.items
@@ -160,7 +164,7 @@ class Conform:
     def _tagged(self, item: Item, shape: Shape, path: str) -> Any:
         """A model chosen by one of its fields, such as a task by its kind."""
         entries = item.value
-        if not isinstance(entries, Mapping):
+        if not isinstance(entries, dict):
             message = f"{item.text()} is not a mapping; needs a {shape.tag!r}"
             return self.fail(message, path, item.line)
         if shape.tag not in entries:
@@ -177,7 +181,7 @@ class Conform:
         """The alternative of the kind of what is written: text, list, mapping, or a plain value."""
         kind = _written_as(item.value)
         fitting = [option for option in shape.items if _WRITTEN.get(option.kind, "") == kind]
-        if isinstance(item.value, Mapping) and len(fitting) > 1:
+        if isinstance(item.value, dict) and len(fitting) > 1:
             entries = item.value  # of several models, that of most fields
             fitting.sort(key=lambda option: -_fields_in(entries, option))
         others = [option for option in shape.items if _WRITTEN.get(option.kind) != "text"]
@@ -190,7 +194,7 @@ def _fields_in(entries: Mapping[str, Item], shape: Shape) -> int:
 
 
 def _written_as(value: Any) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return "mapping"
     return "text" if isinstance(value, str) else "list" if isinstance(value, tuple) else ""
 

@@ -46,7 +46,8 @@ def validate(document: Conform, model: type[Model], data: Any) -> Model | None:
             follows = entry["type"] == "too_short" and path in above_bad
             noted = path in document.bad or not document.bad.isdisjoint(_above(path))
             if not follows and not noted:
-                message = _message(entry, document.texts.get(path))
+                item = document.written.get(path)
+                message = _message(entry, None if item is None else item.text())
                 line = nearest_place(path, document.places)
                 document.errors.append(InputError(message, path, document.file, line))
         return None

@@ -223,7 +223,7 @@ class ConformLeaves(Conform):
         low, high = ends
         if not low <= value <= high:
             message = (
-                f"{item.text()} does not hold the value {self.texts[path]};"
+                f"{item.text()} does not hold the value {self.written[path].text()};"
                 " must be [low, high] around it"
             )
             self.note(message, where, item.line)

@@ -32,7 +32,7 @@ from c3sim.input.selectors import expanded
 from c3sim.input.shapes import Shape, fields_of
 from c3sim.input.steps import inner_fields, leaves, rebuilt, step_into
 from c3sim.input.synonyms import word
-from c3sim.input.yaml_nodes import from_plain, scalar
+from c3sim.input.yaml_nodes import Item, from_plain, scalar
 from c3sim.specs.described import FIELDS as DESCRIBED
 from c3sim.specs.described import Described, noted
 from c3sim.specs.hardware import Node
@@ -92,7 +92,7 @@ def convert_value(node: Node, workload: Workload, path: str, value: object) -> A
     if isinstance(plain, int | float):
         for name, limit in target.shape.limits.items():
             if not getattr(operator, name)(plain, limit):
-                raise InputError(f"got {written}; {LIMITS[name].format(f'{limit:g}')}", path)
+                raise InputError(f"got {written.text()}; {LIMITS[name].format(f'{limit:g}')}", path)
     return plain
 
 
@@ -170,7 +170,7 @@ def _checked(workload: Workload, path: str) -> Workload:
 
 def _plain_value(
     target: _Target, path: str, value: object, style: Style = "text"
-) -> tuple[Any, str]:
+) -> tuple[Any, Item]:
     """*value* as the target holds it, and as it is written."""
     document = Conform(style=style)
     item = from_plain(_interpret(value) if isinstance(value, str) else value)
@@ -184,7 +184,7 @@ def _plain_value(
     plain = document.value(item, target.shape, "")
     if plain is BAD or document.errors:
         raise InputError(document.errors[0].message, path)
-    return plain, item.text()
+    return plain, item
 
 
 def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:

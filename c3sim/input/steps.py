@@ -10,6 +10,7 @@ from c3sim.errors import InputError
 from c3sim.input.conform import Conform
 from c3sim.input.constraints import validate
 from c3sim.input.shapes import Shape, fields_of
+from c3sim.input.yaml_nodes import Item
 from c3sim.specs.workload import Stream, Workload
 
 
@@ -55,7 +56,7 @@ def step_into(
     return None if found is None else (found, Shape(kind="model", model=type(found)))
 
 
-def rebuilt(value: Any, steps: tuple[str, ...], plain: Any, path: str, written: str) -> Any:
+def rebuilt(value: Any, steps: tuple[str, ...], plain: Any, path: str, written: Item) -> Any:
     """A copy of *value* with *plain* at the end of *steps*; models on the way are validated."""
     if not steps:
         return plain
@@ -76,7 +77,7 @@ def rebuilt(value: Any, steps: tuple[str, ...], plain: Any, path: str, written: 
         for key, field in fields.items()
         if field.name in value.model_fields_set
     }
-    document = Conform(style="text", places={step: 0}, texts={step: written})
+    document = Conform(style="text", places={step: 0}, written={step: written})
     result = validate(document, model, {**given, step: inner})
     if result is None:
         raise InputError(document.errors[0].message, path)

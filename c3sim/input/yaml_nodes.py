@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,11 +29,13 @@ _DEEPEST = 40
 _Loader: type = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class Item:
-    """One value and its line, or that of a collection's key; 0: not from a file."""
+    """One value and its line, or that of a collection's key; 0: not from a file. Never changed;
+    not frozen, since records have millions of them.
+    """
 
-    value: Scalar | Mapping[str, Item] | tuple[Item, ...]
+    value: Scalar | dict[str, Item] | tuple[Item, ...]
     line: int
     refused: bool = False  # its mistake has been noted, and it has no value
 
@@ -49,7 +52,7 @@ class Item:
         if isinstance(self.value, tuple):
             text = "[" + ", ".join(item.text() for item in self.value[:40]) + "]"
             return text if len(text) <= 60 else f"a list of {len(self.value)}"
-        return "a mapping" if isinstance(self.value, Mapping) else str(self.value)
+        return "a mapping" if isinstance(self.value, dict) else str(self.value)
 
 
 def join(path: str, *keys: str | int) -> str:
@@ -58,9 +61,13 @@ def join(path: str, *keys: str | int) -> str:
         if isinstance(key, int):
             path = f"{path}[{key}]"
         else:
-            name = key if re.fullmatch(r"[\w-]+", key) else repr(key)
-            path = f"{path}.{name}" if path else name
+            path = f"{path}.{_as_step(key)}" if path else _as_step(key)
     return path
+
+
+@lru_cache(maxsize=4096)
+def _as_step(key: str) -> str:
+    return key if re.fullmatch(r"[\w-]+", key) else repr(key)
 
 
 def scalar(text: str) -> Scalar:
@@ -74,14 +81,14 @@ def scalar(text: str) -> Scalar:
 
 def from_plain(data: object, line: int = 0) -> Item:
     """Python or JSON data as an item tree on one *line*; other types become their text."""
+    if data is None or isinstance(data, (bool, int, float, str)):
+        return Item(value=data, line=line)
     if isinstance(data, Mapping):
         return Item(
             value={str(key): from_plain(value, line) for key, value in data.items()}, line=line
         )
-    if isinstance(data, Sequence) and not isinstance(data, str):
+    if isinstance(data, Sequence):
         return Item(value=tuple(from_plain(value, line) for value in data), line=line)
-    if data is None or isinstance(data, (bool, int, float, str)):
-        return Item(value=data, line=line)
     if isinstance(data, Real):  # NumPy's numbers, from sweeps
         return Item(value=int(data) if isinstance(data, Integral) else float(data), line=line)
     return Item(value=str(data), line=line)
@@ -99,7 +106,7 @@ def read_yaml(text: str, file: str, errors: list[InputError]) -> Item | None:
         except yaml.YAMLError:  # the pure Python parser words its errors better
             del errors[before:]  # those of the first attempt
             root = _Tree(text, yaml.BaseLoader, file, errors).document()
-        if isinstance(root.value, Mapping):
+        if isinstance(root.value, dict):
             return root
         wrong, line = "is no mapping of fields; a file has lines as name: value", 1
     except yaml.MarkedYAMLError as error:

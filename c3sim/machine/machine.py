@@ -19,7 +19,7 @@ from c3sim.machine.energy import bill_of
 from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
 from c3sim.machine.holding import held_by_stores, store_load
-from c3sim.machine.rates import l2_rate, link_rate, rate_of
+from c3sim.machine.rates import l2_rate, link_rate, rate_of, with_like
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_weight
@@ -259,10 +259,9 @@ class Machine:
     def _alone(
         self, amounts: dict[Capacity, float], traffic: Traffic
     ) -> tuple[float, Capacity | None]:
-        """Units of progress per second with all capacities to itself, or to it and its like; and
-        the capacity that lets no more through.
-        """
-        like = self._sharers if traffic.together and not self.folded else {}
+        """Units/s with all capacities to itself, or to it and its like; the narrowest of them."""
+        if traffic.together and not self.folded:
+            amounts = with_like(amounts, self._sharers)
         moved = traffic.hbm_read + traffic.hbm_write
         memory = self.memory_given(traffic.hbm_write / moved) if moved else 0.0
 
@@ -270,7 +269,7 @@ class Machine:
             return memory if capacity.kind == "hbm" and moved else self._rates[capacity]
 
         return min(
-            ((rate(c) / (amount * like.get(c, 1)), c) for c, amount in amounts.items()),
+            ((rate(c) / amount, c) for c, amount in amounts.items()),
             key=itemgetter(0),
             default=(math.inf, None),
         )

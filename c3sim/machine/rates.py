@@ -1,8 +1,8 @@
-"""What each capacity of a node gives, when nothing reduces it."""
+"""What each capacity of a node gives, when nothing reduces it, and what the like of a flow take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
@@ -44,3 +44,20 @@ RATES: dict[str, Callable[[Node], float]] = {
     "memory": lambda _node: 1.0,
     "nic": nic_rate,
 }
+
+
+def with_like(
+    amounts: Mapping[Capacity, float], sharers: Mapping[Capacity, int]
+) -> dict[Capacity, float]:
+    """*amounts*, where every GPU does the same, as in a folded run: so many *sharers* draw on a
+    part of the network, and what goes through others' ports comes from others through this one's.
+    """
+    through: dict[object, float] = {}
+
+    def port(capacity: Capacity) -> object:
+        ports = ("link", "port")
+        return capacity._replace(owner_number=0) if capacity.kind in ports else capacity
+
+    for capacity, amount in amounts.items():
+        through[port(capacity)] = through.get(port(capacity), 0.0) + amount
+    return {each: through[port(each)] * sharers.get(each, 1) for each in amounts}

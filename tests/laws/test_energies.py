@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 from law_cases import Case, every_case
+from law_runs import as_it_is, unfolded
 
 from c3sim.machine.energy import COMPONENT_OF, by_component, components_of, idle_energy
 from c3sim.result import Counter
 from c3sim.simulation.folding import can_fold
-from c3sim.simulation.simulate import simulate
 from c3sim.specs.energies import Energies
 
 REL = 1e-9
@@ -36,7 +36,7 @@ def test_components_sum_to_the_energy_and_power_integrates_to_it(case: Case) -> 
     """Of every task, and of the whole; from the counters of the simulated GPUs, in total and by
     component.
     """
-    run = simulate(case.node, case.workload, trace=True)
+    run, _ = as_it_is(case)
     tasks = {name: run.account_of(name) for name in case.workload.tasks}
     parts = {task: by_component(case.node, account, idle=False) for task, account in tasks.items()}
     for task, account in tasks.items():
@@ -65,7 +65,6 @@ def _folds(case: Case) -> bool:
 @every_case("folded_equals_unfolded", _folds)
 def test_folded_and_unfolded_take_the_same_energy_by_component(case: Case) -> None:
     """What falls due at the other end of a link counts there, and adds up to the same."""
-    runs = [simulate(case.node, case.workload, fold=fold, energy=True) for fold in (None, False)]
+    (folded, _), (whole, _) = as_it_is(case), unfolded(case)
     for task in case.workload.tasks:
-        folded, unfolded = (run.account_of(task) for run in runs)
-        assert folded == pytest.approx(unfolded, rel=1e-6), task
+        assert folded.account_of(task) == pytest.approx(whole.account_of(task), rel=1e-6), task

@@ -6,7 +6,8 @@ import random
 
 import pytest
 from law_cases import REL, Case, every_case
-from law_observer import limit, observed
+from law_observer import limit
+from law_runs import as_it_is
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.flow import Flow
@@ -30,7 +31,7 @@ def _drawn(rates: list[tuple[Flow, float]]) -> dict[Capacity, tuple[float, list[
 @every_case("rates_never_exceed_capacity")
 def test_rates_never_exceed_capacity(case: Case) -> None:
     """Nor does any flow exceed its own cap."""
-    _, seen = observed(case)
+    _, seen = as_it_is(case)
     for snapshot in seen.snapshots:
         for capacity, (drawn, users) in _drawn(snapshot.rates).items():
             assert drawn <= limit(case.node, capacity, users) * (1 + REL), (snapshot.time, capacity)
@@ -49,7 +50,7 @@ def test_every_flow_is_capped_or_has_a_bottleneck(case: Case) -> None:
     """Max-min fairness: a flow below its cap uses a full capacity, none of whose users is at a
     higher level.
     """
-    _, seen = observed(case)
+    _, seen = as_it_is(case)
     for snapshot in seen.snapshots:
         drawn = _drawn(snapshot.rates)
         full = {
@@ -75,7 +76,7 @@ def test_integral_of_rate_equals_work(case: Case) -> None:
     to do, and what the flows of a kernel did is all of its work: no tile is lost, none is done
     twice.
     """
-    _, seen = observed(case)
+    _, seen = as_it_is(case)
     assert seen.ended_flows or all(task.kind == "host" for task in case.workload.tasks.values())
     for flow, integral in seen.ended_flows:
         assert integral == pytest.approx(flow.work, rel=REL), flow.name
@@ -164,3 +165,24 @@ def test_a_bystander_may_speed_somebody_up() -> None:
     )
     assert _ends([2.0, 1.0], [a, b])[0] == pytest.approx(3.0)
     assert _ends([2.0, 1.0], [a, b, c])[0] == pytest.approx(2.0)
+
+
+def test_less_latency_may_slow_the_longest_down() -> None:
+    """Who shares a link gets a part of it as large as its outstanding requests: its rate alone
+    times the latency, or the bytes it may have in flight.
+
+    A link gives 4. The long copy, 4 units, is bound by its engine: a rate of 1. The short one, 3.2
+    units, has 8 in flight, on an engine of 5. At a latency of 2 the short one could have a rate of
+    8 / 2 = 4: it has 8 outstanding, the long one 1 x 2 = 2, and they get 3.2 and 0.8. After 1 s the
+    long one is alone with 3.2 units: 4.2 s. At a latency of 1 the short one is bound by its engine:
+    5 and 1 outstanding, rates of 10/3 and 2/3. It ends after 0.96 s, when the long one has done
+    0.64: 0.96 + 3.36 = 4.32 s.
+    """
+
+    def ends(latency: float) -> list[float]:
+        short = min(8.0 / latency, 5.0)
+        copies = [(4.0, 1.0, 1.0 * latency), (3.2, short, short * latency)]
+        return _ends([4.0], [(*copy, [(0, 1.0)]) for copy in copies])
+
+    assert ends(2.0) == pytest.approx([4.2, 1.0])
+    assert ends(1.0) == pytest.approx([4.32, 0.96])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from law_cases import REL, Case, every_case
 from law_network import between_nodes
-from law_observer import observed
+from law_runs import unfolded
 
 from c3sim.models.capacity import Capacity, Port, of_gpu
 from c3sim.models.links import SWITCH_PORTS, reverse, route
@@ -33,7 +33,7 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
     switches what of it crosses the spine.
     """
     node, gpus = case.node, case.node.ranks
-    outcome, seen = observed(case, fold=False)
+    outcome, seen = unfolded(case)
     moved = _without_answers(node, seen.moved())
     sent, received, hops = [0.0] * gpus, [0.0] * gpus, 0.0
     for g in range(gpus):

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from law_cases import CASES, NODES, REL, Case, as_expected, every_case, only
+from law_cases import CASES, NODES, REL, Case, as_expected, every_case
 from law_nodes import scaled, without_power_limit
+from law_reads import numbers_read
+from law_runs import alone, as_it_is, unfolded
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import plan_collective
@@ -34,16 +36,14 @@ def test_alone_takes_its_isolated_time(case: Case) -> None:
     for name, task in case.workload.tasks.items():
         if task.after or (task.stream is not None and streams.count(task.stream) > 1):
             continue
-        alone = simulate(case.node, only(case.workload, name))
-        assert together.task(name).end == pytest.approx(alone.task(name).end, rel=REL), name
+        isolated = alone(case, name).task(name).end
+        assert together.task(name).end == pytest.approx(isolated, rel=REL), name
 
 
 @every_case("concurrent_is_never_faster_than_ideal")
 def test_concurrent_is_never_faster_than_ideal(case: Case) -> None:
-    wall = simulate(case.node, case.workload).end
-    longest = max(
-        simulate(case.node, only(case.workload, name)).end for name in case.workload.tasks
-    )
+    wall = as_it_is(case)[0].end
+    longest = max(alone(case, name).end for name in case.workload.tasks)
     assert as_expected(
         "concurrent_is_never_faster_than_ideal", case, wall >= longest * (1 - REL)
     ), (wall, longest)
@@ -54,10 +54,10 @@ def test_folded_equals_unfolded(case: Case) -> None:
     """One GPU stands for all: every GPU of the unfolded run has the times of the only one of the
     folded run.
     """
-    folded = simulate(case.node, case.workload, fold=True)
-    unfolded = simulate(case.node, case.workload, fold=False)
-    assert {gpu for _, gpu in unfolded.times} == set(range(case.node.ranks))
-    for (name, gpu), times in unfolded.times.items():
+    (folded, _), (whole, _) = as_it_is(case), unfolded(case)
+    assert folded.folded and not whole.folded
+    assert {gpu for _, gpu in whole.times} == set(range(case.node.ranks))
+    for (name, gpu), times in whole.times.items():
         one = folded.times[name, 0]
         assert [times.ready, times.start, times.end] == pytest.approx(
             [one.ready, one.start, one.end], rel=REL
@@ -96,11 +96,11 @@ def _pinned(workload: Workload, node: Node) -> Workload:
 
 
 @cache
-def _improvements(name: str) -> list[tuple[str, Node]]:
+def _improvements(name: str) -> dict[str, Node]:
     """Node *name* without a power limit, one bandwidth a quarter higher or one latency a quarter
-    lower, for each.
+    lower, by the path of each.
     """
-    return list(_improved(without_power_limit(NODES[name])))
+    return dict(_improved(without_power_limit(NODES[name])))
 
 
 def _improved(node: Node) -> Iterator[tuple[str, Node]]:
@@ -114,6 +114,26 @@ def _improved(node: Node) -> Iterator[tuple[str, Node]]:
             )
             if better != node:  # a latency of zero cannot improve
                 yield path, better
+
+
+@cache
+def _before(case: Case) -> tuple[float, set[str]]:
+    """When *case* ends without a power limit, its choices written down, and which numbers of the
+    node that run reads.
+    """
+    node = without_power_limit(case.node)
+    workload = _pinned(case.workload, node)
+    return numbers_read(node, lambda watched: simulate(watched, workload).end)
+
+
+@cache
+def _after(case: Case, path: str) -> float:
+    """The same with the number at *path* improved; one that is not read cannot move the end."""
+    end, read = _before(case)
+    if path not in read:
+        return end
+    workload = _pinned(case.workload, without_power_limit(case.node))
+    return simulate(_improvements(case.node_name)[path], workload).end
 
 
 # What the model does not use, by patterns of paths, and why.
@@ -143,14 +163,9 @@ def test_more_bandwidth_or_less_latency_never_makes_the_only_task_slower(case: C
     """Placement and clock fixed. (A faster memory costs power, and at the power limit that slows
     the clock.)
     """
-    node = without_power_limit(case.node)
-    workload = _pinned(case.workload, node)
-    before = simulate(node, workload).end
-    slower = [
-        path
-        for path, better in _improvements(case.node_name)
-        if simulate(better, workload).end > before * (1 + REL)
-    ]
+    before, _ = _before(case)
+    improvements = _improvements(case.node_name)
+    slower = [path for path in improvements if _after(case, path) > before * (1 + REL)]
     law = "more_bandwidth_or_less_latency_never_makes_the_only_task_slower"
     assert as_expected(law, case, not slower), slower
 
@@ -161,16 +176,13 @@ def test_every_bandwidth_and_latency_matters_to_some_task() -> None:
     of its files.
     """
     matters: dict[str, bool] = {}
-    for name, node in NODES.items():
-        node = without_power_limit(node)
-        workloads = [_pinned(case.workload, node) for case in CASES if case.node_name == name]
-        before = [simulate(node, workload).end for workload in workloads]
-        for path, better in _improvements(name):
-            if matters.get(path):
-                continue  # elsewhere it did
-            after = (simulate(better, workload).end for workload in workloads)
-            faster = any(b < a * (1 - 1e-6) for a, b in zip(before, after, strict=True))
-            matters[path] = faster
+    for name in NODES:
+        cases = [case for case in CASES if case.node_name == name]
+        for path in _improvements(name):
+            if not matters.get(path):  # elsewhere it did
+                matters[path] = any(
+                    _after(case, path) < _before(case)[0] * (1 - 1e-6) for case in cases
+                )
     unused = {path for path, faster in matters.items() if not faster}
     named = {pattern: fnmatch.filter(unused, pattern) for pattern in UNUSED}
     assert sorted(unused - {path for paths in named.values() for path in paths}) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.machine.rates import rate_of
+from c3sim.machine.rates import rate_of, with_like
 from c3sim.models.capacity import Capacity
 
 NODE = load_hardware("teaching-4").node
@@ -34,3 +34,19 @@ def test_the_uplinks_of_a_leaf_carry_what_its_nics_do() -> None:
     below = min(CLUSTER.nodes, wide.nodes_per_leaf)
     up = rate_of(CLUSTER, Capacity("leaf", 0, "up"))
     assert up == pytest.approx(nic * below / wide.oversubscription)
+
+
+def test_like_flows_pass_through_each_others_links() -> None:
+    """A ring of 4, straight to every peer by equal parts: 1/3 to the next over its link, 1/3 to the
+    one before, 1/3 two on over the links of two GPUs. Where all do so, a link to the next carries
+    1/3 + 2 x 1/3, the one before 1/3; memory is nobody else's, and of a leaf four have a share.
+    """
+    amounts = {
+        Capacity("gpu", 0, "link", 1, "out"): 2 / 3,
+        Capacity("gpu", 1, "link", 1, "out"): 1 / 3,
+        Capacity("gpu", 0, "link", 3, "out"): 1 / 3,
+        Capacity("gpu", 0, "hbm"): 2.0,
+        Capacity("leaf", 0, "up"): 0.5,
+    }
+    found = with_like(amounts, {Capacity("leaf", 0, "up"): 4})
+    assert list(found.values()) == pytest.approx([1.0, 1.0, 1 / 3, 2.0, 2.0])

@@ -20,10 +20,17 @@ EXCEPTIONS |= {
     for node in ("mi300x-8", "mi355x-8", "mi100-4")
 }
 
+EXCEPTIONS[FASTER, "mi210-4: DMA all_gather by broadcasts, direct"] = (
+    "the copy, bound by its bytes in flight, keeps more requests outstanding beside the broadcast,"
+    " which its engine binds: the one that ends first gets more of the link both draw on"
+    " (tests/laws/test_flows.py: less latency may slow the longest down)"
+)
+
 # Open mistakes of the simulator that a law has shown: (law, case or workload) -> what is wrong.
 # Strict: a fix fails here.
 MISTAKES: dict[tuple[str, str], str] = {
-    (FASTER, "mi210-4: DMA all_gather by broadcasts, direct"): "less latency makes it slower: open",
-    (FASTER, "mi210-4: gemm of small tiles"): "a quicker prologue makes it slower: open",
-    ("folded_equals_unfolded", "t3-8: all_to_all then gemm"): "0.06 % apart on a ring: open",
+    (FASTER, "mi210-4: gemm of small tiles"): (
+        "it loads the L2s with what it would ask at full speed, 1.57 times what they give, and"
+        " feels that itself: a prologue 20 % shorter raises the claim by 0.3 % and costs 0.08 %"
+    )
 }

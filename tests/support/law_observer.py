@@ -6,13 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from law_cases import Case
-
 from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
-from c3sim.simulation.run import Run
-from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 
 
@@ -60,11 +56,6 @@ class Recorder:
             for capacity, amount in flow.amounts:
                 total[capacity] = total.get(capacity, 0.0) + work * amount
         return total
-
-
-def observed(case: Case, *, fold: bool | None = None) -> tuple[Run, Recorder]:
-    recorder = Recorder()
-    return simulate(case.node, case.workload, observers=[recorder], fold=fold), recorder
 
 
 def limit(node: Node, capacity: Capacity, users: list[Flow]) -> float:

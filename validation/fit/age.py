@@ -10,7 +10,7 @@ from c3sim.input.loading import LoadedNode
 from c3sim.specs.record import Record
 
 from ..compare.record_files import data_hash
-from .calibrate import groups, records_of, shares
+from .calibrate import Group, groups, records_of, shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,8 @@ class Stale:
 
 def stale(nodes: Iterable[LoadedNode], records: Sequence[Record]) -> list[Stale]:
     """Of *nodes* every group that a fit has determined and that has calibration records here that
-    it has not seen: of a later day, more of them, or other ones. Fewer of them say nothing.
+    it has not seen: of a later day, more of them, or other ones. Fewer of them say nothing, nor do
+    records of a node that takes the values over from another one, whose records the fit has seen.
     """
     free = [record for record in records if record.role == "calibration"]
     every, found = list(nodes), list[Stale]()
@@ -54,9 +55,20 @@ def stale(nodes: Iterable[LoadedNode], records: Sequence[Record]) -> list[Stale]
             fits = {path: leaf for path, leaf in group.leaves.items() if leaf.calibrated}
             kin = {other.node.name for other in every if shares(group, other)}
             chosen = records_of(group, loaded.node.name, free, kin)
-            if one := _stale(loaded.node.name, group.suites, fits, chosen):
+            one = _stale(loaded.node.name, group.suites, fits, chosen)
+            if one and not any(_fitted_on(other, group, fits, free) for other in every):
                 found.append(one)
     return found
+
+
+def _fitted_on(
+    node: LoadedNode, group: Group, fits: Mapping[str, Leaf], free: Sequence[Record]
+) -> bool:
+    """Whether *fits* stand in a file of *node* and were made from its records, as they are now."""
+    if any(node.provenance.get(path) != leaf for path, leaf in fits.items()):
+        return False
+    seen = data_hash(records_of(group, node.node.name, free))
+    return all(leaf.calibrated and leaf.calibrated.data == seen for leaf in fits.values())
 
 
 def _stale(

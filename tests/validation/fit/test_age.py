@@ -54,6 +54,22 @@ def test_other_records_of_the_same_day_are_told_and_fewer_say_nothing():
     assert stale([fitted("2026-11-20", seen)], seen[:1]) == []
 
 
+def test_a_node_that_is_like_the_fitted_one_does_not_make_its_fit_old():
+    """Its own records are a test of what it takes over. Where those of the fit are not here, or
+    the node has a value of its own, it is told.
+    """
+    seen = [measured("2026-11-20", 64)]
+    own = [measured("2026-11-20", 256).model_copy(update={"node": "other"})]
+    one = fitted("2026-11-20", seen)
+    like = replace(one, node=one.node.model_copy(update={"name": "other"}))
+    assert stale([one, like], [*seen, *own]) == []
+    (old,) = stale([one, like], own)
+    assert old.node == "other"
+    leaf = replace(one.provenance[PATH], line=one.provenance[PATH].line + 1)
+    (old,) = stale([one, replace(like, provenance={PATH: leaf})], [*seen, *own])
+    assert old.node == "other"
+
+
 def test_records_that_no_fit_may_use_do_not_count():
     later = measured("2026-11-23", 128).model_copy(update={"role": "validation"})
     seen = [measured("2026-11-20", 64)]

@@ -109,6 +109,11 @@ def test_a_quick_refit_gives_the_value_that_is_committed():
     check_refit("mi300x-8", "gemm_fp8")
 
 
+def test_what_four_h200_take_over_from_two_is_what_their_own_records_tell():
+    """Fitted on two: 8.2 us (6.4 to 10.5); the same streams on four: 8.0 us (6.2 to 10.3)."""
+    check_refit("h200-4", "h200_streams")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif("C3SIM_REFIT" not in os.environ, reason="half a minute: C3SIM_REFIT=mi300x")
 def test_the_fit_of_mi300x_gives_the_values_that_are_committed():
