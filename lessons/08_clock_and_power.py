@@ -32,7 +32,7 @@ for cause, share in c3sim.explain(PAIR).tasks["gemm"].causes.items():
 # ## Picture
 
 # %%
-clock = next(each for each in result.timeline.counters if each.name == "gpu0.clock")
+clock = next(each for each in result.trace.counters if each.name == "gpu0.clock")
 axes = lesson.axes()
 times = [*(time * 1e3 for time in clock.times), result.wall_s * 1e3]
 clocks = [each / clock.maximum for each in (*clock.values, clock.values[-1])]

@@ -87,9 +87,13 @@ def test_sweeps_and_studies_show_themselves_and_are_frames(tmp_path):
 
 def test_plots_are_axes():
     result = c3sim.run(PAIR)
-    assert result.timeline is None  # it is run once more for its picture
+    assert result.trace is None  # it is run once more for its picture
     drawn = result.plot()
-    assert "HBM bandwidth" in " ".join(axes.get_title(loc="left") for axes in drawn)
+    panels = [axes.get_title(loc="left") for axes in drawn]
+    assert "HBM bandwidth" in panels
+    assert [axes.get_title(loc="left") for axes in result.timeline()] == panels
+    with pytest.raises(InputError, match="'gpu1' was not recorded"):  # it does what gpu0 does
+        result.timeline("gpu1")
     assert drawn.figure is drawn[0].figure and "<img" in drawn._repr_html_()
     (axes,) = c3sim.compare(PAIR, strategies="base,sp").plot()
     walls = [bar.get_width() for bar in axes.patches]
