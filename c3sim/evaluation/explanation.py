@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.losses import loss_note
 from c3sim.evaluation.reasons import reasons
-from c3sim.evaluation.shares import NONE, Part, parts_of, runs_of_kinds, shapley
+from c3sim.evaluation.shares import NONE, Part, Progress, parts_of, runs_of_kinds, shapley
 from c3sim.machine.machine import SHARING
 from c3sim.shown import Shown
 from c3sim.simulation.class_times import busy_and_exposed, classes_of
@@ -152,13 +152,15 @@ class Explanation(Shown):
         }
 
 
-def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
-    """Explain the run of the *best* candidate of *strategy*."""
+def explain_run(
+    best: Best, node: Node, strategy: str, progress: Progress | None = None
+) -> Explanation:
+    """Explain the run of the *best* candidate of *strategy*; *progress* hears of its runs."""
     workload = best.workload
     sharing = kinds_of(workload)
     kinds = (*sharing, RANKS) if workload.host.release != "event" else sharing
     whole = frozenset(kinds)
-    runs, matter = _runs(node, workload, kinds)
+    runs, matter = _runs(node, workload, kinds, progress)
     tasks = {}
     for name in workload.tasks:
         alone, run = isolated(node, workload, name), best.run.task(name)
@@ -194,7 +196,9 @@ def figures_of_run(run: Run, workload: Workload) -> dict[str, float]:
     return {"wall": run.end, "exposed": run.exposure.exposed, **busy}
 
 
-def _runs(node: Node, workload: Workload, kinds: Sequence[str]) -> tuple[Runs, tuple[str, ...]]:
+def _runs(
+    node: Node, workload: Workload, kinds: Sequence[str], progress: Progress | None
+) -> tuple[Runs, tuple[str, ...]]:
     """The runs that a split needs, and the kinds of sharing that matter to some task."""
     in_step = workload.model_copy(
         update={"host": workload.host.model_copy(update={"release": "event", "jitter": 0.0})}
@@ -205,7 +209,10 @@ def _runs(node: Node, workload: Workload, kinds: Sequence[str]) -> tuple[Runs, t
         together = RANKS in kinds and RANKS not in shared
         return run_once(node, in_step if together else workload, sharing - shared)
 
-    return runs_of_kinds(run, lambda one: {name: _end(one, name) for name in workload.tasks}, kinds)
+    def ends(one: Run) -> dict[str, float]:
+        return {name: _end(one, name) for name in workload.tasks}
+
+    return runs_of_kinds(run, ends, kinds, progress)
 
 
 def _end(run: Run, name: str) -> float:
