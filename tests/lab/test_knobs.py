@@ -12,6 +12,8 @@ from c3sim.lab.bench import Overtaken
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED
 
+SIZE = "task.gather.size"
+
 
 @pytest.mark.parametrize("name", library.names("workload"))
 def test_every_slider_stands_at_the_file_and_every_place_can_be_set(name):
@@ -124,6 +126,17 @@ def test_an_iteration_has_causes_as_on_the_command_line_and_a_band():
     wall = c3sim.run("dlrm-training").wall_s
     assert 0.5 * wall < band["wall_s"]["p5"] <= band["wall_s"]["p95"] < 2 * wall
     assert {"mfu", "exposed_s"} <= set(band)
+
+
+def test_the_band_is_that_of_what_is_chosen():
+    """One band after another, in the process of the laboratory: a quarter of the bytes, a band
+    around a shorter time. Once it was that of the first choice.
+    """
+    walls = [
+        runs.band_of(choice, samples=8)["wall_s"]["median"]
+        for choice in (Choice(strategy="sp"), Choice(strategy="sp").setting(SIZE, "224 MiB"))
+    ]
+    assert walls[1] < 0.8 * walls[0]
 
 
 def test_many_tasks_are_explained_as_a_whole():
