@@ -96,11 +96,11 @@ const lab = (() => {
     desk.classList.remove("stale");
     at("said").textContent = data.said;
     const warnings = data.warnings.map((text) => make("p", { class: "warning" }, make("strong", {}, "Careful: "), text));
-    const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks, ...data.keys].map((text) => make("p", { class: "soft" }, text));
+    const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks].map((text) => make("p", { class: "soft" }, text));
     desk.replaceChildren(...warnings, figures(data), ...coming(data.coming), ...remarks,
       beside(data, drawing), beside(data, causes, (run) => Object.keys(run.explained).length),
       beside(data, parts, (run) => run.parts),
-      ...classes(data.classes),
+      ...classes(data.classes), make("h2", {}, "Words"), ...data.keys.map((text) => make("p", { class: "soft" }, text)),
       make("p", { class: "soft" }, "The same on the command line: ", make("code", { "data-part": "command" }, data.command)));
   }
 
