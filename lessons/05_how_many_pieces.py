@@ -10,8 +10,8 @@
 # shortest wall time: 1, 2, 4, 8, 16 or 32?
 
 # %%
-from exercises import in_pieces
 from lesson import Lesson
+from pieces import in_pieces
 
 lesson = Lesson(5)
 guess = None  # pieces
@@ -19,7 +19,7 @@ guess = None  # pieces
 # %% [markdown]
 # ## Run
 #
-# `in_pieces` stands in `exercises.py`: an all-gather with `chunks`, and a GEMM `after` each chunk.
+# `in_pieces` stands in `pieces.py`: an all-gather with `chunks`, and a GEMM `after` each chunk.
 
 # %%
 PIECES = (1, 2, 4, 8, 16, 32)

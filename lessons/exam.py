@@ -8,16 +8,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from exercises import (
-    EXERCISES,
+from answers import (
     PAIR,
+    STEP,
     enough_engines,
     exposed_without_prefetch,
     false_share,
-    in_pieces,
     last_round,
     more_power,
 )
+from exercises import EXERCISES
+from pieces import in_pieces
 
 import c3sim
 
@@ -131,7 +132,7 @@ def engines() -> str:
 
 
 def exposed() -> str:
-    step = c3sim.run("llama3-8b-training", node="mi300x-8")
+    step = c3sim.run(STEP, node="mi300x-8")
     now, without = 100 * step.exposed_s / step.wall_s, exposed_without_prefetch()
     return (
         f"From {without:.0f} % to {now:.0f} %. The first gather and the last scatter stay exposed."

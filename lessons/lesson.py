@@ -87,7 +87,9 @@ class Lesson:
         print(fill(f"Suite {suite}, {found[0].node}; source: {found[0].source}", COLUMNS))
 
     def check(self, answer: float | None) -> None:
-        """Prints whether *answer* is right, one hint more with every wrong try, or the question."""
+        """Prints whether *answer* is right, what a typical mistake was, one hint more
+        with every other wrong try, or the question.
+        """
         exercise = EXERCISES[self.number]
         if answer is None:
             print(fill(f"Exercise: {exercise.question}", COLUMNS))
@@ -96,6 +98,8 @@ class Lesson:
             print(f"The answer is a number, in {exercise.unit}.")
         elif exercise.accepts(answer):
             print(fill(f"Right: {exercise.right():.3g} {exercise.unit}. {exercise.why}", COLUMNS))
+        elif reply := exercise.mistake(answer):
+            print(fill(f"Not yet: {reply}", COLUMNS))
         else:
             print(f"Not yet. Hint: {exercise.hints[min(self.tries, len(exercise.hints) - 1)]}")
             self.tries += 1
