@@ -17,8 +17,8 @@ UNITS = (1e3, 1e-3, 2**10, 2**-10, 1e2, 1e-2)  # between units of time and size,
 class Exercise:
     """*right* gives the answer in *unit*; *within*: the relative error that still counts as right.
 
-    *mistakes*: a reply -> the numbers that the mistake leads to, or how they are computed. *hints*: one for each other wrong
-    try, the last one again and again.
+    *mistakes*: a reply -> the numbers that the mistake leads to, or how they are computed.
+    *hints*: one for each other wrong try, the last one again and again.
     """
 
     question: str
