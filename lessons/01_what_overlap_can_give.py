@@ -88,6 +88,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-beside-all-gather --strategy base`. Move the size of the
-# all-gather, and watch the fraction of ideal.
+# %%
+lesson.lab("Move the size of the all-gather, and watch the fraction of ideal.")

@@ -83,5 +83,5 @@ for carrier in ("dma", "nccl"):
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemms-wait-for-chunks`. Change the size of the all-gather.
+# %%
+lesson.lab("Change the size of the all-gather.")

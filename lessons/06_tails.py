@@ -106,6 +106,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-alone --set stream.compute.compute_units=303`. Set other
-# numbers in *Any other parameter*.
+# %%
+lesson.lab("Set other numbers in: Any other parameter.")

@@ -88,5 +88,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-beside-dma-all-gather`. Move the power limit.
+# %%
+lesson.lab("Move the power limit.")

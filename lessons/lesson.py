@@ -5,6 +5,7 @@ lesson.guess(guess, actual, "ms")          says how far off a guess was
 lesson.show(axes, "what it shows")         a picture: in the notebook, else a file lesson-03-1.png
 lesson.measured("h200_c3", "NAME", ...)    records of that suite, beside what the model says
 lesson.check(answer)                       right, or a hint; None asks the question
+lesson.lab("Move the size.")               where it goes on in the laboratory
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from exercises import EXERCISES
 from records import rows
+
+from c3sim.lab.lessons import LESSONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,6 +88,11 @@ class Lesson:
             what = f"{row.task} alone" if row.alone else row.task
             print(f"  {what:16} {row.measured:5.3g} {row.model:7.3g} {row.unit}")
         print(fill(f"Suite {suite}, {found[0].node}; source: {found[0].source}", COLUMNS))
+
+    def lab(self, words: str) -> None:
+        """Prints the command that opens the lesson's place in the laboratory, and what to do."""
+        command = list(LESSONS.values())[self.number - 1].command("lab")
+        print(f"In the laboratory: {command}\n{fill(words, COLUMNS)}")
 
     def check(self, answer: float | None) -> None:
         """Prints whether *answer* is right, what a typical mistake was, one hint more

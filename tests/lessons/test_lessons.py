@@ -4,15 +4,14 @@ and without a warning; wrong answers get hints.
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from c3sim.lab.choice import Choice, settings_of
 from c3sim.lab.lessons import LESSONS as IN_LAB
+from c3sim.lab.runs import run_choice
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "lessons"
@@ -59,7 +58,9 @@ def test_a_lesson_runs_and_takes_its_answer(path, tmp_path):
     took = spent() - began
     assert (run.returncode, run.stderr) == (0, "")
     assert "You guessed 1" in run.stdout and "\nRight: " in run.stdout
-    assert "measured" in run.stdout or number(path) == 10
+    assert "measured" in run.stdout and "H200" in run.stdout + text
+    command = list(IN_LAB.values())[number(path) - 1].command("lab")
+    assert f"In the laboratory: {command}\n" in run.stdout
     pictures = sorted(tmp_path.glob("*.png"))
     assert pictures and all(each.stat().st_size > 5000 for each in pictures)
     assert took < MOST_SECONDS
@@ -83,18 +84,24 @@ def test_a_lesson_has_its_parts_in_order(path):
     assert re.search(r"\*(Ten|Fifteen|Twenty) minutes\.\*", text)
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_the_command_of_a_lesson_is_its_place_in_the_laboratory(path):
-    command = re.search(r"`c3sim lab ([^`]*)`", path.read_text(encoding="utf-8"))
-    words = shlex.split(command[1])
-    options = dict(zip(words[1::2], words[2::2], strict=True))
-    first = Choice(
-        workload=words[0],
-        strategy=options.get("--strategy", "as_written"),
-        node=options.get("--node", ""),
-        settings=settings_of([options["--set"]] if "--set" in options else []),
+@pytest.mark.parametrize("choice", IN_LAB.values(), ids=list(IN_LAB))
+def test_the_place_of_a_lesson_in_the_laboratory_runs(choice):
+    assert run_choice(choice).problem == ""
+
+
+def test_the_table_of_lessons_has_their_titles_and_minutes():
+    table = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    rows_of = re.findall(
+        r"^\| (\d+) \| \[(.*)\]\(\.\./lessons/(.*)\) \| (\d+) \|$", table, re.MULTILINE
     )
-    assert list(IN_LAB.values())[number(path) - 1] == first
+    minutes = {"Ten": "10", "Fifteen": "15", "Twenty": "20"}
+    said = []
+    for path in LESSONS:
+        text = path.read_text(encoding="utf-8")
+        title = re.search(r"^# # \d+\. (.*)$", text, re.MULTILINE)[1]
+        took = re.search(r"\*(\w+) minutes\.\*", text)[1]
+        said.append((str(number(path)), title, path.name, minutes[took]))
+    assert rows_of == said
 
 
 @pytest.mark.parametrize("count", EXERCISES)
@@ -146,4 +153,5 @@ def test_a_record_that_is_not_there_is_said():
 
 def test_a_measured_iteration_is_the_median_of_its_runs():
     """Sorted, the sixth and seventh of twelve are 44.72 and 44.77 ms."""
-    assert iteration("llama8b-fsdp-forward-2x4096")["together"] == pytest.approx(0.0447, abs=1e-4)
+    together, predicted = iteration("llama8b-fsdp-forward-2x4096")["together"]
+    assert together == pytest.approx(0.0447, abs=1e-4) and predicted == 0.04337
