@@ -66,6 +66,7 @@ def test_comparisons_explanations_and_iterations_show_themselves():
     for shown, words in (
         (c3sim.compare(PAIR, strategies="base,sp"), "fastest: sp"),
         (c3sim.explain(PAIR), "where the time went"),
+        (c3sim.explain("dlrm-training"), "nothing shared"),
         (c3sim.run("llama3-70b-decode"), "operator class"),
     ):
         html = shown._repr_html_()
@@ -118,6 +119,19 @@ def test_an_iteration_has_a_frame_of_its_classes():
     result = c3sim.run("llama3-70b-decode")
     frame = result.classes_frame().set_index("class")
     assert frame.loc["gemm", "busy_s"] == result.classes["gemm"].busy_s
+    assert len(repr(result).splitlines()) == 3  # not one of all of its fields
+
+
+def test_an_iteration_is_explained_by_its_parts():
+    """Tables, picture and frame are of the whole; rows of a part add up to it."""
+    explanation = c3sim.explain("dlrm-training")
+    assert "wall" in repr(explanation) and "exposed" in repr(explanation)
+    frame = explanation.to_frame().set_index(["part", "what"])["seconds"]
+    assert frame["wall"].drop("together").sum() == pytest.approx(explanation.wall_s)
+    first = explanation.plot()[0]
+    assert first.get_title(loc="left") == "wall"
+    *_, whole = first.patches
+    assert whole.get_width() == pytest.approx(1e3 * explanation.wall_s)
 
 
 def test_a_result_can_be_kept():

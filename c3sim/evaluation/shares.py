@@ -29,6 +29,11 @@ class Part:
     causes_s: Mapping[str, float]
     removal_s: Mapping[str, float]
 
+    @property
+    def shared_s(self) -> float:
+        """What all kinds of sharing add."""
+        return self.time_s - self.unshared_s
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {

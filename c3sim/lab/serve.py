@@ -65,12 +65,7 @@ async def listening(port: int) -> None:
 
 
 def _serve(
-    choice: Choice,
-    port: int,
-    token: str,
-    browser: bool,
-    say: Callable[[str], None],
-    opened: Opened,
+    choice: Choice, port: int, token: str, browser: bool, say: Callable[[str], None], opened: Opened
 ) -> None:
     from nicegui import app, background_tasks, ui
     from starlette.requests import Request
