@@ -7,7 +7,7 @@
 # ## Question
 #
 # Alone, the GEMM takes 1.7 ms and the all-gather 2.7 ms. Both begin at once. After how many
-# milliseconds have both ended? Write your guess into the next cell before you run it.
+# milliseconds have both ended? Guess before you run it.
 
 # %%
 from lesson import Lesson

@@ -11,7 +11,6 @@
 
 # %%
 from lesson import Lesson
-from records import iteration
 
 import c3sim
 
@@ -79,15 +78,7 @@ lesson.show(axes, "Communication runs for long, and hardly ever alone.")
 # what was predicted before it was made (docs/predictions/h200-2-iterations-run1.jsonl).
 
 # %%
-for name in ("llama8b-fsdp-forward-2x4096", "llama8b-fsdp-training-1x4096"):
-    times = iteration(name)
-    saved = [
-        compute + communication - together
-        for compute, communication, together in zip(*times.values(), strict=True)
-    ]
-    print(f"{name}\n{'':16}measured predicted")
-    for mode, (measured, predicted) in {**times, "saved": saved}.items():
-        print(f"  {mode:14}{measured * 1e3:8.1f} {predicted * 1e3:9.1f} ms")
+lesson.measured_steps("llama8b-fsdp-forward-2x4096", "llama8b-fsdp-training-1x4096")
 
 # %% [markdown]
 # *Saved* is what both take one after the other, less the whole. In training two thirds of the
