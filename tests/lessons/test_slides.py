@@ -25,5 +25,5 @@ def test_a_lesson_becomes_a_question_its_pictures_the_reason_measurements_and_an
     shown, told, exercise = SLIDES["drawn"](lesson)
     assert "measured" in told[0] and exercise.endswith("(Pencil and paper.)")
     out = tmp_path / "slides.pdf"
-    assert SLIDES["build"](out) == 1 + len(shown) + 3
+    assert SLIDES["build"](out) == 1 + len(shown) + 1 + len(SLIDES["measured"](told)) + 1
     assert out.read_bytes().startswith(b"%PDF") and list(tmp_path.iterdir()) == [out]
