@@ -103,6 +103,19 @@ def test_the_table_of_lessons_has_their_titles_and_minutes():
     assert re.findall(row, table, re.MULTILINE) == said
 
 
+def test_the_plan_of_three_hours_gives_each_lesson_its_minutes():
+    text = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
+    rows_of = re.findall(r"^\| (\d+) to (\d+) \| (?:Lesson (\d+))?", text, re.MULTILINE)
+    begins, ends = ([int(row[place]) for row in rows_of] for place in (0, 1))
+    assert begins == [0, *ends[:-1]] and ends[-1] == 180
+    table = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    minutes = dict(re.findall(r"^\| (\d+) \| .* \| (\d+) \|$", table, re.MULTILINE))
+    planned = {lesson: str(int(b) - int(a)) for a, b, lesson in rows_of if lesson}
+    assert planned == minutes
+    left_out = re.search(r"Two hours only: leave out ([\d, and]+)\.", text)[1]
+    assert 180 - sum(int(minutes[each]) for each in re.findall(r"\d+", left_out)) == 120
+
+
 @pytest.mark.parametrize("count", EXERCISES)
 def test_a_wrong_answer_gets_one_hint_after_the_other(count, capsys):
     exercise, lesson = EXERCISES[count], Lesson(count)
