@@ -36,7 +36,7 @@ def times(limit):
 
 limited, unlimited = times(750), times(3000)
 lesson.guess(guess, 100 * (limited[1] - 1), "%")
-print(f"without a power limit: {unlimited[1] - 1:.0%}")
+print(f"without a power limit: {100 * (unlimited[1] - 1):.0f} %")
 
 # %% [markdown]
 # ## Picture

@@ -26,7 +26,7 @@ result = c3sim.run(PAIR, trace=True)
 lesson.guess(guess, 100 * (result.tasks["gemm"].slowdown - 1), "%")
 for cause, share in c3sim.explain(PAIR).tasks["gemm"].causes.items():
     if share >= 0.005:
-        print(f"{share:+.1%} by {cause}")
+        print(f"{100 * share:+.1f} % by {cause}")
 
 # %% [markdown]
 # ## Picture

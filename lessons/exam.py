@@ -41,8 +41,8 @@ def by_hand() -> str:
     fraction = (speedup - 1) / (most - 1)
     return (
         f"One after the other takes {serial:.0f} ms, the ideal {ideal:.0f} ms. The speedup is"
-        f" {speedup:.2f} of {most:.2f}, so the fraction is {100 * fraction:.0f} %: ({speedup:.2f} - 1) /"
-        f" ({most:.2f} - 1)."
+        f" {speedup:.2f} of {most:.2f}, so the fraction is {100 * fraction:.0f} %:"
+        f" ({speedup:.2f} - 1) / ({most:.2f} - 1)."
     )
 
 

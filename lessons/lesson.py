@@ -44,7 +44,8 @@ class Lesson:
         if guess is None:
             print(f"The model says {found}. Guess first next time: it is how one learns.")
         else:
-            print(f"You guessed {guess:g}, the model says {found}: {guess / actual - 1:+.0%}.")
+            off = 100 * (guess / actual - 1)
+            print(f"You guessed {guess:g}, the model says {found}: {off:+.0f} %.")
 
     def axes(self, columns: int = 1, height: float = INCHES[1]) -> Any:
         """Empty axes in the common look; for more than one column, a row of them."""
