@@ -14,7 +14,7 @@ from typing import Any, Literal
 from c3sim import api
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.effort import effort_of
-from c3sim.evaluation.notes import LOSES
+from c3sim.evaluation.notes import IDLE, LOSES
 from c3sim.input.aliases import canonical
 from c3sim.input.kept import kept
 from c3sim.input.loading import is_iteration, load_hardware, open_iteration, open_workload
@@ -81,7 +81,14 @@ class Outcome:
     @property
     def warnings(self) -> list[str]:
         """Where the model is outside what it was checked on, and what a choice loses."""
-        marks = ("outside the calibrated domain", "what-if", LOSES, "no measurement", "takes ")
+        marks = (
+            "outside the calibrated domain",
+            "what-if",
+            LOSES,
+            "no measurement",
+            "takes ",
+            IDLE,
+        )
         notes = () if self.result is None else self.result.notes
         return [note for note in notes if any(mark in note for mark in marks)]
 
