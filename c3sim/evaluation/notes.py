@@ -83,7 +83,7 @@ def _out_of_step(best: Best) -> list[str]:
     """How far apart the ways lie in which ranks may begin; a jitter that none of them has."""
     host, ways = best.workload.host, best.run.outcomes
     if host.jitter and host.release == "event":
-        return [
+        return [f"jitter {IDLE}: one event lets the ranks begin (workload.host.release)"]
             f"jitter {IDLE}: one event lets the ranks begin; set workload.host.release=per_rank"
         ]
     if not ways:

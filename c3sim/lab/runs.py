@@ -81,7 +81,8 @@ class Outcome:
     @property
     def warnings(self) -> list[str]:
         """Where the model is outside what it was checked on, and what a choice loses."""
-        marks = (
+        outside = ("outside the calibrated domain", "no measurement", "what-if")
+        marks = (*outside, LOSES, IDLE, "takes ")
             "outside the calibrated domain",
             "what-if",
             LOSES,
