@@ -84,8 +84,6 @@ def _out_of_step(best: Best) -> list[str]:
     host, ways = best.workload.host, best.run.outcomes
     if host.jitter and host.release == "event":
         return [f"jitter {IDLE}: one event lets the ranks begin (workload.host.release)"]
-            f"jitter {IDLE}: one event lets the ranks begin; set workload.host.release=per_rank"
-        ]
     if not ways:
         return []
     ends = [1e3 * way.end for way in ways]

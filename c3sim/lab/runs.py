@@ -83,13 +83,6 @@ class Outcome:
         """Where the model is outside what it was checked on, and what a choice loses."""
         outside = ("outside the calibrated domain", "no measurement", "what-if")
         marks = (*outside, LOSES, IDLE, "takes ")
-            "outside the calibrated domain",
-            "what-if",
-            LOSES,
-            "no measurement",
-            "takes ",
-            IDLE,
-        )
         notes = () if self.result is None else self.result.notes
         return [note for note in notes if any(mark in note for mark in marks)]
 
