@@ -50,7 +50,7 @@ const lab = (() => {
   function grid(heads, rows) {
     const head = make("tr", {}, ...heads.map((words, number) => make("th", { scope: "col", class: number ? "number" : "" }, words)));
     const body = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", { class: "number" }, cell))));
-    return make("div", { class: "wide" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
+    return make("div", { class: "wide" }, make("table", { class: "grid" }, make("thead", {}, head), make("tbody", {}, ...body)));
   }
 
   /** Of an iteration, or of many tasks: where the whole went. */
