@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import yaml
 
 import c3sim
 from c3sim.input import library
@@ -139,10 +140,12 @@ def test_the_band_is_that_of_what_is_chosen():
     assert walls[1] < 0.8 * walls[0]
 
 
-def test_many_tasks_are_explained_as_a_whole():
+def test_many_tasks_are_explained_as_a_whole(tmp_path):
     """A trace has hundreds of kernels: a table of each would be a wall."""
     tasks = {f"k{n}": c3sim.gemm(1024, 1024, 1024, stream=f"s{n % 2}") for n in range(14)}
-    accounts = runs.explain_choice(Choice(workload={"tasks": tasks}))
+    file = tmp_path / "many.yaml"
+    file.write_text(yaml.safe_dump({"schema": 1, "name": "many", "tasks": tasks}), encoding="utf-8")
+    accounts = runs.explain_choice(Choice(workload=str(file)))
     assert accounts.tasks == {} and "wall" in accounts.parts
     few = runs.explain_choice(Choice())
     assert set(few.tasks) == {"gemm", "gather"} and few.parts == {}
