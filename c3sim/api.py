@@ -7,7 +7,7 @@ InputError or InputErrors. What is returned shows itself in a notebook.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -46,7 +46,8 @@ from c3sim.strategies.table import STRATEGIES
 if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.explanation import Explanation
-    from c3sim.studies.kind import Progress, StudyResult
+    from c3sim.evaluation.shares import Progress
+    from c3sim.studies.kind import StudyResult
     from c3sim.sweeps.executor import Watcher
     from c3sim.sweeps.sweep import SweepResult
 
@@ -116,12 +117,16 @@ def explain(
     node: AnyNode | None = None,
     strategy: str = "as_written",
     set: Settings | None = None,
+    progress: Progress | None = None,
 ) -> Explanation:
     """Where the time of each task went: its slowdown split by cause. Of an iteration: where the
-    wall time, the exposed communication and the time of each operator class went.
+    wall time, the exposed communication and the time of each operator class went. *progress* hears
+    of the runs behind it; left out, a notebook shows a bar for an iteration.
     """
     model, target, notes = _prepared(workload, node, set)
-    explanation = explain_any(model, target, strategy)
+    bar = progress_bar if isinstance(model, Described) else nullcontext
+    with heard(progress, bar) as watcher:
+        explanation = explain_any(model, target, strategy, watcher)
     return replace(explanation, notes=(*notes, *explanation.notes))
 
 

@@ -101,7 +101,7 @@ def figure_of(what: Any, **options: Any) -> Figure:
     if isinstance(what, Result):
         from c3sim.output.pictures.timeline import plot_timeline
 
-        known = what.timeline is not None or what.again is None
+        known = what.trace is not None or what.again is None
         return plot_timeline(what if known else what.again.traced(), **options)
     if isinstance(what, Explanation):
         return draw_explanation(what)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from c3sim.models.capacity import Capacity
-from c3sim.shown import Shown
+from c3sim.shown import Drawn, Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,7 +185,7 @@ class Result(Shown):
     energy_measured: str = ""
     notes: Sequence[str] = ()
     trust: str = ""  # the nearest measured conditions and their error; empty: not asked for
-    timeline: Timeline | None = None
+    trace: Timeline | None = None  # what happened when, of a run that was asked for it
     # Runs it once more, with its timeline or its causes, for whoever looks at it in a notebook.
     again: Any = field(default=None, repr=False, compare=False)
 
@@ -201,6 +201,14 @@ class Result(Shown):
             f"slowdown of {', '.join(tasks[:_SHOWN])}{more}"
         )
 
+    def timeline(self, gpu: str = "gpu0") -> Drawn:
+        """Matplotlib's axes of the timeline: when which task ran, and what of *gpu* was used.
+
+        A result without a trace is run once more. Raises InputError for a GPU that was not
+        recorded: of GPUs that do the same one is.
+        """
+        return self.plot(gpu=gpu)
+
     def to_frame(self) -> pd.DataFrame:
         """A row per task, with every figure of it."""
         import pandas as pd
@@ -213,11 +221,11 @@ class Result(Shown):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for ``--json``; the timeline is left out."""
+        """Plain data for ``--json``; the trace is left out."""
         from dataclasses import asdict, replace
 
-        data = asdict(replace(self, timeline=None, again=None))
-        del data["timeline"], data["again"]
+        data = asdict(replace(self, trace=None, again=None))
+        del data["trace"], data["again"]
         return data
 
 
@@ -230,5 +238,5 @@ def figures_of(result: Result | TaskResult) -> dict[str, Any]:
     return {
         name: value
         for name, value in values.items()
-        if name not in ("folded", "timeline", "again") and isinstance(value, int | float | None)
+        if name not in ("folded", "trace", "again") and isinstance(value, int | float | None)
     }

@@ -5,28 +5,28 @@ viewer.
 import c3sim
 
 result = c3sim.run("gemm-beside-all-gather", strategy="conccl", trace=True)
-timeline = result.timeline
+trace = result.trace
 
 print("spans of GPU 0, the first of each track:")
-for track in dict.fromkeys(span.track for span in timeline.spans if span.track.startswith("gpu0.")):
-    span = next(span for span in timeline.spans if span.track == track)
+for track in dict.fromkeys(span.track for span in trace.spans if span.track.startswith("gpu0.")):
+    span = next(span for span in trace.spans if span.track == track)
     print(f"  {track:22} {span.name:8} {span.start * 1e3:5.2f} to {span.end * 1e3:5.2f} ms")
 
 
 def mean(counter):
     """Time average of a step function."""
-    ends = [*counter.times[1:], timeline.end]
+    ends = [*counter.times[1:], trace.end]
     return (
         sum(
             v * (end - start)
             for v, start, end in zip(counter.values, counter.times, ends, strict=True)
         )
-        / timeline.end
+        / trace.end
     )
 
 
 print("means over the run:")
-for counter in timeline.counters:
+for counter in trace.counters:
     if counter.name in ("gpu0.compute_units", "gpu0.hbm", "gpu0.link[1].out", "gpu0.clock"):
         print(
             f"  {counter.name:18} {mean(counter) / counter.maximum:4.0%}"

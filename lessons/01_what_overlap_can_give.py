@@ -7,7 +7,7 @@
 # ## Question
 #
 # Alone, the GEMM takes 1.7 ms and the all-gather 2.7 ms. Both begin at once. After how many
-# milliseconds have both ended? Write your guess into the next cell before you run it.
+# milliseconds have both ended? Guess before you run it.
 
 # %%
 from lesson import Lesson
@@ -35,7 +35,7 @@ bars = {"one after the other": result.serial_s, "ideal": result.ideal_s}
 bars |= {each.strategy: each.wall_s for each in results}
 axes = lesson.axes()
 drawn = axes.barh(list(bars), [each * 1e3 for each in bars.values()], color="#0072B2")
-fractions = ["0 %", "100 %", *(f"{each.fraction_of_ideal:.0%}" for each in results)]
+fractions = ["0 %", "100 %", *(f"{100 * each.fraction_of_ideal:.0f} %" for each in results)]
 axes.bar_label(drawn, fractions, padding=4)
 axes.invert_yaxis()
 axes.set_xlabel("wall time (ms); behind each bar: fraction of ideal")
@@ -88,6 +88,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-beside-all-gather --strategy base`. Move the size of the
-# all-gather, and watch the fraction of ideal.
+# %%
+lesson.lab("Move the size of the all-gather, and watch the fraction of ideal.")

@@ -55,11 +55,11 @@ print(f"{rounds - 1} of {rounds} rounds: {gemm.isolated_s * (rounds - 1) / round
 print(f"the model: {first.tasks['gather'].room_s * 1e3:.2f} ms")
 
 # %% [markdown]
-# The other order has a price too. Channels of the all-gather keep 64 compute units from its first
+# The other order has a price too. Channels of the all-gather keep 56 compute units from its first
 # to its last byte, and the GEMM gets fewer units and more rounds:
 
 # %%
-free = 304 - 64
+free = 304 - second.tasks["gather"].detail["channels"]
 print(
     f"{gemm.detail['tiles']} tiles on {free} units: {math.ceil(gemm.detail['tiles'] / free)} rounds"
 )
@@ -86,6 +86,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-beside-all-gather --strategy base`. Pin this run, then change
-# the strategy to `sp`.
+# %%
+lesson.lab("Pin this run, then change the strategy to sp.")

@@ -52,7 +52,7 @@ lesson.show(
 #
 # - A channel moves a few GB/s. So few channels make a slow collective.
 # - From some number on the **links** are full. Further channels move nothing more. Here the library
-#   takes no more than 64 of them, whatever it is allowed.
+#   takes no more than 56 of them, whatever it is allowed.
 # - The GEMM pays for each channel in units, and beyond that in memory and cache.
 # - The best number depends on who is **longer**. If it is the collective, give it what the links
 #   can take. If it is the GEMM, give it just enough to stay hidden.
@@ -77,6 +77,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-beside-all-gather --strategy sp`. Move the slider of the
-# channels.
+# %%
+lesson.lab("Move the slider of the channels.")

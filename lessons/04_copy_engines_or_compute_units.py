@@ -99,6 +99,5 @@ lesson.measured("rccl_all_gather", "all-gather 512 MiB, RCCL, one process per GP
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-beside-all-gather --strategy conccl`. Pin it, and change the
-# strategy to `sp`.
+# %%
+lesson.lab("Pin it, and change the strategy to sp.")

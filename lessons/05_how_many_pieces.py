@@ -10,8 +10,8 @@
 # shortest wall time: 1, 2, 4, 8, 16 or 32?
 
 # %%
-from exercises import in_pieces
 from lesson import Lesson
+from pieces import in_pieces
 
 lesson = Lesson(5)
 guess = None  # pieces
@@ -19,7 +19,7 @@ guess = None  # pieces
 # %% [markdown]
 # ## Run
 #
-# `in_pieces` stands in `exercises.py`: an all-gather with `chunks`, and a GEMM `after` each chunk.
+# `in_pieces` stands in `pieces.py`: an all-gather with `chunks`, and a GEMM `after` each chunk.
 
 # %%
 PIECES = (1, 2, 4, 8, 16, 32)
@@ -83,5 +83,5 @@ for carrier in ("dma", "nccl"):
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemms-wait-for-chunks`. Change the size of the all-gather.
+# %%
+lesson.lab("Change the size of the all-gather.")

@@ -94,6 +94,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory:
-# `c3sim lab gemm-beside-all-gather --strategy sp --set workload.host.release=host`. Move the skew.
+# %%
+lesson.lab("Move the skew.")

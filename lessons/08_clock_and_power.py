@@ -26,13 +26,13 @@ result = c3sim.run(PAIR, trace=True)
 lesson.guess(guess, 100 * (result.tasks["gemm"].slowdown - 1), "%")
 for cause, share in c3sim.explain(PAIR).tasks["gemm"].causes.items():
     if share >= 0.005:
-        print(f"{share:+.1%} by {cause}")
+        print(f"{100 * share:+.1f} % by {cause}")
 
 # %% [markdown]
 # ## Picture
 
 # %%
-clock = next(each for each in result.timeline.counters if each.name == "gpu0.clock")
+clock = next(each for each in result.trace.counters if each.name == "gpu0.clock")
 axes = lesson.axes()
 times = [*(time * 1e3 for time in clock.times), result.wall_s * 1e3]
 clocks = [each / clock.maximum for each in (*clock.values, clock.values[-1])]
@@ -88,5 +88,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-beside-dma-all-gather`. Move the power limit.
+# %%
+lesson.lab("Move the power limit.")

@@ -113,6 +113,5 @@ lesson.measured(
 answer = None
 lesson.check(answer)
 
-# %% [markdown]
-# In the laboratory: `c3sim lab gemm-beside-all-gather --strategy conccl`. The machine's sliders go
-# from an eighth to eight times today's value.
+# %%
+lesson.lab("The machine's sliders go from an eighth to eight times today's value.")

@@ -8,16 +8,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from exercises import (
-    EXERCISES,
+from answers import (
     PAIR,
+    STEP,
     enough_engines,
     exposed_without_prefetch,
     false_share,
-    in_pieces,
     last_round,
     more_power,
 )
+from exercises import EXERCISES
+from pieces import in_pieces
 
 import c3sim
 
@@ -40,8 +41,8 @@ def by_hand() -> str:
     fraction = (speedup - 1) / (most - 1)
     return (
         f"One after the other takes {serial:.0f} ms, the ideal {ideal:.0f} ms. The speedup is"
-        f" {speedup:.2f} of {most:.2f}, so the fraction is {fraction:.0%}: ({speedup:.2f} - 1) /"
-        f" ({most:.2f} - 1)."
+        f" {speedup:.2f} of {most:.2f}, so the fraction is {100 * fraction:.0f} %:"
+        f" ({speedup:.2f} - 1) / ({most:.2f} - 1)."
     )
 
 
@@ -67,7 +68,7 @@ def waits() -> str:
 
 
 def fifth_round() -> str:
-    free = 304 - 64
+    free = 304 - int(str(c3sim.run(PAIR, strategy="sp").tasks["gather"].detail["channels"]))
     return (
         f"1184 / {free} is {1184 / free:.2f}: {math.ceil(1184 / free)} rounds instead of"
         f" {math.ceil(1184 / 304)}. And both share memory, caches and power."
@@ -131,7 +132,7 @@ def engines() -> str:
 
 
 def exposed() -> str:
-    step = c3sim.run("llama3-8b-training", node="mi300x-8")
+    step = c3sim.run(STEP, node="mi300x-8")
     now, without = 100 * step.exposed_s / step.wall_s, exposed_without_prefetch()
     return (
         f"From {without:.0f} % to {now:.0f} %. The first gather and the last scatter stay exposed."
@@ -164,7 +165,7 @@ QUESTIONS = (
     Question(
         2,
         2,
-        "The all-gather is launched first and keeps 64 units. How many rounds has the GEMM?",
+        "The all-gather is launched first and keeps 56 units. How many rounds has the GEMM?",
         fifth_round,
     ),
     Question(

@@ -1,24 +1,24 @@
-"""The exercise of each lesson: a question, how the right answer is found, and hints.
-
-Answers are computed by the model or by hand, here, where everybody can read how.
+"""The exercise of each lesson: a question, how the right answer is found, replies to typical
+mistakes, and hints. Answers are computed, in ``answers.py``, where everybody can read how.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-import c3sim
+import answers as of
 
-PAIR = "gemm-beside-all-gather"
+SAME = 0.01  # relative: an answer that is so near to a typical mistake was made by it
+UNITS = (1e3, 1e-3, 2**10, 2**-10, 1e2, 1e-2)  # between units of time and size, shares and per cent
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exercise:
     """*right* gives the answer in *unit*; *within*: the relative error that still counts as right.
 
-    *hints*: one for each wrong try, the last one again and again.
+    *mistakes*: a reply -> the numbers that the mistake leads to, or how they are computed.
+    *hints*: one for each other wrong try, the last one again and again.
     """
 
     question: str
@@ -27,121 +27,29 @@ class Exercise:
     within: float
     hints: Sequence[str]
     why: str
+    mistakes: Mapping[str, Sequence[float] | Callable[[], Sequence[float]]] = field(
+        default_factory=dict
+    )
 
     def accepts(self, answer: float) -> bool:
         right = self.right()
         return abs(answer - right) <= self.within * abs(right)
 
-
-def best_size() -> float:
-    """Size in MiB at which the all-gather takes as long as the GEMM, both alone; by halving."""
-    low, high = 128.0, 896.0
-    while high - low > 1:
-        middle = (low + high) / 2
-        result = c3sim.run(PAIR, set={"task.gather.size": f"{middle} MiB"})
-        longer = result.tasks["gather"].isolated_s > result.tasks["gemm"].isolated_s
-        low, high = (low, middle) if longer else (middle, high)
-    return (low + high) / 2
-
-
-def wait_of_half() -> float:
-    """Milliseconds that the all-gather waits for room beside a GEMM of half the depth."""
-    return c3sim.run(PAIR, set={"task.gemm.k": 4096}).tasks["gather"].room_s * 1e3
-
-
-def enough_channels() -> float:
-    """The fewest channels whose wall time is within 2 % of the shortest, for 224 MiB."""
-    walls = {}
-    for channels in (8, 16, 24, 32, 40, 48, 56, 64):
-        settings = {"task.gather.channels": channels, "task.gather.size": "224 MiB"}
-        walls[channels] = c3sim.run(PAIR, strategy="sp", set=settings).wall_s
-    return min(channels for channels, wall in walls.items() if wall <= 1.02 * min(walls.values()))
-
-
-def crossing() -> float:
-    """Size in MiB from which an all-gather alone is quicker on DMA engines than on units."""
-    low, high = 4.0, 256.0
-    while high / low > 1.02:
-        middle = math.sqrt(low * high)
-        size = {"task.gather.size": f"{round(64 * middle) * 16} KiB"}
-        engines = c3sim.run("all-gather-alone", set={**size, "task.gather.backend": "dma"})
-        units = c3sim.run("all-gather-alone", set=size)
-        low, high = (low, middle) if engines.wall_s < units.wall_s else (middle, high)
-    return math.sqrt(low * high)
-
-
-def in_pieces(pieces: int, mebibytes: float) -> c3sim.Result:
-    """An all-gather in *pieces* chunks, and a GEMM for each that waits for it."""
-    gather = {
-        "kind": "collective",
-        "op": "all_gather",
-        "size": f"{mebibytes} MiB",
-        "stream": "communication",
-    }
-    tasks: dict[str, object] = {"gather": gather | ({"chunks": pieces} if pieces > 1 else {})}
-    for number in range(pieces):
-        tasks[f"gemm{number}"] = {
-            "kind": "gemm",
-            "m": 8192 // pieces,
-            "n": 8192,
-            "k": 8192,
-            "stream": "compute",
-            "after": [f"gather.chunk[{number}]" if pieces > 1 else "gather"],
-        }
-    return c3sim.run({"name": f"{pieces} pieces", "tasks": tasks})
-
-
-def best_pieces() -> float:
-    """Of 1, 2, 4 ... 32 pieces, the number with the shortest wall time for 256 MiB."""
-    return min((1, 2, 4, 8, 16, 32), key=lambda pieces: in_pieces(pieces, 256).wall_s)
-
-
-def last_round() -> float:
-    """Tiles of the last round: by hand, from the tile that the model names."""
-    rows, columns = (int(side) for side in _tile().split("x"))
-    tiles = math.ceil(8192 / rows) * math.ceil(8192 / columns)
-    return tiles - 304 * (math.ceil(tiles / 304) - 1)
-
-
-def _tile() -> str:
-    return str(c3sim.run("gemm-alone").tasks["gemm"].detail["macro_tile"])
-
-
-def false_share() -> float:
-    """Per cent of the time in which both run that saves nothing, with 16 channels."""
-    result = c3sim.run(PAIR, strategy="sp", set={"task.gather.channels": 16})
-    both = min(task.end_s for task in result.tasks.values())  # both begin at once
-    return 100 * (1 - (result.serial_s - result.wall_s) / both)
-
-
-def more_power() -> float:
-    """Per cent by which a limit of 900 W instead of 750 W shortens the GEMM alone."""
-    now, more = (
-        c3sim.run("gemm-alone", set={"gpu.clock.power_limit": f"{limit} W"}).wall_s
-        for limit in (750, 900)
-    )
-    return 100 * (1 - more / now)
-
-
-def enough_engines() -> float:
-    """The fewest engines with which the wall time is within 1 % of that with fourteen."""
-    walls = {
-        count: c3sim.run(PAIR, strategy="conccl", set={"gpu.dma_engines.count": count}).wall_s
-        for count in range(1, 15)
-    }
-    return min(count for count, wall in walls.items() if wall <= 1.01 * walls[14])
-
-
-def exposed_without_prefetch() -> float:
-    """Per cent of a training step on eight MI300X that is exposed when nothing is prefetched."""
-    step = c3sim.run("llama3-8b-training", node="mi300x-8", set={"parallel.prefetch": 0})
-    return 100 * step.exposed_s / step.wall_s
+    def mistake(self, answer: float) -> str:
+        """The reply to a typical mistake; empty where *answer* is none."""
+        for reply, found in self.mistakes.items():
+            numbers = found() if callable(found) else found
+            if any(abs(answer - each) <= SAME * abs(each) for each in numbers):
+                return reply
+        if any(self.accepts(answer * factor) for factor in (-1, *UNITS)):
+            return f"the right digits, but not in {self.unit}."
+        return ""
 
 
 EXERCISES = {
     1: Exercise(
         question="For which size of the all-gather, in MiB, could overlap gain most?",
-        right=best_size,
+        right=of.best_size,
         unit="MiB",
         within=0.03,
         hints=(
@@ -149,10 +57,15 @@ EXERCISES = {
             "The gain is greatest where both take equally long alone. The GEMM takes 1.72 ms.",
         ),
         why="There both take equally long, and the ideal speedup is 2.",
+        mistakes={
+            "the all-gather is the longer one there. What is beyond the GEMM has nothing to hide"
+            " behind.": (896, 1024, 1344),
+            "the all-gather is the shorter one there. The GEMM could hide more.": (112, 224, 448),
+        },
     ),
     2: Exercise(
         question="With task.gemm.k=4096, how long does the all-gather wait for room, in ms?",
-        right=wait_of_half,
+        right=of.wait_of_half,
         unit="ms",
         within=0.05,
         hints=(
@@ -160,13 +73,22 @@ EXERCISES = {
             "It waits for all rounds but the last one. Read tasks['gather'].room_s.",
         ),
         why="There are still four rounds, each half as long: it waits for three of them.",
+        mistakes={
+            "that is the wait with k = 8192. A tile has half the work now.": lambda: (
+                of.waits_otherwise()[:1]
+            ),
+            "that is one round. How many does it wait for?": lambda: of.waits_otherwise()[1:2],
+            "that is the whole GEMM. Its last round leaves room: 272 of 304 units.": lambda: (
+                of.waits_otherwise()[2:]
+            ),
+        },
     ),
     3: Exercise(
         question=(
             "The all-gather has 224 MiB now. Of 8, 16, 24 ... 64 channels, what is the smallest"
             " number whose wall time is within 2 % of the best?"
         ),
-        right=enough_channels,
+        right=of.enough_channels,
         unit="channels",
         within=0.01,
         hints=(
@@ -174,10 +96,18 @@ EXERCISES = {
             "Which of the two is longer, and who decides the wall time then?",
         ),
         why="The GEMM is the longer one now. More channels only shorten what is hidden anyway.",
+        mistakes={
+            "that is enough for 896 MiB, where the all-gather is the longer one. Is it still?": (
+                56,
+                64,
+            ),
+            "so few make the all-gather the longer one.": (8, 16),
+            "nearly; is that within 2 % of the best?": (24,),
+        },
     ),
     4: Exercise(
         question="From which size on, in MiB, are engines quicker alone? (20 % are close enough.)",
-        right=crossing,
+        right=of.crossing,
         unit="MiB",
         within=0.2,
         hints=(
@@ -185,10 +115,14 @@ EXERCISES = {
             "Halve the interval between 16 and 64 MiB a few times.",
         ),
         why="Engines have to be told what to do, some 40 us; from there on their rate wins.",
+        mistakes={
+            "compute units are still quicker there.": (1, 4, 16, 32),
+            "engines are quicker there, but not from there on: go down.": (64, 128, 256),
+        },
     ),
     5: Exercise(
         question="For 256 MiB, how many pieces (1, 2, 4, 8, 16, 32) give the shortest wall time?",
-        right=best_pieces,
+        right=of.best_pieces,
         unit="pieces",
         within=0.01,
         hints=(
@@ -196,13 +130,22 @@ EXERCISES = {
             "Fewer than one thinks: what does a piece cost, and what is there left to hide?",
         ),
         why="Every further piece adds a tail to each GEMM, and hides less than the one before.",
+        mistakes={
+            "that is the best number for 512 MiB.": (2,),
+            "then nothing of the all-gather is hidden.": (1,),
+            "so many pieces cost the GEMM more than they hide: look at the dashed line.": (
+                8,
+                16,
+                32,
+            ),
+        },
     ),
     6: Exercise(
         question=(
             "8192 x 8192 in tiles of 256 x 224 on 304 compute units, one tile each at a time: how"
             " many tiles has the last round? (Pencil and paper.)"
         ),
-        right=last_round,
+        right=of.last_round,
         unit="tiles",
         within=0.001,
         hints=(
@@ -210,10 +153,15 @@ EXERCISES = {
             "32 x 37 tiles; three rounds of 304 are full.",
         ),
         why="32 x 37 = 1184 = 3 x 304 + 272.",
+        mistakes={
+            "a part of a tile is a whole one: round up in both directions.": of.tiles_cut,
+            "so many units have no tile in the last round.": (32,),
+            "those are all tiles. How many are left after three full rounds?": (1184,),
+        },
     ),
     7: Exercise(
         question="With 16 channels under sp: what per cent of the overlapped time saves nothing?",
-        right=false_share,
+        right=of.false_share,
         unit="%",
         within=0.03,
         hints=(
@@ -221,10 +169,14 @@ EXERCISES = {
             "Both begin at once, so they overlap until the first one ends.",
         ),
         why="More than half of what the timeline shows as overlap bought nothing.",
+        mistakes={
+            "that is the share that was saved. Asked is the rest.": of.saved_share,
+            "that is of the wall time. Asked is of the time in which both run.": of.share_of_wall,
+        },
     ),
     8: Exercise(
         question="By how many per cent does a limit of 900 W instead of 750 W shorten the GEMM?",
-        right=more_power,
+        right=of.more_power,
         unit="%",
         within=0.05,
         hints=(
@@ -232,10 +184,17 @@ EXERCISES = {
             "It is less than 20 %: power grows faster than the clock.",
         ),
         why="Power grows faster than the clock, since a faster clock needs more voltage.",
+        mistakes={
+            "so it would be if the clock grew as the power does.": lambda: (
+                20,
+                100 - 100 * 75 / 90,
+            ),
+            "that is how much quicker it runs. Asked is how much shorter it takes.": of.quicker,
+        },
     ),
     9: Exercise(
         question="How many DMA engines does this node need for the all-gather (conccl)?",
-        right=enough_engines,
+        right=of.enough_engines,
         unit="engines",
         within=0.01,
         hints=(
@@ -243,13 +202,24 @@ EXERCISES = {
             "Set gpu.dma_engines.count to 4, 5, 6, 7, 8.",
         ),
         why="One for each of the seven links; with six, one engine has two copies to do.",
+        mistakes={
+            "a GPU sends to the others, not to itself.": (8,),
+            "so many it has. Would fewer do?": (14,),
+            "then one engine has two copies to do, and all wait for it.": (4, 5, 6),
+        },
     ),
     10: Exercise(
         question="On mi300x-8 without prefetch, what per cent of the step is exposed?",
-        right=exposed_without_prefetch,
+        right=of.exposed_without_prefetch,
         unit="%",
         within=0.03,
         hints=("set={'parallel.prefetch': 0}, node='mi300x-8'", "exposed_s / wall_s, times 100."),
         why="Nothing computes while weights come; one layer ahead hides nearly all of it.",
+        mistakes={
+            "that is with one layer ahead, as the file has it.": lambda: of.shares_otherwise()[:1],
+            "that is of the computation alone. Asked is of the whole step.": lambda: (
+                of.shares_otherwise()[1:]
+            ),
+        },
     ),
 }

@@ -5,6 +5,7 @@ lesson.guess(guess, actual, "ms")          says how far off a guess was
 lesson.show(axes, "what it shows")         a picture: in the notebook, else a file lesson-03-1.png
 lesson.measured("h200_c3", "NAME", ...)    records of that suite, beside what the model says
 lesson.check(answer)                       right, or a hint; None asks the question
+lesson.lab("Move the size.")               where it goes on in the laboratory
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from exercises import EXERCISES
-from records import rows
+from records import iteration, rows
+
+from c3sim.lab.lessons import LESSONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,11 +28,14 @@ COLUMNS = 78  # of a line of text, as wide as a page of the docs
 
 
 class Lesson:
-    """Lesson *number* of a course; *shown* are its pictures so far, each with what it shows."""
+    """Lesson *number* of a course; *shown* are its pictures so far, each with what it shows;
+    *told* are its measurements as text.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.shown: list[tuple[Figure, str]] = []
+        self.told: list[str] = []  # what was measured
         self.tries = 0
 
     def guess(self, guess: float | None, actual: float, unit: str = "") -> None:
@@ -38,7 +44,8 @@ class Lesson:
         if guess is None:
             print(f"The model says {found}. Guess first next time: it is how one learns.")
         else:
-            print(f"You guessed {guess:g}, the model says {found}: {guess / actual - 1:+.0%}.")
+            off = 100 * (guess / actual - 1)
+            print(f"You guessed {guess:g}, the model says {found}: {off:+.0f} %.")
 
     def axes(self, columns: int = 1, height: float = INCHES[1]) -> Any:
         """Empty axes in the common look; for more than one column, a row of them."""
@@ -76,18 +83,41 @@ class Lesson:
         Raises ValueError for a name without a record. Times are medians over repeats.
         """
         found = rows(suite, names, node)
-        run = ""
+        lines, run = [], ""
         for row in found:
             if row.run != run:
                 use = "only predicted" if row.role == "validation" else "a fit may use it"
-                print(f"{row.run} ({use})\n{'':14}measured   model")
+                lines += [f"{row.run} ({use})", f"{'':14}measured   model"]
             run = row.run
             what = f"{row.task} alone" if row.alone else row.task
-            print(f"  {what:16} {row.measured:5.3g} {row.model:7.3g} {row.unit}")
-        print(fill(f"Suite {suite}, {found[0].node}; source: {found[0].source}", COLUMNS))
+            lines.append(f"  {what:16} {row.measured:5.3g} {row.model:7.3g} {row.unit}")
+        lines.append(fill(f"Suite {suite}, {found[0].node}; source: {found[0].source}", COLUMNS))
+        self._tell(lines)
+
+    def measured_steps(self, *names: str) -> None:
+        """Prints steps of models that were measured on two H200, beside what was predicted."""
+        lines = []
+        for name in names:
+            times = iteration(name)
+            saved = [sum(each[:2]) - each[2] for each in zip(*times.values(), strict=True)]
+            lines += [name, f"{'':16}measured predicted"]
+            for mode, (measured, predicted) in {**times, "saved": saved}.items():
+                lines.append(f"  {mode:14}{measured * 1e3:8.1f} {predicted * 1e3:9.1f} ms")
+        self._tell(lines)
+
+    def _tell(self, lines: list[str]) -> None:
+        self.told.append("\n".join(lines))
+        print(self.told[-1])
+
+    def lab(self, words: str) -> None:
+        """Prints the command that opens the lesson's place in the laboratory, and what to do."""
+        command = list(LESSONS.values())[self.number - 1].command("lab")
+        print(f"In the laboratory: {command}\n{fill(words, COLUMNS)}")
 
     def check(self, answer: float | None) -> None:
-        """Prints whether *answer* is right, one hint more with every wrong try, or the question."""
+        """Prints whether *answer* is right, what a typical mistake was, one hint more
+        with every other wrong try, or the question.
+        """
         exercise = EXERCISES[self.number]
         if answer is None:
             print(fill(f"Exercise: {exercise.question}", COLUMNS))
@@ -96,6 +126,8 @@ class Lesson:
             print(f"The answer is a number, in {exercise.unit}.")
         elif exercise.accepts(answer):
             print(fill(f"Right: {exercise.right():.3g} {exercise.unit}. {exercise.why}", COLUMNS))
+        elif reply := exercise.mistake(answer):
+            print(fill(f"Not yet: {reply}", COLUMNS))
         else:
             print(f"Not yet. Hint: {exercise.hints[min(self.tries, len(exercise.hints) - 1)]}")
             self.tries += 1

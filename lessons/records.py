@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from c3sim import load_hardware
 from c3sim.input.records import parse_record
@@ -65,10 +66,18 @@ def _figures(record: Record) -> Iterator[Row]:
             yield Row(*what, *times, record.node, source, record.role)
 
 
-def iteration(name: str) -> dict[str, float]:
-    """Median seconds of the measured training or inference step *name* on two H200, by mode:
-    ``together``, ``compute`` alone, ``communication`` alone.
+def iteration(name: str) -> dict[str, tuple[float, float]]:
+    """Of the training or inference step *name* on two H200, in seconds: the measured median and
+    what was predicted, by mode: ``compute`` alone, ``communication`` alone, ``together``.
     """
-    text = (PREDICTIONS / "h200-2-iterations-run1.jsonl").read_text(encoding="utf-8")
-    runs = [json.loads(line) for line in text.splitlines()]
-    return {run["mode"]: median(run["iterations_s"]) for run in runs if run["name"] == name}
+    runs = {run["mode"]: run for run in _lines_of("h200-2-iterations-run1") if run["name"] == name}
+    (predicted,) = (each for each in _lines_of("h200-2-iterations") if each["name"] == name)
+    return {
+        mode: (median(runs[mode]["iterations_s"]), predicted[f"{mode}_s"])
+        for mode in ("compute", "communication", "together")
+    }
+
+
+def _lines_of(name: str) -> list[dict[str, Any]]:
+    text = (PREDICTIONS / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]

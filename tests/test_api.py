@@ -199,11 +199,11 @@ def test_a_trace_changes_nothing_and_holds_the_timeline():
         c3sim.run(PAIR, node=NODE, strategy="sp", trace=True),
     )
     assert (plain.wall_s, plain.energy_j) == (traced.wall_s, traced.energy_j)
-    assert plain.timeline is None and traced.timeline is not None
-    assert traced.timeline.end == traced.wall_s
-    assert all(0 <= span.start <= span.end <= traced.wall_s for span in traced.timeline.spans)
-    assert {span.task for span in traced.timeline.spans} == {"gemm", "gather"}
-    assert "gpu0.hbm" in {counter.name for counter in traced.timeline.counters}
+    assert plain.trace is None and traced.trace is not None
+    assert traced.trace.end == traced.wall_s
+    assert all(0 <= span.start <= span.end <= traced.wall_s for span in traced.trace.spans)
+    assert {span.task for span in traced.trace.spans} == {"gemm", "gather"}
+    assert "gpu0.hbm" in {counter.name for counter in traced.trace.counters}
 
 
 def test_importing_c3sim_imports_nothing_else():

@@ -66,6 +66,7 @@ def test_comparisons_explanations_and_iterations_show_themselves():
     for shown, words in (
         (c3sim.compare(PAIR, strategies="base,sp"), "fastest: sp"),
         (c3sim.explain(PAIR), "where the time went"),
+        (c3sim.explain("dlrm-training"), "nothing shared"),
         (c3sim.run("llama3-70b-decode"), "operator class"),
     ):
         html = shown._repr_html_()
@@ -87,9 +88,13 @@ def test_sweeps_and_studies_show_themselves_and_are_frames(tmp_path):
 
 def test_plots_are_axes():
     result = c3sim.run(PAIR)
-    assert result.timeline is None  # it is run once more for its picture
+    assert result.trace is None  # it is run once more for its picture
     drawn = result.plot()
-    assert "HBM bandwidth" in " ".join(axes.get_title(loc="left") for axes in drawn)
+    panels = [axes.get_title(loc="left") for axes in drawn]
+    assert "HBM bandwidth" in panels
+    assert [axes.get_title(loc="left") for axes in result.timeline()] == panels
+    with pytest.raises(InputError, match="'gpu1' was not recorded"):  # it does what gpu0 does
+        result.timeline("gpu1")
     assert drawn.figure is drawn[0].figure and "<img" in drawn._repr_html_()
     (axes,) = c3sim.compare(PAIR, strategies="base,sp").plot()
     walls = [bar.get_width() for bar in axes.patches]
@@ -114,6 +119,19 @@ def test_an_iteration_has_a_frame_of_its_classes():
     result = c3sim.run("llama3-70b-decode")
     frame = result.classes_frame().set_index("class")
     assert frame.loc["gemm", "busy_s"] == result.classes["gemm"].busy_s
+    assert len(repr(result).splitlines()) == 3  # not one of all of its fields
+
+
+def test_an_iteration_is_explained_by_its_parts():
+    """Tables, picture and frame are of the whole; rows of a part add up to it."""
+    explanation = c3sim.explain("dlrm-training")
+    assert "wall" in repr(explanation) and "exposed" in repr(explanation)
+    frame = explanation.to_frame().set_index(["part", "what"])["seconds"]
+    assert frame["wall"].drop("together").sum() == pytest.approx(explanation.wall_s)
+    first = explanation.plot()[0]
+    assert first.get_title(loc="left") == "wall"
+    *_, whole = first.patches
+    assert whole.get_width() == pytest.approx(1e3 * explanation.wall_s)
 
 
 def test_a_result_can_be_kept():

@@ -54,8 +54,8 @@ def curve(xs: Sequence[float], ys: Sequence[float], x: str, y: str, **how: Any) 
 
 def counter(result: c3sim.Result, name: str, scale: float, y: str) -> Axes:
     """A counter of GPU 0 over time, divided by *scale*."""
-    assert result.timeline is not None
-    found = next(each for each in result.timeline.counters if each.name == f"gpu0.{name}")
+    assert result.trace is not None
+    found = next(each for each in result.trace.counters if each.name == f"gpu0.{name}")
     times = [*(1e3 * each for each in found.times), 1e3 * result.wall_s]
     values = [each / scale for each in (*found.values, found.values[-1])]
     axes = small()

@@ -168,6 +168,43 @@ def strategies() -> Axes:
     return timeline(bars)
 
 
+def false_overlap() -> Axes:
+    """Of the time in which both run, what was saved, and what was not."""
+    result = run()
+    both = min(one.end_s for one in result.tasks.values())
+    saved = result.serial_s - result.wall_s
+    axes = timeline(
+        [*bars_of(result), ("overlap", 0.0, saved, GREEN), ("overlap", saved, both, PINK)]
+    )
+    for words, begin, end in (("saved", 0.0, saved), ("false", saved, both)):
+        axes.text(1e3 * (begin + end) / 2, 2, words, ha="center", va="center", fontsize=8)
+    return axes
+
+
+def piece() -> Axes:
+    sys.path.insert(0, str(OUT.parents[2] / "lessons"))
+    from pieces import in_pieces
+
+    counts = (1, 2, 4, 8, 16, 32)
+    walls = [1e3 * in_pieces(each, 512).wall_s for each in counts]
+    axes = curve(counts, walls, "pieces", "wall time (ms)")
+    logarithmic(axes, "x")
+    axes.set_xticks(counts, counts)
+    axes.set_ylim(0, 1.1 * max(walls))
+    return axes
+
+
+def prefetch() -> Axes:
+    ahead = (0, 1, 2)
+    step = "llama3-8b-training"
+    steps = [c3sim.run(step, node=NODE, set={"parallel.prefetch": each}) for each in ahead]
+    axes = small()
+    axes.barh([f"{each} ahead" for each in ahead], [1e3 * s.exposed_s for s in steps], color=PINK)
+    axes.invert_yaxis()
+    axes.set_xlabel("exposed communication of a training step (ms)", fontsize=8)
+    return axes
+
+
 # The node -----------------------------------------------------------------------------------------
 
 
@@ -236,6 +273,7 @@ DRAWINGS: dict[str, Callable[[], Axes]] = {
     for each in (
         *(isolated, round_and_tail, channel, room, predecessors, slower, ideal, exposed, stretched),
         *(engines, hold, clock, skew, bus_bandwidth, strategies, node, gpu, rates),
+        *(false_overlap, piece, prefetch),
     )
 }
 

@@ -28,8 +28,8 @@ What `c3sim COMMAND --help` prints. `python tools/reference_pages.py` writes thi
 GALLERY = """\
 # Gallery
 
-Every program of `examples/` with what it prints. `python tools/reference_pages.py` writes this
-page; tests run every program and compare.
+Every program of `examples/` with what it prints, and the lessons. `python tools/reference_pages.py`
+writes this page; tests run every program and compare.
 """
 
 
@@ -68,7 +68,21 @@ def gallery() -> str:
             f"It prints:\n\n"
             f"```{{literalinclude}} ../examples/{path.stem}.out\n:language: text\n```\n"
         )
-    return "\n".join(parts)
+    return "\n".join([*parts, lessons()])
+
+
+def lessons() -> str:
+    """The lessons, each a page with its pictures and what it prints."""
+    lines = [
+        "## Lessons",
+        "",
+        "Each is a notebook, shown with its pictures and what it prints.",
+        "",
+    ]
+    for path in sorted((ROOT / "lessons").glob("[0-9][0-9]_*.py")):
+        title = path.read_text(encoding="utf-8").splitlines()[1].removeprefix("# # ")
+        lines.append(f"- [{title}](../lessons/{path.name})")
+    return "\n".join([*lines, ""])
 
 
 def exam() -> str:

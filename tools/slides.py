@@ -1,5 +1,5 @@
 """Builds slides for a lecture from the lessons: of each its question, every picture that it draws,
-and why.
+why, what was measured, and the exercise.
 
 python tools/slides.py [slides.pdf]
 """
@@ -25,6 +25,7 @@ LESSONS = Path(__file__).parents[1] / "lessons"
 PAGE = (12.8, 7.2)  # inches: 16 to 9
 INK, GREY = "#222222", "#888888"
 COLUMNS = 76  # of a line of text
+LINES = 26  # of a slide of measurements
 
 
 def lessons() -> list[Path]:
@@ -49,14 +50,18 @@ def reasons(text: str) -> str:
     return section(text, "Why").split("\n\n")[0]
 
 
-def pictures(lesson: Path) -> list[tuple[Figure, str]]:
-    """The pictures that the lesson draws, each with what it shows. It is run somewhere else."""
+def drawn(lesson: Path) -> tuple[list[tuple[Figure, str]], list[str], str]:
+    """The pictures that the lesson draws, each with what it shows; what it says was measured; the
+    question of its exercise. It is run somewhere else.
+    """
     sys.path.insert(0, str(LESSONS))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         with contextlib.redirect_stdout(io.StringIO()):
             made: Any = runpy.run_path(str(lesson))
-        shown: list[tuple[Figure, str]] = made["lesson"].shown
-        return shown
+        from exercises import EXERCISES
+
+        told = made["lesson"]
+        return told.shown, told.told, EXERCISES[told.number].question
 
 
 def words(heading: str, body: str, size: float) -> Figure:
@@ -65,6 +70,22 @@ def words(heading: str, body: str, size: float) -> Figure:
     figure.text(0.06, 0.88, heading, fontsize=24, weight="bold", color=INK, va="top")
     figure.text(0.06, 0.76, wrapped(body), fontsize=size, color=INK, va="top", linespacing=1.45)
     return figure
+
+
+def measured(told: list[str]) -> list[Figure]:
+    """Slides of measurements beside the model, as many texts on one as fit."""
+    pages: list[list[str]] = []
+    for text in told:
+        lines = ["", *text.split("\n")]
+        if not pages or len(pages[-1]) + len(lines) > LINES:
+            pages.append([])
+        pages[-1] += lines
+    slides = []
+    for page in pages:
+        slides.append(words("Measured", "", 22))
+        how = {"fontsize": 14, "family": "monospace", "color": INK, "va": "top"}
+        slides[-1].text(0.06, 0.84, "\n".join(page), **how)
+    return slides
 
 
 def wrapped(body: str) -> str:
@@ -103,9 +124,11 @@ def build(out: Path) -> int:
     with PdfPages(out, metadata={"Title": "C3 in an afternoon", "CreationDate": None}) as pdf:
         for lesson in lessons():
             text = lesson.read_text(encoding="utf-8")
+            shown, told, exercise = drawn(lesson)
             slides = [words(title(text), section(text, "Question"), 22)]
-            slides += [picture(*each) for each in pictures(lesson)]
-            slides.append(words("Why", reasons(text), 18))
+            slides += [picture(*each) for each in shown]
+            slides += [words("Why", reasons(text), 18), *measured(told)]
+            slides.append(words("Exercise", exercise, 22))
             for slide in slides:
                 count += 1
                 slide.text(0.97, 0.03, str(count), fontsize=10, color=GREY, ha="right")

@@ -33,10 +33,13 @@ def explain(
     changes = settings(set_)
     from c3sim.api import explain as explain_run
     from c3sim.api import prepare
+    from c3sim.cli.progress import progress
 
     plain, on = prepare(workload, node, changes)
     agree_to_run(agreeing(yes), plain, on, RUNS)
-    explanation = explain_run(plain, node=on, strategy=strategy).to_dict()
+    with progress() as tell:
+        found = explain_run(plain, node=on, strategy=strategy, progress=tell)
+    explanation = found.to_dict()
     if as_json:
         emit_json(explanation)
     else:

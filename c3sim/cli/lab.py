@@ -46,11 +46,15 @@ def lab(
     from c3sim.lab.choice import Choice
     from c3sim.lab.serve import serve
 
-    if is_trace(workload):
-        workload = workload_of(workload, node)
+    workload = opened(workload, node)
     changes = {path: str(value) for path, value in settings(set_).items()}
     choice = Choice(workload=workload, node=node or "", strategy=strategy, settings=changes)
-    serve(choice, port, browser, say)
+    serve(choice, port, browser, say, opened)
+
+
+def opened(given: str, node: str | None) -> str:
+    """What the laboratory opens for *given*: itself, or the workload that a trace is written as."""
+    return workload_of(given, node) if is_trace(given) else given
 
 
 def is_trace(given: str) -> bool:
@@ -70,7 +74,7 @@ def workload_of(trace: str, node: str | None) -> str:
 
     path = Path(Path(trace).name.split(".")[0] or "trace").with_suffix(".yaml")
     if node is None:
-        raise InputError("a trace needs the machine that it is replayed on", "--node")
+        raise InputError("a trace needs the machine that it is replayed on, by name", "--node")
     if path.exists():
         raise InputError(f"{path} is there already; open it: c3sim lab {path}, or remove it")
     import_workload([Path(trace)], node, None, path, None, False)

@@ -83,10 +83,10 @@ def run(
     result = simulate(
         workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
     )
-    if trace and result.timeline is not None:
+    if trace and result.trace is not None:
         from c3sim.output.trace import write_perfetto
 
-        write_perfetto(result.timeline, trace)
+        write_perfetto(result.trace, trace)
         say(f"wrote {trace}; open it at https://ui.perfetto.dev")
     if plot:
         _draw(result, plot)

@@ -88,7 +88,7 @@ def evaluate_run(
         events=run.events,
         notes=notes(Noted(workload, node, strategy, best, shared, own)) if noted else (),
         trust=nearest(node, best.workload) if noted else "",
-        timeline=run.timeline,
+        trace=run.timeline,
     )
 
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.losses import loss_note
 from c3sim.evaluation.reasons import reasons
-from c3sim.evaluation.shares import NONE, Part, parts_of, runs_of_kinds, shapley
+from c3sim.evaluation.shares import NONE, Part, Progress, parts_of, runs_of_kinds, shapley
 from c3sim.machine.machine import SHARING
 from c3sim.shown import Shown
 from c3sim.simulation.class_times import busy_and_exposed, classes_of
@@ -98,6 +98,12 @@ class Explanation(Shown):
     notes: Sequence[str] = ()
 
     def __repr__(self) -> str:
+        if not self.tasks:
+            return f"{self._head}\n" + "\n".join(
+                f"{name} {1e3 * part.time_s:.4g} ms, of which sharing {1e3 * part.shared_s:+.3g} ms"
+                for name, part in self.parts.items()
+                if name in ("wall", "exposed")
+            )
         times = [f"{name} {task.slowdown:.3g}x" for name, task in self.tasks.items()]
         shares = {
             f"{cause} of {name}": share
@@ -107,23 +113,40 @@ class Explanation(Shown):
         more = f" and {len(times) - 6} more" if len(times) > 6 else ""
         largest = sorted(shares, key=lambda what: -abs(shares[what]))[:3]
         return (
-            f"Explanation: {self.workload} on {self.node}, strategy {self.strategy}\n"
-            f"slowdown of {', '.join(times[:6])}{more}\n"
+            f"{self._head}\nslowdown of {', '.join(times[:6])}{more}\n"
             f"most by {', '.join(f'{what} {100 * shares[what]:+.3g} %' for what in largest)}"
         )
 
+    @property
+    def _head(self) -> str:
+        return f"Explanation: {self.workload} on {self.node}, strategy {self.strategy}"
+
     def to_frame(self) -> pd.DataFrame:
         """A row per task and part of its time: isolated, each cause, left over, and together, which
-        is their sum. *share*: of the isolated time.
+        is their sum. *share*: of the isolated time. Of an iteration :meth:`parts_frame`.
         """
         import pandas as pd
 
+        if not self.tasks:
+            return self.parts_frame()
         rows = []
         for name, task in self.tasks.items():
             parts = {"isolated": task.isolated_s, **task.causes_s, "left_over": task.left_over_s}
             for part, seconds in (parts | {"together": task.time_s}).items():
                 rows.append((name, part, seconds, seconds / task.isolated_s))
         return pd.DataFrame(rows, columns=["task", "part", "seconds", "share"])
+
+    def parts_frame(self) -> pd.DataFrame:
+        """A row per part of the whole (wall time, exposed communication, each operator class) and
+        what it is made of, in seconds: nothing shared, each kind of sharing, and together.
+        """
+        import pandas as pd
+
+        rows = []
+        for name, part in self.parts.items():
+            of = {"nothing_shared": part.unshared_s, **part.causes_s, "together": part.time_s}
+            rows += [(name, what, seconds) for what, seconds in of.items()]
+        return pd.DataFrame(rows, columns=["part", "what", "seconds"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; ``causes`` and ``left_over`` are fractions of the isolated time."""
@@ -152,13 +175,15 @@ class Explanation(Shown):
         }
 
 
-def explain_run(best: Best, node: Node, strategy: str) -> Explanation:
-    """Explain the run of the *best* candidate of *strategy*."""
+def explain_run(
+    best: Best, node: Node, strategy: str, progress: Progress | None = None
+) -> Explanation:
+    """Explain the run of the *best* candidate of *strategy*; *progress* hears of its runs."""
     workload = best.workload
     sharing = kinds_of(workload)
     kinds = (*sharing, RANKS) if workload.host.release != "event" else sharing
     whole = frozenset(kinds)
-    runs, matter = _runs(node, workload, kinds)
+    runs, matter = _runs(node, workload, kinds, progress)
     tasks = {}
     for name in workload.tasks:
         alone, run = isolated(node, workload, name), best.run.task(name)
@@ -194,7 +219,9 @@ def figures_of_run(run: Run, workload: Workload) -> dict[str, float]:
     return {"wall": run.end, "exposed": run.exposure.exposed, **busy}
 
 
-def _runs(node: Node, workload: Workload, kinds: Sequence[str]) -> tuple[Runs, tuple[str, ...]]:
+def _runs(
+    node: Node, workload: Workload, kinds: Sequence[str], progress: Progress | None
+) -> tuple[Runs, tuple[str, ...]]:
     """The runs that a split needs, and the kinds of sharing that matter to some task."""
     in_step = workload.model_copy(
         update={"host": workload.host.model_copy(update={"release": "event", "jitter": 0.0})}
@@ -205,7 +232,10 @@ def _runs(node: Node, workload: Workload, kinds: Sequence[str]) -> tuple[Runs, t
         together = RANKS in kinds and RANKS not in shared
         return run_once(node, in_step if together else workload, sharing - shared)
 
-    return runs_of_kinds(run, lambda one: {name: _end(one, name) for name in workload.tasks}, kinds)
+    def ends(one: Run) -> dict[str, float]:
+        return {name: _end(one, name) for name in workload.tasks}
+
+    return runs_of_kinds(run, ends, kinds, progress)
 
 
 def _end(run: Run, name: str) -> float:

@@ -16,6 +16,7 @@ from c3sim.strategies.rewrites import REDUCTIONS
 from c3sim.strategies.table import Candidate, exhaustive
 
 ROUNDING = 1e-9  # relative
+IDLE = "does nothing"  # what is set and has no effect
 LOSES = "the choice loses"  # how the note of a strategy begins that lost against as_written
 NAMED = 3  # tasks of which one thing is said
 LOSS = 0.001  # relative: a choice that is slower by less does not lose
@@ -79,8 +80,10 @@ def _of_the_choice(on: Noted) -> Iterator[str]:
 
 
 def _out_of_step(best: Best) -> list[str]:
-    """How far apart the ways lie in which ranks may begin."""
-    ways = best.run.outcomes
+    """How far apart the ways lie in which ranks may begin; a jitter that none of them has."""
+    host, ways = best.workload.host, best.run.outcomes
+    if host.jitter and host.release == "event":
+        return [f"jitter {IDLE}: one event lets the ranks begin (workload.host.release)"]
     if not ways:
         return []
     ends = [1e3 * way.end for way in ways]

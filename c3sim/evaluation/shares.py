@@ -14,6 +14,8 @@ Kinds = frozenset[str]
 NONE: Kinds = frozenset()
 SAME = 1e-9  # relative; figures that differ by less are the same
 Of = TypeVar("Of")
+#: Called with what is being done, how many of it are done, and of how many.
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +28,11 @@ class Part:
     unshared_s: float
     causes_s: Mapping[str, float]
     removal_s: Mapping[str, float]
+
+    @property
+    def shared_s(self) -> float:
+        """What all kinds of sharing add."""
+        return self.time_s - self.unshared_s
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -61,15 +68,27 @@ def parts_of(
 
 
 def runs_of_kinds(
-    run: Callable[[Kinds], Of], figures: Callable[[Of], Mapping[str, float]], kinds: Sequence[str]
+    run: Callable[[Kinds], Of],
+    figures: Callable[[Of], Mapping[str, float]],
+    kinds: Sequence[str],
+    progress: Progress | None = None,
 ) -> tuple[dict[Kinds, Of], tuple[str, ...]]:
     """The runs that a split needs, by the kinds that they share, and the kinds that matter to some
     figure: all kinds shared, none, each alone, all but one, every subset of those that matter.
+    *progress* hears of each; how many there are is known once the kinds that matter are.
     """
     whole = frozenset(kinds)
-    runs = {shared: run(shared) for shared in (whole, NONE)}
-    for kind in kinds:
-        runs[whole - {kind}], runs[frozenset({kind})] = run(whole - {kind}), run(frozenset({kind}))
+    runs: dict[Kinds, Of] = {}
+
+    def run_each(wanted: Sequence[Kinds]) -> None:
+        missing = [each for each in dict.fromkeys(wanted) if each not in runs]
+        for shared in missing:
+            runs[shared] = run(shared)
+            if progress is not None:
+                progress("causes", len(runs), len({*runs, *missing}))
+
+    single = [(whole - {kind}, frozenset({kind})) for kind in kinds]
+    run_each([whole, NONE, *(each for pair in single for each in pair)])
     known = {shared: figures(each) for shared, each in runs.items()}
 
     def differ(one: Kinds, other: Kinds) -> bool:
@@ -81,9 +100,7 @@ def runs_of_kinds(
     matter = tuple(
         kind for kind in kinds if differ(whole, whole - {kind}) or differ(NONE, frozenset({kind}))
     )
-    for shared in _subsets(matter):
-        if shared not in runs:
-            runs[shared] = run(shared)
+    run_each(list(_subsets(matter)))
     return runs, matter
 
 

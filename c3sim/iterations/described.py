@@ -10,7 +10,7 @@ from pathlib import Path
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
-from c3sim.evaluation.shares import parts_of, runs_of_kinds
+from c3sim.evaluation.shares import Progress, parts_of, runs_of_kinds
 from c3sim.input.constraints import with_places
 from c3sim.input.loading import (
     LoadedIteration,
@@ -152,12 +152,14 @@ def evaluate(
     return evaluate_run(workload, node, strategy, trace=trace, noted=noted, stretched=stretched)
 
 
-def explain(workload: Workload, node: Node, strategy: str) -> Explanation:
+def explain(
+    workload: Workload, node: Node, strategy: str, progress: Progress | None = None
+) -> Explanation:
     """As :func:`c3sim.evaluation.explanation.explain_run`, of a description too."""
     strategy = strategy_name(strategy)
     if isinstance(workload, Described):
-        return explain_described(workload, node, strategy)
-    return explain_run(best_candidate(strategy, workload, node), node, strategy)
+        return explain_described(workload, node, strategy, progress)
+    return explain_run(best_candidate(strategy, workload, node), node, strategy, progress)
 
 
 def run_described(
@@ -176,13 +178,15 @@ def run_described(
     return result_of(measured, strategy)
 
 
-def explain_described(workload: Described, node: Node, strategy: str) -> Explanation:
+def explain_described(
+    workload: Described, node: Node, strategy: str, progress: Progress | None = None
+) -> Explanation:
     """Its wall time, exposed communication and operator classes, by kind of sharing; tasks, of
-    which there are many, are left out.
+    which there are many, are left out. *progress* hears of the runs.
     """
     measured = _measured(workload, node, strategy)
     runs, matter = runs_of_kinds(
-        lambda shared: measured.sharing(frozenset(SHARING) - shared), _figures, SHARING
+        lambda shared: measured.sharing(frozenset(SHARING) - shared), _figures, SHARING, progress
     )
     parts = parts_of({shared: _figures(run) for shared, run in runs.items()}, SHARING, matter)
     return Explanation(

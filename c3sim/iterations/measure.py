@@ -64,7 +64,7 @@ def result_of(measured: Measured, strategy: str) -> IterationResult:
         folded=runs.whole.folded,
         events=runs.whole.events,
         notes=_notes(planned, numbers, memory, simulated, host_bound=host_bound),
-        timeline=runs.whole.timeline,
+        trace=runs.whole.timeline,
         compute_s=serial[0],
         communication_s=serial[1],
         exposed_s=numbers.waited,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)  # short, as that of any result
 class IterationResult(Result):
     """One iteration::
 

@@ -9,6 +9,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+Told = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
+
+
+class Overtaken(Exception):
+    """Long work that has made way."""
+
 
 class Bench:
     """Runs one thing after the other."""
@@ -27,12 +33,20 @@ class Bench:
             self._waiting -= 1
 
     async def when_idle(
-        self, act: Callable[..., Any], given: Any, stale: Callable[[], bool]
+        self, act: Callable[..., Any], given: Any, stale: Callable[[], bool], told: Told
     ) -> Any:
-        """*act(given, overtaken)*, where *overtaken* is true once somebody waits for a run, it is
-        *stale*, or the server ends: *act* then raises.
+        """*act(given, watch)*: it calls *watch* as a :data:`Told` between its parts, which passes
+        that on to *told* here, or raises Overtaken once somebody waits for a run, the work is
+        *stale*, or the server ends.
         """
-        return await self._in_turn(act, given, lambda: self._over or self._waiting > 0 or stale())
+        loop = asyncio.get_running_loop()
+
+        def watch(what: str, done: int, total: int) -> None:
+            if self._over or self._waiting > 0 or stale():
+                raise Overtaken
+            loop.call_soon_threadsafe(told, what, done, total)
+
+        return await self._in_turn(act, given, watch)
 
     async def _in_turn(self, act: Callable[..., Any], *given: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._worker, act, *given)

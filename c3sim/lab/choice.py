@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlencode
 
 from c3sim.input.aliases import canonical
 from c3sim.specs.hardware import Node
 
+#: The path of a workload for a file or folder of the reader's own, on that machine or none.
+Opened = Callable[[str, str | None], str]
 FIRST = "gemm-beside-all-gather"  # shown where nothing else is asked for
 
 

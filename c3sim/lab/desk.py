@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from c3sim.iterations.result import IterationResult
-from c3sim.lab.runs import Outcome, classes_of
+from c3sim.lab.runs import Accounts, Outcome, classes_of
 from c3sim.output.kit.folds import SINGLE
-from c3sim.output.kit.text import FRACTION_EXPLAINED, MISSING, figures, percent, time_unit, times
+from c3sim.output.kit.text import (
+    FRACTION_EXPLAINED,
+    MISSING,
+    figures,
+    percent,
+    size,
+    time_unit,
+    times,
+)
 from c3sim.output.page.data import CAUSES
+from c3sim.output.tables.parts import EXPLAINED, parts_rows
 from c3sim.result import Result
 from c3sim.sweeps.outputs import read_output
 
@@ -23,21 +31,26 @@ TIMES = {
     "serial_s": "one task after the other",
     "exposed_s": "exposed communication",
     "stretched_s": "compute stretched by",
+    "compute_s": "computation alone",
+    "communication_s": "communication alone",
 }
-SHARES = {"fraction_of_ideal": "fraction of ideal", "own_fraction": "own fraction"}
+SHARES = {"fraction_of_ideal": "fraction of ideal", "own_fraction": "own fraction", "mfu": "MFU"}
 RATIOS = {"speedup": "speedup", "ideal_speedup": "ideal speedup"}
-AMOUNTS = {"energy_j": ("energy", "J")}
+AMOUNTS = {"energy_j": ("energy", "J"), "tokens_per_s": ("tokens", "a second")}
+BYTES = {"memory_bytes": "memory of a GPU"}
 ORDER = (
     *("wall_s", "fraction_of_ideal", "speedup", "ideal_speedup", "serial_s", "exposed_s"),
     *("stretched_s", "own_fraction", "energy_j"),
 )
+OF_ITERATION = ("compute_s", "communication_s", "tokens_per_s", "mfu", "memory_bytes")
 
 
 def table(now: Result, pinned: Result | None, band: Band | None) -> list[dict[str, str]]:
     """Rows of the figures: label, value now, band, value pinned, difference; all texts."""
     longest = max(now.wall_s, pinned.wall_s if pinned else 0.0)
     rows = []
-    for name in (*ORDER, *_slowdowns(now)):
+    more = [name for name in OF_ITERATION if read_output(now, name) is not None]
+    for name in (*ORDER, *more, *_slowdowns(now)):
         label, value = label_of(name), read_output(now, name)
         row = {"name": name, "label": label, "now": text_of(name, value, longest)}
         if band is not None and name in band:
@@ -57,7 +70,8 @@ def _slowdowns(result: Result) -> Iterator[str]:
 
 
 def label_of(name: str) -> str:
-    known = {**TIMES, **SHARES, **RATIOS, **{key: text for key, (text, _) in AMOUNTS.items()}}
+    amounts = {key: text for key, (text, _) in AMOUNTS.items()}
+    known = {**TIMES, **SHARES, **RATIOS, **BYTES, **amounts}
     return known.get(name) or f"slowdown of {name.removeprefix('tasks.').removesuffix('.slowdown')}"
 
 
@@ -70,6 +84,8 @@ def text_of(name: str, value: float | None, longest: float) -> str:
         return f"{value / length:z.3f} {unit}"
     if name in SHARES:
         return f"{percent(value)} %"
+    if name in BYTES:
+        return size(value)
     if name in AMOUNTS:
         return f"{figures(value)} {AMOUNTS[name][1]}"
     return times(value)
@@ -88,31 +104,44 @@ def data_of(
     now: Outcome,
     pinned: Outcome | None,
     band: Band | None,
-    accounts: Mapping[str, Any] | None,
-    pinned_accounts: Mapping[str, Any] | None,
+    accounts: Accounts | None,
+    pinned_accounts: Accounts | None,
 ) -> dict[str, Any]:
     """What the page's script draws."""
     data: dict[str, Any] = {"problem": now.problem, "command": now.choice.command()}
     if now.result is None:
         return data
     before = None if pinned is None else pinned.result
-    ends = [outcome.run["end"] for outcome in (now, pinned) if outcome and outcome.run]
+    shown = [
+        (outcome, given or Accounts())
+        for outcome, given in ((now, accounts), (pinned, pinned_accounts))
+        if outcome is not None and outcome.run
+    ]
+    longest = max(outcome.run["end"] for outcome, _ in shown if outcome.run)
     data |= {
         "title": title(now),
         "said": said(now.result),
         "rows": table(now.result, before, band),
         "warnings": now.warnings,
-        "remarks": [text for text in (*now.remarks, now.result.trust, now.elsewhere) if text],
+        "remarks": [text for text in (*now.remarks, now.result.trust, *now.elsewhere) if text],
         "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED] if band else [])],
-        "runs": [{**now.run, "axis": max(ends), "explained": accounts or {}}] if now.run else [],
-        "titles": [title(now)],
+        "runs": [
+            {**(outcome.run or {}), "axis": longest, "explained": given.tasks, **_parts(given)}
+            for outcome, given in shown
+        ],
+        "titles": [title(outcome) for outcome, _ in shown],
         "means": CAUSES,
         "classes": _classes(now.result),
     }
-    if pinned is not None and pinned.run:
-        data["runs"].append({**pinned.run, "axis": max(ends), "explained": pinned_accounts or {}})
-        data["titles"].append(title(pinned))
     return data
+
+
+def _parts(accounts: Accounts) -> dict[str, Any]:
+    """Of an iteration and of many tasks: where the whole went, as texts."""
+    if not accounts.parts:
+        return {}
+    heads, rows = parts_rows(accounts.parts)
+    return {"parts": {"heads": heads, "rows": rows, "explained": EXPLAINED}}
 
 
 def title(outcome: Outcome) -> str:
@@ -132,9 +161,7 @@ def said(result: Result) -> str:
 
 
 def _classes(result: Result) -> list[list[str]]:
-    """Of an iteration: each class of operators, busy and alone."""
-    if not isinstance(result, IterationResult):
-        return []
+    """Of an iteration, or a trace: each class of operators, busy and alone."""
     longest = result.wall_s
     return [
         [name, *(text_of("wall_s", seconds, longest) for seconds in (busy, exposed))]

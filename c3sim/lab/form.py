@@ -22,10 +22,14 @@ NO_LESSON = "none"
 
 
 class Form:
-    """Shows *choice*; *tell* hears of every other one, and whether other sliders belong to it."""
+    """Shows *choice*; *tell* hears of every other one, and whether other sliders belong to it;
+    *open_own* of a file of the reader's own.
+    """
 
-    def __init__(self, choice: Choice, tell: Callable[[Choice, bool], Any]) -> None:
-        self.choice, self._tell = choice, tell
+    def __init__(
+        self, choice: Choice, tell: Callable[[Choice, bool], Any], open_own: Callable[[str], Any]
+    ) -> None:
+        self.choice, self._tell, self._open = choice, tell, open_own
         self._sliders: dict[str, tuple[int, Knob]] = {}
         self._lesson_now = NO_LESSON  # of several that begin alike, the one that was picked
         self.box = put("form", aria_label="What to run", autocomplete="off", class_="form")
@@ -64,8 +68,8 @@ class Form:
         with part("What"):
             lessons = {title: title for title in (NO_LESSON, *LESSONS)}
             widgets.choice("lesson", {"": lessons}, self._lesson_now, self._lesson)
-            widgets.choice("workload", workloads(choice.workload), choice.workload, self._workload)
-            widgets.field(OWN, "", self._workload, placeholder="my.yaml, its path")
+            widgets.choice("workload", workloads(choice.workload), choice.workload, self.workload)
+            widgets.field(OWN, "", self._own, placeholder="my.yaml, or a trace")
             widgets.choice("machine", {"": machines(choice)}, choice.node, self._node)
             word = choice.strategy.partition(":")[0]
             options = {"": {name: f"{name}: {each.help}" for name, each in STRATEGIES.items()}}
@@ -77,9 +81,12 @@ class Form:
         if title in LESSONS:
             self._change(LESSONS[title], other=True)
 
-    def _workload(self, name: str) -> None:
-        if name.strip():
-            self._change(self.choice.on_workload(name.strip()), other=True)
+    def workload(self, name: str) -> None:
+        """Another workload, by name or path."""
+        self._change(self.choice.on_workload(name), other=True)
+
+    def _own(self, name: str) -> Any:
+        return self._open(name.strip()) if name.strip() else None
 
     def _node(self, name: str) -> None:
         self._change(self.choice.on_node(name), other=True)
@@ -185,7 +192,7 @@ def machines(choice: Choice) -> dict[str, str]:
     """The machines to choose from, the workload's own first."""
     own = ""
     with suppress(C3simError, OSError):  # the run says why
-        own = f": {runs.model_of(choice).node}"
+        own = f": {runs.own_node(choice)}"
     named = {name: name for name in (*library.names("node"), choice.node) if name}
     return {"": f"the workload's own{own}", **named}
 

@@ -11,8 +11,8 @@ from c3sim.errors import InputError
 from c3sim.input.paths import get_value, is_whole, unit_of
 from c3sim.input.units import format_si
 from c3sim.output.page.command import setting
+from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Iteration
 from c3sim.specs.workload import Collective, Workload
 
 OWN = 4  # tasks that have sliders of their own; of more, all of a kind have the same
@@ -46,6 +46,13 @@ MACHINES: dict[str, tuple[str, Sequence[float]]] = {
     "gpu.l2.capacity": ("L2 cache", HALVES),
     "gpu.clock.maximum": ("clock limit", NEAR),
     "gpu.clock.power_limit": ("power limit", NEAR),
+}
+#: Paths of the description of an iteration -> label and the values to try.
+ITERATIONS: dict[str, tuple[str, Sequence[int]]] = {
+    "batch": ("batch", tuple(2**power for power in range(9))),
+    "tokens": ("tokens", tuple(2**power for power in range(16))),
+    "parallel.prefetch": ("layers ahead", (0, 1, 2, 3, 4)),
+    "parallel.fsdp.prefetch": ("layers ahead", (0, 1, 2, 3, 4)),
 }
 PIECES = (1, 2, 4, 8, 16, 32, 64)
 RELEASES = ("event", "per_rank", "host")
@@ -92,14 +99,11 @@ class Knob:
         return min(numbers, key=lambda each: abs(each[1] - value))[0]
 
 
-def knobs_of(model: Workload | Iteration, node: Node, strategy: str) -> list[Knob]:
+def knobs_of(model: Workload, node: Node, strategy: str) -> list[Knob]:
     """Those of *model* on *node* under *strategy*; paths that the machine lacks are left out."""
-    if isinstance(model, Iteration):
-        found = list(_of_iteration(model))
-        plain = Workload.model_validate(
-            {"schema": 1, "name": "none", "tasks": {"none": {"kind": "host", "time": 0.0}}}
-        )
-        return [*found, *_reserved(node, strategy), *_of_machine(plain, node)]
+    if isinstance(model, Described):
+        found = list(_of_iteration(model, node))
+        return [*found, *_reserved(node, strategy), *_of_machine(model, node)]
     return [
         *_of_schedule(model),
         *_of_tasks(model, node),
@@ -212,11 +216,19 @@ def _of_ranks(model: Workload) -> Iterator[Knob]:
     )
 
 
-def _of_iteration(model: Iteration) -> Iterator[Knob]:
+def _of_iteration(model: Described, node: Node) -> Iterator[Knob]:
     group = "Iteration"
-    for label, most in (("batch", 256), ("tokens", 32_768)):
-        base = getattr(model, label)
-        if base is None:
+    for path, (label, tried) in ITERATIONS.items():
+        try:
+            base = get_value(node, model, path)
+        except InputError:  # of another kind of iteration
             continue
-        values = tuple(sorted({*(2**power for power in range(int(math.log2(most)) + 1)), base}))
-        yield Knob(group=group, label=label, path=label, base=base, values=values)
+        if isinstance(base, int) and not isinstance(base, bool):
+            values = tuple(sorted({*tried, base}))
+            yield Knob(group=group, label=label, path=path, base=base, values=values)
+    library = next((t for t in model.tasks.values() if isinstance(t, Collective)), None)
+    if library is not None:
+        counts = (None, *range(1, _most_channels(node, library) + 1))
+        path = "tasks[kind=collective].channels"
+        base = get_value(node, model, path)
+        yield Knob(group=group, label="channels", path=path, base=base, values=counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import files
 from typing import Any
@@ -13,15 +13,16 @@ from nicegui import background_tasks, ui
 from nicegui.client import Client
 
 from c3sim.lab import desk, runs, widgets
-from c3sim.lab.bench import Bench
-from c3sim.lab.choice import Choice
+from c3sim.lab.bench import Bench, Overtaken
+from c3sim.lab.choice import Choice, Opened
 from c3sim.lab.form import Form
-from c3sim.lab.runs import Outcome
+from c3sim.lab.runs import Accounts, Outcome
 from c3sim.lab.widgets import put
 from c3sim.output.page.page import part
 from c3sim.output.page.palette import css
 
-REST = 0.6  # seconds without a change after which the band is computed
+REST = 0.6  # seconds without a change after which what takes long is begun
+BLINK = 0.15  # seconds of a run after which the page says that it goes on
 SCRIPTS = ("kit", "scales", "timeline", "account")
 
 
@@ -37,13 +38,15 @@ def head() -> str:
 class Lab:
     """The state of one tab, which simulates on *bench*."""
 
-    def __init__(self, choice: Choice, link: Callable[[Choice], str], bench: Bench) -> None:
-        self.choice, self.link, self.bench = choice, link, bench
+    def __init__(
+        self, choice: Choice, link: Callable[[Choice], str], bench: Bench, opened: Opened
+    ) -> None:
+        self.choice, self.link, self.bench, self.opened = choice, link, bench, opened
         self.now = Outcome(choice=choice)
-        self.accounts: Mapping[str, Any] | None = None
+        self.accounts: Accounts | None = None
         self.band: desk.Band | None = None
         self.without = ""  # why there is no band
-        self.pinned: tuple[Outcome, Mapping[str, Any] | None] | None = None
+        self.pinned: tuple[Outcome, Accounts | None] | None = None
         self.version, self.busy = 0, False
         self.client: Client = ui.context.client
         self._build()
@@ -63,7 +66,7 @@ class Lab:
                 theme.on("click", js_handler="() => lab.theme()")
         put("p", class_="said", role="status", aria_live="polite", data_part="said")
         with put("div", class_="lab"):
-            self.form = Form(self.choice, self.changed)
+            self.form = Form(self.choice, self.changed, self.open)
             put("main", data_part="desk")
         put("p", class_="unseen", role="status", aria_live="polite", data_part="live")
 
@@ -85,33 +88,69 @@ class Lab:
             done = -1
             while done != self.version:
                 done, choice = self.version, self.choice
-                self.now = await self.bench.run(runs.run_choice, choice)
+                self.now = await self._run(choice)
                 self.accounts = self.band = None
                 self.without = ""
                 self.show()
-                if done == self.version and self.now.splits:
+                if done == self.version and self.now.result and self.now.at_once:
                     self.accounts = await self.bench.run(runs.explain_choice, choice)
                     if done == self.version:
                         self.show()
         finally:
             self.busy = False
-        await self._follow_with_band(self.version)
+        await self._follow_later(self.version)
 
-    async def _follow_with_band(self, version: int) -> None:
-        """The band, once nothing has changed for a while and nobody else needs the bench."""
+    async def _run(self, choice: Choice) -> Outcome:
+        """The run; what takes longer than a blink is said to."""
+        running = asyncio.ensure_future(self.bench.run(runs.run_choice, choice))
+        done, _ = await asyncio.wait({running}, timeout=BLINK)
+        if not done:
+            self._script("busy", "running: figures and pictures are of the run before")
+        found: Outcome = await running
+        return found
+
+    async def _follow_later(self, version: int) -> None:
+        """Causes that take long, then the band, once nothing has changed for a while."""
         with suppress(TimeoutError):  # a tab that was closed at once
             await self.client.connected(timeout=30.0)
-        while self.now.splits and self.band is None and not self.without:
+        if self.accounts is None and self.now.follows(runs.CAUSES_RUNS):
+            self.accounts = await self._when_idle(version, runs.explain_choice)
+            if self.accounts is not None:
+                self.show()
+        if self.band is None and not self.without and self.now.follows(runs.BAND_SAMPLES):
+            found = await self._when_idle(version, runs.band_or_why)
+            if found is not None:
+                self.band, self.without = found
+                self.show()
+
+    async def _when_idle(self, version: int, act: Callable[..., Any]) -> Any:
+        """*act* of what is chosen, when nobody else needs the bench; None if it is left for another
+        *version*.
+        """
+
+        def told(*counts: Any) -> None:
+            if not self._left(version):
+                self._script("counts", counts)
+
+        while True:
             await asyncio.sleep(REST)
             if self._left(version):
-                return
-            with suppress(runs.Overtaken):
+                return None
+            with suppress(Overtaken):
                 found = await self.bench.when_idle(
-                    runs.band_or_why, self.choice, lambda: self._left(version)
+                    act, self.choice, lambda: self._left(version), told
                 )
-                if not self._left(version):
-                    self.band, self.without = found
-                    self.show()
+                return None if self._left(version) else found
+
+    def _coming(self) -> list[str]:
+        """What follows of the run that is shown."""
+        left = {
+            "where the time went": self.accounts is None and self.now.follows(runs.CAUSES_RUNS),
+            "the band": self.band is None
+            and not self.without
+            and self.now.follows(runs.BAND_SAMPLES),
+        }
+        return [what for what, follows in left.items() if follows]
 
     def _left(self, version: int) -> bool:
         """Whether nobody looks at that *version* any more."""
@@ -121,7 +160,19 @@ class Lab:
         """Draw what is known of this run and of the pinned one."""
         pinned, accounts = self.pinned or (None, None)
         data = desk.data_of(self.now, pinned, self.band, self.accounts, accounts)
-        self._script("show", {**data, "without": self.without, "query": self.choice.query()})
+        more = {"without": self.without, "coming": self._coming(), "query": self.choice.query()}
+        self._script("show", {**data, **more})
+
+    async def open(self, name: str) -> None:
+        """A file of the reader's own; a trace becomes a workload first."""
+        self._script("busy", f"opening {name}")
+        try:
+            path = await self.bench.run(self.opened, name, self.choice.node or None)
+        except Exception as error:  # whatever may be wrong with a file
+            self.now = Outcome(choice=self.choice, problem=str(error) or repr(error))
+            self.show()
+        else:
+            self.form.workload(path)
 
     def pin(self) -> None:
         """Keep what is shown to compare with; a second time: let it go."""

@@ -6,31 +6,44 @@ The same functions as everywhere else are called; nothing is computed here.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from c3sim import api
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.effort import effort_of
-from c3sim.evaluation.notes import LOSES
+from c3sim.evaluation.notes import IDLE, LOSES
 from c3sim.input.aliases import canonical
 from c3sim.input.kept import kept
 from c3sim.input.loading import is_iteration, load_hardware, open_iteration, open_workload
 from c3sim.input.paths import get_value, paths_of
-from c3sim.iterations.result import IterationResult
+from c3sim.lab.bench import Told
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED, Knob, knobs_of
 from c3sim.output.page.timeline import account_of, compact_run
+from c3sim.output.tables.run import COMPARED
 from c3sim.result import Result
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 BAND_SAMPLES = 64  # a second or so; c3sim run --uncertainty draws 256
 LONGEST = 30.0  # seconds of one run
-LIVE = 0.25  # seconds of a run beyond which its causes and its band, many runs, are left out
+LIVE = 0.25  # seconds of a run up to which its causes follow before anything else is asked for
+LATER = 300.0  # seconds of causes or of a band up to which they follow when nothing else is asked
+CAUSES_RUNS = 16  # runs behind the causes of one, about
 Suffix = Literal[".png", ".svg"]
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Where the time went: of each of a few *tasks*, as the page draws it; of an iteration, and of
+    many tasks, of *parts* of the whole.
+    """
+
+    tasks: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,26 +54,35 @@ class Outcome:
     result: Result | None = None
     run: Mapping[str, Any] | None = None
     problem: str = ""
-    effort: float = 0.0  # seconds that a run of a workload takes, about
+    effort: float = 0.0  # seconds that a run takes, about
 
     @property
-    def splits(self) -> bool:
-        """Whether it has causes and a band here: it ran, is no iteration, and takes no time."""
-        of_workload = self.result is not None and not isinstance(self.result, IterationResult)
-        return of_workload and self.effort < LIVE
+    def at_once(self) -> bool:
+        """Whether its causes are so quick that they follow a slider."""
+        return self.effort < LIVE
+
+    def follows(self, runs: int) -> bool:
+        """Whether what takes so many *runs* is done here, sooner or later."""
+        return self.result is not None and self.effort * runs < LATER
 
     @property
-    def elsewhere(self) -> str:
+    def elsewhere(self) -> list[str]:
         """Where its causes and its band are to be had, if not here."""
-        if self.splits or self.result is None or isinstance(self.result, IterationResult):
-            return ""
-        explain = self.choice.command("explain")
-        return f"a run takes {self.effort:.1f} s; where the time went takes many: {explain}"
+        command = self.choice.command
+        given = {
+            f"where the time went: {command('explain')}": CAUSES_RUNS,
+            f"the band: {command()} --uncertainty": BAND_SAMPLES,
+        }
+        texts = [text for text, runs in given.items() if not self.follows(runs)]
+        if self.result is None or not texts:
+            return []
+        return [f"a run takes {self.effort:.1f} s; on the command line {text}" for text in texts]
 
     @property
     def warnings(self) -> list[str]:
         """Where the model is outside what it was checked on, and what a choice loses."""
-        marks = ("outside the calibrated domain", "what-if", LOSES, "no measurement", "takes ")
+        outside = ("outside the calibrated domain", "no measurement", "what-if")
+        marks = (*outside, LOSES, IDLE, "takes ")
         notes = () if self.result is None else self.result.notes
         return [note for note in notes if any(mark in note for mark in marks)]
 
@@ -92,8 +114,6 @@ def run_choice(choice: Choice) -> Outcome:
 
 def _affordable(choice: Choice) -> float:
     """Seconds that a run takes, about. Raises InputError where it cannot follow a slider."""
-    if is_iteration(choice.workload):
-        return 0.0
     workload, node = api.prepare(choice.workload, choice.node or None, choice.settings)
     seconds = effort_of(workload, node).seconds
     if seconds > LONGEST:
@@ -102,53 +122,55 @@ def _affordable(choice: Choice) -> float:
     return seconds
 
 
-def explain_choice(choice: Choice) -> dict[str, Any]:
-    """Task -> where its time went, as the page draws it; nothing where that cannot be told."""
+def explain_choice(choice: Choice, watch: Told | None = None) -> Accounts:
+    """Where the time went; nothing where that cannot be told. *watch* hears of the runs."""
     node, strategy = choice.node or None, choice.strategy
     try:
-        found = api.explain(choice.workload, node=node, strategy=strategy, set=choice.settings)
+        found = api.explain(
+            choice.workload, node=node, strategy=strategy, set=choice.settings, progress=watch
+        ).to_dict()
     except C3simError:  # it ran: the figures stand alone
-        return {}
-    return {name: account_of(task) for name, task in found.to_dict()["tasks"].items()}
-
-
-class Overtaken(Exception):
-    """A band that nobody waits for any more."""
+        return Accounts()
+    if 0 < len(found["tasks"]) <= COMPARED:
+        return Accounts({name: account_of(task) for name, task in found["tasks"].items()})
+    return Accounts({}, found["parts"])
 
 
 def band_of(
-    choice: Choice, overtaken: Callable[[], bool] = lambda: False, samples: int = BAND_SAMPLES
+    choice: Choice, watch: Told | None = None, samples: int = BAND_SAMPLES
 ) -> dict[str, Mapping[str, float]]:
-    """Output -> p5, median and p95 over the intervals of the machine. Raises C3simError, and
-    Overtaken as soon as *overtaken* says so.
+    """Output -> p5, median and p95 over the intervals of the machine; *watch* hears of the samples.
+    Raises C3simError.
     """
     from dataclasses import replace
 
     from c3sim.sweeps.uncertainty import uncertainty
 
-    def watch(*_: int) -> None:
-        if overtaken():
-            raise Overtaken
+    def watcher(done: int, total: int, _: int) -> None:
+        if watch is not None:
+            watch("band", done, total)
 
     loaded = load_hardware(choice.node or node_of(choice).name)
     workload, on = api.prepare(choice.workload, loaded, choice.settings)
     by_hand = {canonical(path) for path in choice.settings}
     held = replace(loaded, node=on)
-    band = uncertainty(workload, held, choice.strategy, samples=samples, but=by_hand, watcher=watch)
+    band = uncertainty(
+        workload, held, choice.strategy, samples=samples, but=by_hand, watcher=watcher
+    )
     return dict(band.outputs)
 
 
 def band_or_why(
-    choice: Choice, overtaken: Callable[[], bool]
+    choice: Choice, watch: Told | None = None
 ) -> tuple[dict[str, Mapping[str, float]] | None, str]:
     """The band, or why there is none."""
     try:
-        return band_of(choice, overtaken), ""
+        return band_of(choice, watch), ""
     except C3simError as error:
         return None, getattr(error, "message", "") or str(error)
 
 
-def classes_of(result: IterationResult) -> list[tuple[str, float, float]]:
+def classes_of(result: Result) -> list[tuple[str, float, float]]:
     """Operator class, time in which it runs, time in which only it runs [s]."""
     return [
         (name, times.busy_s, times.exposed_s)
@@ -157,16 +179,25 @@ def classes_of(result: IterationResult) -> list[tuple[str, float, float]]:
     ]
 
 
-def model_of(choice: Choice) -> Any:
-    """The workload or the iteration as its file has it. Raises C3simError."""
+def model_of(choice: Choice) -> Workload:
+    """The workload as its file has it; of an iteration its description on the machine. Raises
+    C3simError.
+    """
     if is_iteration(choice.workload):
-        return open_iteration(choice.workload).iteration
+        return api.prepare(choice.workload, choice.node or None)[0]
     return kept(open_workload, choice.workload).workload
+
+
+def own_node(choice: Choice) -> str:
+    """The machine that the file of the workload names. Raises C3simError."""
+    if is_iteration(choice.workload):
+        return open_iteration(choice.workload).iteration.node
+    return model_of(choice).node
 
 
 def node_of(choice: Choice) -> Node:
     """The machine as its file has it. Raises C3simError."""
-    return kept(load_hardware, choice.node or model_of(choice).node).node
+    return kept(load_hardware, choice.node or own_node(choice)).node
 
 
 def knobs(choice: Choice) -> list[Knob]:
@@ -183,8 +214,6 @@ def value_now(choice: Choice, knob: Knob) -> Any:
     if text is None:
         return knob.base
     try:
-        if is_iteration(choice.workload):
-            return int(text) if knob.path in ("batch", "tokens") else text
         model, node = api.prepare(choice.workload, choice.node or None, {knob.path: text})
         return get_value(node, model, knob.path)
     except (C3simError, ValueError):
@@ -193,8 +222,7 @@ def value_now(choice: Choice, knob: Knob) -> Any:
 
 def all_paths(choice: Choice) -> tuple[str, ...]:
     """Every path that can be set by name. Raises C3simError."""
-    model = model_of(choice)
-    return paths_of(node_of(choice), model) if isinstance(model, Workload) else ()
+    return paths_of(node_of(choice), model_of(choice))
 
 
 def picture(result: Result, kind: Suffix) -> bytes:

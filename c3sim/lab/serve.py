@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from c3sim.errors import InputError
 from c3sim.lab.bench import Bench
-from c3sim.lab.choice import Choice, from_query
+from c3sim.lab.choice import Choice, Opened, from_query
 
 HOST = "127.0.0.1"
 FIRST_PORT, TRIED = 8350, 20
@@ -21,11 +21,14 @@ TITLE = "c3sim lab"
 MISSING = "c3sim lab needs NiceGUI; install it with: pip install 'c3sim[lab]'"
 
 
-def serve(choice: Choice, port: int | None, browser: bool, say: Callable[[str], None]) -> None:
+def serve(
+    choice: Choice, port: int | None, browser: bool, say: Callable[[str], None], opened: Opened
+) -> None:
     """Open the laboratory on *choice* and serve it until it is interrupted.
 
     *port*: left out, the first free one from 8350 on; *browser*: whether to open one; *say* takes
-    what a person has to read. Raises InputError: the extra is missing, the port is taken.
+    what a person has to read; *opened*: what a file of the reader's own is opened as. Raises
+    InputError: the extra is missing, the port is taken.
     """
     port = free_port(port)
     token = secrets.token_urlsafe(16)
@@ -35,7 +38,7 @@ def serve(choice: Choice, port: int | None, browser: bool, say: Callable[[str], 
             import nicegui  # noqa: F401
         except ImportError:
             raise InputError(MISSING) from None
-        _serve(choice, port, token, browser, say)
+        _serve(choice, port, token, browser, say, opened)
 
 
 def free_port(port: int | None) -> int:
@@ -62,7 +65,7 @@ async def listening(port: int) -> None:
 
 
 def _serve(
-    choice: Choice, port: int, token: str, browser: bool, say: Callable[[str], None]
+    choice: Choice, port: int, token: str, browser: bool, say: Callable[[str], None], opened: Opened
 ) -> None:
     from nicegui import app, background_tasks, ui
     from starlette.requests import Request
@@ -79,7 +82,7 @@ def _serve(
         asked = request.url.query
         shown = from_query(asked) if "workload=" in asked else choice
         ui.add_head_html(head())
-        Lab(shown, link, bench)
+        Lab(shown, link, bench, opened)
 
     page.__annotations__["request"] = Request  # FastAPI reads it; the name is local
     ui.page("/", title=TITLE, dark=None, language="en-US")(page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from c3sim.evaluation.comparison import Comparison
     from c3sim.evaluation.explanation import Explanation, TaskExplanation
+    from c3sim.evaluation.shares import Part
     from c3sim.sweeps.sweep import SweepResult
 
 STYLE = (
@@ -28,6 +29,7 @@ STYLE = (
 DOTS = 110  # of an inch of a picture
 MOST_ROWS = 20  # of a frame
 FELT = 0.0005  # a share of the isolated time that has a bar
+SEEN = 0.01  # a share of the wall time that has a panel
 
 
 def page(parts: Iterable[str]) -> str:
@@ -112,23 +114,26 @@ def draw_comparison(results: Comparison) -> Figure:
 
 def draw_explanation(explanation: Explanation) -> Figure:
     """For each task its way from the isolated time to the concurrent one: a bar for each cause,
-    which begins where the one before ended.
+    which begins where the one before ended. Of an iteration the same of its larger parts, from the
+    time where nothing is shared.
     """
 
     def draw() -> Figure:
         from matplotlib.figure import Figure
 
-        steps = {name: _steps(task) for name, task in explanation.tasks.items()}
-        unit, length = time_unit(max(task.time_s for task in explanation.tasks.values()))
+        steps = {
+            f"{name}: {times(task.slowdown)} its isolated time": _steps(task)
+            for name, task in explanation.tasks.items()
+        } or {name: _steps_of_part(part) for name, part in _larger(explanation).items()}
+        unit, length = time_unit(max(bars[-1][2] for bars in steps.values()))
         height = sum(len(each) for each in steps.values())
         figure = Figure(figsize=(8.0, 0.9 * len(steps) + 0.27 * height), layout="constrained")
         heights = [len(each) for each in steps.values()]
         panels = figure.subplots(len(steps), sharex=True, height_ratios=heights, squeeze=False)
-        for axes, (name, bars) in zip(panels[:, 0], steps.items(), strict=True):
+        for axes, (title, bars) in zip(panels[:, 0], steps.items(), strict=True):
             for words, start, seconds, colour in bars:
                 axes.barh(words, seconds / length, left=start / length, color=colour)
-            slower = times(explanation.tasks[name].slowdown)
-            look.panel_title(axes, f"{name}: {slower} its isolated time")
+            look.panel_title(axes, title)
             axes.invert_yaxis()
             axes.spines[["top", "right"]].set_visible(False)
         panels[-1, 0].set_xlabel(f"time ({unit})")
@@ -137,15 +142,35 @@ def draw_explanation(explanation: Explanation) -> Figure:
     return look.picture(draw, None)
 
 
-def _steps(task: TaskExplanation) -> list[tuple[str, float, float, str]]:
-    """Bars of *task*: words, where it begins [s], how long it is [s], its colour."""
-    bars, end = [("alone", 0.0, task.isolated_s, look.GREY)], task.isolated_s
-    for cause, seconds in {**task.causes_s, "left_over": task.left_over_s}.items():
-        if abs(seconds) >= FELT * task.isolated_s:
+Bar = tuple[str, float, float, str]  # words, where it begins [s], how long it is [s], its colour
+
+
+def _steps(task: TaskExplanation) -> list[Bar]:
+    causes = {**task.causes_s, "left_over": task.left_over_s}
+    first = ("alone", 0.0, task.isolated_s, look.GREY)
+    return [*_chain(first, causes), ("with the others", 0.0, task.time_s, look.INK)]
+
+
+def _steps_of_part(part: Part) -> list[Bar]:
+    first = ("nothing shared", 0.0, part.unshared_s, look.GREY)
+    return [*_chain(first, part.causes_s), ("together", 0.0, part.time_s, look.INK)]
+
+
+def _chain(first: Bar, causes: Mapping[str, float]) -> list[Bar]:
+    """*first*, and a bar for each of the *causes* [s] that is felt beside it."""
+    bars, end = [first], first[2]
+    for cause, seconds in causes.items():
+        if abs(seconds) >= FELT * first[2]:
             colour = look.PALETTE[1 if seconds > 0 else 4]
             bars.append((cause.replace("_", " "), end, seconds, colour))
             end += seconds
-    return [*bars, ("with the others", 0.0, task.time_s, look.INK)]
+    return bars
+
+
+def _larger(explanation: Explanation) -> dict[str, Part]:
+    """Parts of an iteration that can be seen beside its wall time."""
+    least = SEEN * explanation.wall_s
+    return {name: part for name, part in explanation.parts.items() if part.time_s >= least}
 
 
 def draw_sweep(swept: SweepResult, **options: str | None) -> Figure:

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from c3sim.evaluation.effort import Effort
+from c3sim.evaluation.shares import Progress
 from c3sim.input.leaves import Leaf
 from c3sim.output.kit import look
 from c3sim.shown import Shown
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
     from rich.console import RenderableType
-
-#: Called with what is being done, how many cases are done, and of how many.
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

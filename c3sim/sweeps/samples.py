@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from c3sim.sweeps.executor import Watcher, Workers, in_batches
-from c3sim.sweeps.identity import code_hash, hash_of
+from c3sim.sweeps.identity import code_hash
 from c3sim.sweeps.points import PointRunner, Row, Settings, run_batch
 from c3sim.sweeps.setup import Setup
 
@@ -28,11 +28,8 @@ class Sampler:
     def rows(self, samples: Sequence[Settings], watcher: Watcher | None = None) -> list[Row]:
         """A row for each sample: the mean of every output over the scenarios, and ``error``."""
         watcher = watcher or (lambda *_: None)
-        name = hash_of(
-            [self.setup.node.model_dump(mode="json"), sorted(self.setup.workloads), self.strategy]
-        )
         mean_row = partial(_mean_row, self.strategy)
-        work = partial(run_batch, self.setup, name, code_hash(), mean_row)
+        work = partial(run_batch, self.setup, self.setup.identity, code_hash(), mean_row)
         rows: list[Row] = [{} for _ in samples]
         done = failed = 0
         watcher(0, len(samples), 0)

@@ -21,7 +21,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.study import Search
 from c3sim.sweeps.executor import Watcher, Workers, in_batches
 from c3sim.sweeps.front import pareto_front
-from c3sim.sweeps.identity import code_hash, hash_of
+from c3sim.sweeps.identity import code_hash
 from c3sim.sweeps.knobs import Knob, make_knobs
 from c3sim.sweeps.outputs import output_names
 from c3sim.sweeps.points import PointRunner, Row, Settings, run_batch
@@ -90,12 +90,11 @@ def optimise(
         if not knob.numeric:
             words |= {knob.path: knob.choices, knob.written: knob.choices}
     row = partial(_row, checked_constraints(loaded, setup, words))
-    name = hash_of([loaded.study.name, setup.node.model_dump(mode="json"), seed, trials])
     search = search.model_copy(
         update={"trials": trials or search.trials, "seed": search.seed if seed is None else seed}
     )
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
-    work = partial(run_batch, setup, name, code_hash(), row)
+    work = partial(run_batch, setup, setup.identity, code_hash(), row)
     workers = workers or Workers()
     workers.ask(setup.effort, search.trials * len(setup.workloads))
     settings, rows = _tried(search, knobs, objectives, work, workers, watcher)

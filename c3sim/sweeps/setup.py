@@ -21,6 +21,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.study import WITH_POINTS, Scenario
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import unknown_strategy
+from c3sim.sweeps.identity import hash_of
 from c3sim.sweeps.outputs import FIELDS, ITERATION_FIELDS, output_names
 
 _COLUMNS = ("point", "scenario", "strategy", "error")
@@ -44,6 +45,11 @@ class Setup:
     def effort(self) -> Effort:
         """What one point takes, as the mean over the scenarios."""
         return Effort.mean(effort_of(each, self.node) for each in self.workloads.values())
+
+    @property
+    def identity(self) -> str:
+        """A hash of all of it: batches of one setup may share what a process keeps."""
+        return hash_of([self.models(), self.outputs, dict(self.costs)])
 
     def models(self) -> dict[str, Any]:
         """The models as plain data for a file of results: what a point needs to be run again."""

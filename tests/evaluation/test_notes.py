@@ -38,3 +38,12 @@ def test_where_the_window_is_zero_already_nobody_is_told_to_set_it():
     result = c3sim.run(c3sim.parse_workload(pair), set={"gpu.clock.power_limit": "150 W"})
     (note,) = power_notes(result)
     assert note.endswith("more than the limit of 150 W, which the lowest clock does not reach")
+
+
+def test_a_jitter_that_does_nothing_is_said():
+    """One event lets all ranks begin; only ranks that begin by themselves can be late."""
+    late = {"workload.host.jitter": "100 us"}
+    run = c3sim.run("gemm-beside-all-gather", set=late)
+    assert any(note.startswith("jitter does nothing") for note in run.notes)
+    by_rank = c3sim.run("gemm-beside-all-gather", set={**late, "workload.host.release": "per_rank"})
+    assert not any("does nothing" in note for note in by_rank.notes)

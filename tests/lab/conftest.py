@@ -6,8 +6,11 @@ import socket
 import subprocess
 import sys
 from importlib.util import find_spec
+from urllib.parse import urlsplit
 
 import pytest
+from browser import Page
+from lab_page import open_lab
 
 RUN = "from c3sim.cli import main; main()"
 
@@ -40,6 +43,7 @@ def start(tmp_path_factory):
         assert line.startswith("c3sim lab: http://127.0.0.1:"), line + process.stderr.read()
         return process, line.split()[-1]
 
+    begin.folder = folder  # where it is started
     yield begin
     for process in started:
         if process.poll() is None:
@@ -52,3 +56,13 @@ def start(tmp_path_factory):
 @pytest.fixture(scope="module")
 def link(start):
     return start()[1]
+
+
+@pytest.fixture
+def tab(browser: Page, link: str):
+    """The page, freshly opened; after any test it has no complaints and asked nobody else."""
+    open_lab(browser, link)
+    yield browser
+    assert browser.complaints() == []
+    hosts = {urlsplit(url).netloc for url in browser.requests() if url.startswith(("http", "ws"))}
+    assert hosts == {urlsplit(link).netloc}

@@ -1,27 +1,30 @@
 """Long work makes way for a run, and for the end of the server."""
 
 import asyncio
+import threading
 import time
 
 import pytest
 
-from c3sim.lab.bench import Bench
-from c3sim.lab.runs import Overtaken
+from c3sim.lab.bench import Bench, Overtaken
 
 
-def long_work(begun, overtaken):
+def long_work(begun, watch):
     """Goes on, in small pieces, until it is overtaken."""
     begun.append(time.monotonic())
-    for _ in range(2000):
-        if overtaken():
-            raise Overtaken
+    for piece in range(2000):
+        watch("pieces", piece, 2000)
         time.sleep(0.005)
+
+
+def silent(*_):
+    pass
 
 
 async def overtake(then):
     """Begin long work; once it runs, await *then(bench)*."""
     bench, begun = Bench(), []
-    long = asyncio.ensure_future(bench.when_idle(long_work, begun, lambda: False))
+    long = asyncio.ensure_future(bench.when_idle(long_work, begun, lambda: False, silent))
     while not begun:
         await asyncio.sleep(0.001)
     try:
@@ -48,8 +51,30 @@ def test_what_is_stale_ends():
         bench = Bench()
         try:
             with pytest.raises(Overtaken):
-                await bench.when_idle(long_work, [], lambda: True)
+                await bench.when_idle(long_work, [], lambda: True, silent)
         finally:
             bench.close()
 
     asyncio.run(stale())
+
+
+def test_what_goes_on_is_told_where_the_page_lives():
+    """In the thread of the page, in order."""
+
+    def three(_, watch):
+        for done in (1, 2, 3):
+            watch("parts", done, 3)
+        return threading.get_ident()
+
+    async def counted():
+        bench, told = Bench(), []
+        worker = await bench.when_idle(
+            three, None, lambda: False, lambda *what: told.append((threading.get_ident(), *what))
+        )
+        await asyncio.sleep(0)
+        bench.close()
+        assert worker != threading.get_ident()
+        return told
+
+    here = threading.get_ident()
+    assert asyncio.run(counted()) == [(here, "parts", done, 3) for done in (1, 2, 3)]

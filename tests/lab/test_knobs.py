@@ -3,14 +3,17 @@
 from dataclasses import replace
 
 import pytest
+import yaml
 
 import c3sim
 from c3sim.input import library
 from c3sim.input.paths import get_value, set_value
-from c3sim.lab import runs
+from c3sim.lab import desk, runs
+from c3sim.lab.bench import Overtaken
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED
-from c3sim.specs.workload import Workload
+
+SIZE = "task.gather.size"
 
 
 @pytest.mark.parametrize("name", library.names("workload"))
@@ -85,23 +88,67 @@ def test_it_warns_outside_of_what_the_model_was_checked_on():
 
 
 def test_a_band_ends_as_soon_as_it_is_overtaken():
-    asked = []
+    told = []
 
-    def overtaken() -> bool:
-        asked.append(1)
-        return len(asked) > 2
+    def watch(what, done, total):
+        told.append((what, done, total))
+        if done > 2:
+            raise Overtaken
 
-    with pytest.raises(runs.Overtaken):
-        runs.band_of(Choice(), overtaken)
-    assert len(asked) < 10  # of 64 samples
+    with pytest.raises(Overtaken):
+        runs.band_of(Choice(), watch)
+    assert told[0] == ("band", 0, 64) and told[-1][1] < 10
 
 
-def test_an_iteration_has_its_classes():
-    choice = Choice(workload="llama3-70b-decode")
-    outcome = runs.run_choice(choice)
+def test_an_iteration_has_its_classes_and_sliders():
+    choice = Choice(workload="llama3-8b-training")
+    found = {knob.path: knob for knob in runs.knobs(choice)}
+    channels = "tasks[kind=collective].channels"
+    assert {"batch", "tokens", "parallel.prefetch", channels, "links.bandwidth"} <= set(found)
+    assert "parallel.prefetch" in runs.all_paths(choice)
+    changed = choice.setting("parallel.prefetch", "0").setting(channels, "8")
+    assert runs.value_now(changed, found["parallel.prefetch"]) == 0
+    assert runs.value_now(changed, found[channels]) == 8
+    outcome = runs.run_choice(Choice(workload="llama3-70b-decode"))
     assert any(name == "communication" for name, *_ in runs.classes_of(outcome.result))
-    assert not isinstance(runs.model_of(choice), Workload)
-    assert {"batch", "links.bandwidth"} <= {knob.path for knob in runs.knobs(choice)}
+    rows = {row["name"]: row["now"] for row in desk.table(outcome.result, None, None)}
+    assert rows["mfu"] == f"{100 * outcome.result.mfu:.1f} %" and "GiB" in rows["memory_bytes"]
+
+
+def test_an_iteration_has_causes_as_on_the_command_line_and_a_band():
+    """Of the whole, and of each operator class; every run behind them is told."""
+    choice, told = Choice(workload="dlrm-training"), []
+    accounts = runs.explain_choice(choice, lambda *what: told.append(what))
+    same = c3sim.explain("dlrm-training").to_dict()["parts"]
+    assert accounts.tasks == {} and accounts.parts == same
+    dones, totals = zip(*((done, total) for _, done, total in told), strict=True)
+    assert dones == tuple(range(1, len(told) + 1)) and totals[-1] == len(told)
+    band = runs.band_of(choice, samples=3)
+    wall = c3sim.run("dlrm-training").wall_s
+    assert 0.5 * wall < band["wall_s"]["p5"] <= band["wall_s"]["p95"] < 2 * wall
+    assert {"mfu", "exposed_s"} <= set(band)
+
+
+def test_the_band_is_that_of_what_is_chosen():
+    """One band after another, in the process of the laboratory: a quarter of the bytes, a band
+    around a shorter time. Once it was that of the first choice.
+    """
+    walls = [
+        runs.band_of(choice, samples=8)["wall_s"]["median"]
+        for choice in (Choice(strategy="sp"), Choice(strategy="sp").setting(SIZE, "224 MiB"))
+    ]
+    assert walls[1] < 0.8 * walls[0]
+
+
+def test_many_tasks_are_explained_as_a_whole(tmp_path):
+    """A trace has hundreds of kernels: a table of each would be a wall."""
+    tasks = {f"k{n}": c3sim.gemm(1024, 1024, 1024, stream=f"s{n % 2}") for n in range(14)}
+    file = tmp_path / "many.yaml"
+    file.write_text(yaml.safe_dump({"schema": 1, "name": "many", "tasks": tasks}), encoding="utf-8")
+    accounts = runs.explain_choice(Choice(workload=str(file)))
+    assert accounts.tasks == {} and "wall" in accounts.parts
+    few = runs.explain_choice(Choice())
+    assert set(few.tasks) == {"gemm", "gather"} and few.parts == {}
 
 
 def test_what_takes_minutes_is_left_to_the_command_line():
@@ -111,13 +158,17 @@ def test_what_takes_minutes_is_left_to_the_command_line():
     assert wrong.result is None and "s; run it with: c3sim run" in wrong.problem
 
 
-def test_causes_of_what_is_slow_are_left_to_the_command_line():
+def test_causes_and_band_of_what_is_slow_come_later_or_on_the_command_line():
     quick = runs.run_choice(Choice())
-    assert quick.splits and quick.elsewhere == ""
-    slow = replace(quick, effort=2.0)
-    assert not slow.splits and "c3sim explain gemm-beside-all-gather" in slow.elsewhere
+    assert quick.at_once and quick.elsewhere == []
+    later = replace(quick, effort=1.0)
+    assert not later.at_once and later.elsewhere == []
+    (band,) = replace(quick, effort=10.0).elsewhere
+    assert "c3sim run gemm-beside-all-gather" in band and band.endswith("--uncertainty")
+    causes, _ = replace(quick, effort=20.0).elsewhere
+    assert "c3sim explain gemm-beside-all-gather" in causes
 
 
 def test_a_machine_without_intervals_says_why_there_is_no_band():
-    band, why = runs.band_or_why(Choice(node="teaching-4"), lambda: False)
+    band, why = runs.band_or_why(Choice(node="teaching-4"))
     assert band is None and "no parameter of teaching-4 has an interval" in why

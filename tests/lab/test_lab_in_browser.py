@@ -7,83 +7,28 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browser import Page
+from lab_page import (
+    COMMAND,
+    PAIR,
+    PATIENT,
+    WALL,
+    button,
+    choose,
+    open_lab,
+    press_on,
+    shown,
+    slider,
+    text,
+    value_of,
+    wall,
+    write,
+)
 
 import c3sim
 
-WALL = "document.querySelector('[data-figure=wall_s] .now')?.textContent"
-COMMAND = "document.querySelector('[data-part=command]').textContent"
-PATIENT = 30.0  # seconds, on a busy machine
 FOLLOWS = 0.2  # seconds that the figures may take: the best of some, as others may run beside
-PAIR = "gemm-beside-all-gather"
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def tab(browser: Page, link: str):
-    """The page, freshly opened; after any test it has no complaints and asked nobody else."""
-    open_lab(browser, link)
-    yield browser
-    assert browser.complaints() == []
-    hosts = {urlsplit(url).netloc for url in browser.requests() if url.startswith(("http", "ws"))}
-    assert hosts == {urlsplit(link).netloc}
-
-
-def open_lab(tab: Page, link: str, **how) -> None:
-    tab.visit(link, again=True, **how)
-    tab.wait_for(WALL, PATIENT)
-    tab.wait_for("document.querySelector('.account')", PATIENT)
-
-
-def slider(label: str) -> str:
-    return f"input[type=range][aria-label={json.dumps(label)}]"
-
-
-def value_of(label: str) -> str:
-    return f"input[aria-label={json.dumps(f'{label}, value')}]"
-
-
-def text(tab: Page, selector: str) -> str:
-    return tab.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")
-
-
-def wall(tab: Page) -> str:
-    return tab.evaluate(WALL)
-
-
-def press_on(tab: Page, selector: str, key: str) -> float:
-    """Focus the element and press a key; how long the figures then take to follow [s]."""
-    tab.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
-    before = wall(tab)
-    tab.press(key)
-    return tab.wait_for(f"({WALL}) !== {json.dumps(before)}", PATIENT)
-
-
-def write(tab: Page, selector: str, words: str) -> None:
-    """Replace the text of a field, and leave it."""
-    tab.evaluate(
-        f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.focus();"
-        f" field.value = {json.dumps(words)};"
-        " field.dispatchEvent(new Event('change', {bubbles: true})); })()"
-    )
-
-
-def button(tab: Page, words: str) -> None:
-    every = "[...document.querySelectorAll('button')]"
-    tab.evaluate(f"{every}.find((each) => each.textContent === {json.dumps(words)}).click()")
-
-
-def choose(tab: Page, label: str, value: str) -> None:
-    tab.evaluate(
-        "(() => { const row = [...document.querySelectorAll('label.row')].find((each) =>"
-        f" each.textContent.startsWith({json.dumps(label)}));"
-        f" const list = row.querySelector('select'); list.value = {json.dumps(value)};"
-        " list.dispatchEvent(new Event('change', {bubbles: true})); })()"
-    )
-
-
-def shown(result: c3sim.Result) -> str:
-    return f"{1e3 * result.wall_s:.3f} ms"
 
 
 def test_a_slider_moves_and_everything_follows(tab: Page):

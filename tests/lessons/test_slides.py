@@ -19,10 +19,11 @@ def test_a_slide_has_the_question_and_the_reasons_without_marks(path):
     assert not set("*`#") & set(question + why)
 
 
-def test_a_lesson_becomes_a_question_its_pictures_and_the_reason(tmp_path):
+def test_a_lesson_becomes_a_question_its_pictures_the_reason_measurements_and_an_exercise(tmp_path):
     lesson = LESSONS[5]
     SLIDES["build"].__globals__["lessons"] = lambda: [lesson]
-    drawn = len(SLIDES["pictures"](lesson))
+    shown, told, exercise = SLIDES["drawn"](lesson)
+    assert "measured" in told[0] and exercise.endswith("(Pencil and paper.)")
     out = tmp_path / "slides.pdf"
-    assert SLIDES["build"](out) == 1 + drawn + 1
+    assert SLIDES["build"](out) == 1 + len(shown) + 1 + len(SLIDES["measured"](told)) + 1
     assert out.read_bytes().startswith(b"%PDF") and list(tmp_path.iterdir()) == [out]

@@ -214,7 +214,7 @@ def test_a_copied_byte_costs_what_its_way_costs(run):
 
 
 def test_power_over_time_is_split_by_component(run):
-    power = next(counter for counter in run.timeline.counters if counter.name == "gpu0.power")
+    power = next(counter for counter in run.trace.counters if counter.name == "gpu0.power")
     assert list(power.by_component) == [
         "compute_units",
         "l2",
@@ -238,7 +238,7 @@ def test_an_idle_gpu_has_its_power_too():
             "node": "teaching-4",
         }
     )
-    counters = c3sim.run(made, node=NODE, trace=True).timeline.counters
+    counters = c3sim.run(made, node=NODE, trace=True).trace.counters
     power = {
         counter.name: counter.values for counter in counters if counter.name.endswith(".power")
     }

@@ -103,7 +103,7 @@ def make_result(strategy: str = "base", wall: float = 3 * MS, timeline: bool = T
         folded=True,
         events=42,
         notes=("power is not validated on this node [no data]",),
-        timeline=make_timeline() if timeline else None,
+        trace=make_timeline() if timeline else None,
     )
 
 

@@ -46,11 +46,34 @@ const lab = (() => {
     return section(data, number, "Where the time went", make("div", { class: "wide" }, table));
   }
 
-  function classes(rows) {
-    if (!rows.length) return [];
-    const head = make("tr", {}, ...["operator class", "busy", "only it runs"].map((words, number) => make("th", { scope: "col", class: number ? "number" : "" }, words)));
+  /** A table of texts, the first of each row its head. */
+  function grid(heads, rows) {
+    const head = make("tr", {}, ...heads.map((words, number) => make("th", { scope: "col", class: number ? "number" : "" }, words)));
     const body = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", { class: "number" }, cell))));
-    return [make("h2", {}, "Where the time went"), make("table", {}, make("thead", {}, head), make("tbody", {}, ...body))];
+    return make("div", { class: "wide" }, make("table", { class: "grid" }, make("thead", {}, head), make("tbody", {}, ...body)));
+  }
+
+  /** Of an iteration, or of many tasks: where the whole went. */
+  function parts(data, number) {
+    const { heads, rows, explained } = data.runs[number].parts;
+    return section(data, number, "Where the time went", grid(heads, rows), make("p", { class: "soft" }, explained));
+  }
+
+  const classes = (rows) => (rows.length ? [make("h2", {}, "Operators"), grid(["class", "busy", "only it runs"], rows)] : []);
+
+  /** What follows: named in a line, which counts what goes on. */
+  function coming(names) {
+    return names.length ? [make("p", { class: "soft", "data-part": "coming" }, `follows: ${names.join(", then ")} `, make("span", { "data-part": "counts" }))] : [];
+  }
+
+  function counts([what, done, total]) {
+    const place = at("counts");
+    if (place) place.replaceChildren(make("progress", { value: done, max: total, "aria-label": what }), ` ${what}: ${done} of ${total} runs`);
+  }
+
+  function busy(words) {
+    at("said").textContent = words;
+    at("desk").classList.add("stale");
   }
 
   /** Of both runs one beside the other; *has*: of which of them there is any. */
@@ -73,10 +96,11 @@ const lab = (() => {
     desk.classList.remove("stale");
     at("said").textContent = data.said;
     const warnings = data.warnings.map((text) => make("p", { class: "warning" }, make("strong", {}, "Careful: "), text));
-    const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks, ...data.keys].map((text) => make("p", { class: "soft" }, text));
-    desk.replaceChildren(...warnings, figures(data), ...remarks,
+    const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks].map((text) => make("p", { class: "soft" }, text));
+    desk.replaceChildren(...warnings, figures(data), ...coming(data.coming), ...remarks,
       beside(data, drawing), beside(data, causes, (run) => Object.keys(run.explained).length),
-      ...classes(data.classes),
+      beside(data, parts, (run) => run.parts),
+      ...classes(data.classes), make("h2", {}, "Words"), ...data.keys.map((text) => make("p", { class: "soft" }, text)),
       make("p", { class: "soft" }, "The same on the command line: ", make("code", { "data-part": "command" }, data.command)));
   }
 
@@ -118,5 +142,5 @@ const lab = (() => {
   }
   new MutationObserver(names).observe(document.documentElement, { childList: true, subtree: true });
 
-  return { knobs, show, copy, say, theme };
+  return { knobs, show, counts, busy, copy, say, theme };
 })();

@@ -145,18 +145,19 @@ def write_run(result: Result, html: str | os.PathLike[str]) -> None:
 
 
 def _page(
-    data: Mapping[str, Any], template: str = "page.html", scripts: Sequence[str] = SCRIPTS
+    data: Mapping[str, Any], body: str = "page.html", scripts: Sequence[str] = SCRIPTS
 ) -> str:
-    """The template filled in; ``</`` is escaped, so that data cannot end its element."""
+    """The shell filled in; ``</`` is escaped, so that data cannot end its element."""
     script = "\n".join(part(f"{name}.js") for name in scripts)
     values = {
         "title": escape(f"{data['title']}: c3sim"),
         "css": css() + part("page.css"),
+        "body": part(body),
         "script": script,
         "data": _json(data).replace("</", "<\\/").replace("<!--", "<\\u0021--"),
     }
     # every second piece is a name, as in @@title@@; a value is never searched for names
-    pieces = part(template).split("@@")
+    pieces = part("shell.html").split("@@")
     return "".join(values[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 

@@ -21,14 +21,14 @@ FIGURES = 4  # significant figures of a counter's values
 
 def compact_run(result: Result, explanation: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """*result*, which holds its timeline, and its explanation, if any, as compact data."""
-    assert result.timeline is not None
+    assert result.trace is not None
     tasks = list(result.tasks)
     of_task = classes_of(result.tasks)
     kinds = [kind for kind in COLOURS if kind in of_task.values()]
-    spans, left_out = _spans(result.timeline, tasks)
+    spans, left_out = _spans(result.trace, tasks)
     return {
         "wall": result.wall_s,
-        "end": _ns(max(result.timeline.end, *(task.end_s for task in result.tasks.values()))),
+        "end": _ns(max(result.trace.end, *(task.end_s for task in result.tasks.values()))),
         "kinds": kinds,
         "exposed": result.exposed_s,
         "stretched": result.stretched_s,
@@ -43,8 +43,8 @@ def compact_run(result: Result, explanation: Mapping[str, Any] | None = None) ->
         "tracks": spans,
         "left_out": left_out,
         "counters": [
-            _counter(panel, by_kind(counter, of_task), kinds, result.timeline)
-            for panel, counter in used_panels(result.timeline, "gpu0")
+            _counter(panel, by_kind(counter, of_task), kinds, result.trace)
+            for panel, counter in used_panels(result.trace, "gpu0")
         ],
         "explained": {
             name: account_of(task) for name, task in (explanation or {"tasks": {}})["tasks"].items()

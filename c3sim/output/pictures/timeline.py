@@ -39,15 +39,20 @@ def plot_timeline(
 ) -> Figure:
     """The picture of *result*, written to *path* (.png, .svg, .pdf) if given.
 
-    Raises InputError: a result without timeline, an unknown suffix, a place that cannot be written.
+    Raises InputError: a result without a trace, a *gpu* that was not recorded, an unknown suffix, a
+    place that cannot be written.
     """
 
     def draw() -> Figure:
-        if result.timeline is None:
+        if result.trace is None:
             raise InputError(
                 "this result holds no timeline to draw; allowed: a run that recorded one"
             )
-        return _draw(result, result.timeline, gpu)
+        recorded = {counter.place.owner_name for counter in result.trace.counters}
+        if gpu not in recorded and recorded:
+            names = ", ".join(sorted(recorded))
+            raise InputError(f"{gpu!r} was not recorded, of GPUs that are alike one is: {names}")
+        return _draw(result, result.trace, gpu)
 
     return look.picture(draw, path)
 

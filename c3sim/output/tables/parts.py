@@ -20,15 +20,25 @@ EXPLAINED = (
 
 
 def parts_lines(parts: Mapping[str, Mapping[str, Any]]) -> tuple[Table, str]:
-    """A row per part, from what it takes where nothing is shared to what it takes; and what the
-    columns mean. Causes that add nothing to any part have no column.
+    """The table of :func:`parts_rows`, and what its columns mean."""
+    heads, rows = parts_rows(parts)
+    table = make_table(heads[:1], heads[1:])
+    for row in rows:
+        add_row(table, *row)
+    return table, EXPLAINED
+
+
+def parts_rows(parts: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Heads, and a row per part, from what it takes where nothing is shared to what it takes.
+    Causes that add nothing to any part have no column.
     """
     unit, length = time_unit(max((part["time_s"] for part in parts.values()), default=0.0))
     causes = dict.fromkeys(cause for part in parts.values() for cause in part["causes_s"])
     names = [f"+ {cause.replace('_', ' ')}" for cause in causes]
-    table = make_table(["part"], [f"nothing shared\n({unit})", *names, f"= together\n({unit})"])
+    heads = ["part", f"nothing shared\n({unit})", *names, f"= together\n({unit})"]
+    rows = []
     for name, part in parts.items():
         shares = [part["causes_s"].get(cause, 0.0) / length for cause in causes]
         values = [part["unshared_s"] / length, *shares, part["time_s"] / length]
-        add_row(table, name, *(f"{value:z.3f}" for value in values))
-    return table, EXPLAINED
+        rows.append([name, *(f"{value:z.3f}" for value in values)])
+    return heads, rows

@@ -1,0 +1,91 @@
+"""What takes longer than a move of a slider, in a real browser: iterations, traces, no network."""
+
+import json
+
+import pytest
+from browser import Page
+from kineto_case import MadeTrace
+from lab_page import (
+    COMMAND,
+    PAIR,
+    PATIENT,
+    WALL,
+    choose,
+    open_lab,
+    shown,
+    text,
+    value_of,
+    wall,
+    write,
+)
+
+import c3sim
+
+ENDS = ("com", "net", "org", "io", "dev")  # of names elsewhere
+LONG = 180.0  # seconds, for the many runs of a band
+
+pytestmark = pytest.mark.slow
+
+
+def test_an_iteration_has_causes_and_a_band_which_follow(browser: Page, link: str):
+    """What takes many runs is announced, counted, and then the same as on the command line."""
+    name = "dlrm-training"
+    browser.visit(link.replace(PAIR, name), again=True)
+    browser.wait_for(WALL, PATIENT)
+    assert "where the time went, then the band" in text(browser, "[data-part=coming]")
+    browser.wait_for("document.querySelector('[data-part=counts] progress')", PATIENT)
+    heads = "[...document.querySelectorAll('h2')].map((each) => each.textContent)"
+    browser.wait_for(f"({heads}).includes('Where the time went')", LONG)
+    cells = "document.querySelector('[aria-label=\"Where the time went\"] tbody tr').cells"
+    row = browser.evaluate(f"[...{cells}].map((each) => each.textContent)")
+    wall = c3sim.explain(name).parts["wall"]
+    assert row[0] == "wall" and row[1] == f"{1e3 * wall.unshared_s:.3f}"
+    assert row[-1] == f"{1e3 * wall.time_s:.3f}"
+    browser.wait_for("document.querySelector('[data-figure=mfu] .soft').textContent", LONG)
+    assert not browser.evaluate("document.querySelector('[data-part=coming]')")
+    assert browser.complaints() == []
+
+
+def test_what_takes_long_is_said_at_once(browser: Page, link: str):
+    """A training step takes most of a second: until it has come, the page says so."""
+    browser.visit(link.replace(PAIR, "llama3-8b-forward"), again=True)
+    browser.wait_for(WALL, PATIENT)
+    write(browser, value_of("Iteration: tokens"), "2048")
+    took = browser.wait_for(
+        "document.querySelector('[data-part=said]').textContent.startsWith('running')", PATIENT
+    )
+    assert took < 1.0
+    same = c3sim.run("llama3-8b-forward", set={"tokens": 2048})
+    browser.wait_for(f"({WALL}) === {json.dumps(shown(same))}", PATIENT)
+    assert not browser.evaluate("document.querySelector('.stale')")
+
+
+def test_a_trace_is_opened_from_the_page(browser: Page, start, tmp_path):
+    """It needs a machine; then it is written beside, as on the command line, and shown."""
+    made = MadeTrace()
+    for number in range(8):
+        made.kernel("a", 5000 + 50 * number, 46, called=10 * number)
+    (tmp_path / "made.json").write_text(made.text(), encoding="utf-8")
+    browser.visit(start()[1], again=True)
+    browser.wait_for(WALL, PATIENT)
+    write(browser, "[placeholder='my.yaml, or a trace']", str(tmp_path / "made.json"))
+    browser.wait_for("document.querySelector('[role=alert]')", PATIENT)
+    assert "needs the machine" in text(browser, "[role=alert]")
+    choose(browser, "machine", "h200-2")
+    browser.wait_for(f"{COMMAND}.includes('--node h200-2')", PATIENT)
+    write(browser, "[placeholder='my.yaml, or a trace']", str(tmp_path / "made.json"))
+    browser.wait_for(f"{COMMAND}.includes('made.yaml')", PATIENT)
+    written = start.folder / "made.yaml"
+    wall_s = c3sim.run(written, node="h200-2").wall_s
+    assert wall(browser) == f"{1e6 * wall_s:.3f} us"
+    written.unlink()
+
+
+def test_nothing_is_asked_of_a_network(tab: Page, link: str):
+    """All hosts but this computer blocked, the page is whole: style, script, run, picture."""
+    tab.call("Network.setBlockedURLs", urls=["https://*", *(f"http://*.{end}/*" for end in ENDS)])
+    open_lab(tab, link)
+    assert tab.evaluate("getComputedStyle(document.querySelector('.lab')).display") == "grid"
+    refused = [e for e in tab.events if e.get("method") == "Network.loadingFailed"]
+    tab.call("Network.setBlockedURLs", urls=[])
+    assert refused == []
