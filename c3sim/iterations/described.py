@@ -10,6 +10,7 @@ from pathlib import Path
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
+from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.shares import parts_of, runs_of_kinds
 from c3sim.input.constraints import with_places
 from c3sim.input.loading import (
@@ -157,7 +158,8 @@ def explain(workload: Workload, node: Node, strategy: str) -> Explanation:
     strategy = strategy_name(strategy)
     if isinstance(workload, Described):
         return explain_described(workload, node, strategy)
-    return explain_run(best_candidate(strategy, workload, node), node, strategy)
+    best = best_candidate(strategy, workload, node)
+    return explain_run(best, node, strategy, pair=whole_of(workload, node, strategy))
 
 
 def run_described(
