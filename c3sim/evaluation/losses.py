@@ -50,9 +50,9 @@ WORDS = {
     "store_queues": "unfinished stores to peers, which hold up the memory traffic of others",
     "posts": "packets that workgroups post",
     PUBLICATION: "releases behind tiles",
-    PACKETS: "packets and calls for engines",
-    TAILS: "tails: last rounds of tiles that leave units idle",
-    DECOMPOSITION: "decomposition: pieces take longer than the whole",
+    PACKETS: "those of the host, and its calls for engines",
+    TAILS: "last rounds of tiles that leave units idle",
+    DECOMPOSITION: "pieces take longer than the whole",
 }
 
 
@@ -166,9 +166,15 @@ def loss_note(lost: Losses | None) -> str | None:
 
 def _named(parts: Mapping[str, float], least: float) -> str:
     """The largest of *parts*, those above *least*."""
-    known = [f"{WORDS[cause]} ({_ms(cost)})" for cause, cost in parts.items() if cost > least]
+    known = [f"{_words(cause)} ({_ms(cost)})" for cause, cost in parts.items() if cost > least]
     more = f", and {len(known) - NAMED} more" if len(known) > NAMED else ""
     return ", ".join(known[:NAMED]) + more
+
+
+def _words(cause: str) -> str:
+    """Costs that are no kind of sharing, by their names too."""
+    own = cause in (PUBLICATION, PACKETS, TAILS, DECOMPOSITION)
+    return f"{cause}: {WORDS[cause]}" if own else WORDS[cause]
 
 
 def _ms(seconds: float) -> str:
