@@ -95,8 +95,10 @@ def losses(
         return None
     free, bare = without_packets(node), filled(unpublished(workload), node)
     if pair is None:
-        own = _alone(node, workload) - _alone(free, bare)
-        apart = _Apart(plain, plain - own, _alone(free, bare))
+        alone = _alone(free, bare)
+        own = _alone(node, workload) - alone
+        masked = any(stream.compute_units for stream in workload.streams.values())
+        apart = _Apart(plain, plain - own if masked else alone, alone)
     else:
         one = filled(unpublished(expanded(pair, node)), node)
         apart = _Apart(plain, one_after_the_other(free, one), one_after_the_other(free, bare))
@@ -108,7 +110,7 @@ def losses(
     parts = _by_removal(end, node, workload, wall)
     without_all = end(free, bare, *kinds_of(workload))
     together = wall - without_all - sum(parts.values())
-    # tasks that are whole take longer alone than serially where a mask takes units from them
+    # whole tasks take longer alone than serially where masks take units from them
     cause = COMPUTE_UNITS if pair is None else DECOMPOSITION
     parts[cause] = parts.get(cause, 0.0) + apart.pieces_free - apart.whole_free
     return Losses(

@@ -92,3 +92,15 @@ def test_releases_are_a_loss_where_they_make_stores_the_longest():
 def test_explain_of_a_workload_without_stores_knows_no_queue_of_them():
     explained = c3sim.explain("gemm-beside-all-gather")
     assert "store_queues" not in explained.tasks["gemm"].causes_s
+
+
+def test_units_that_a_mask_takes_away_are_lost_to_compute_units():
+    """270 of 304 units go to the collective: what the GEMM takes longer is lost to that."""
+    run = c3sim.run("gemm-beside-all-gather", node="mi300x-8", strategy="rp:270")
+    lost = run.losses
+    alone = run.tasks["gemm"].isolated_s
+    whole = c3sim.run("gemm-beside-all-gather", node="mi300x-8").tasks["gemm"].isolated_s
+    assert lost is not None and alone > 1.5 * whole
+    assert next(iter(lost.parts_s)) == "compute_units"
+    parts = sum(lost.parts_s.values()) + lost.together_s - lost.hidden_s - lost.whole_s
+    assert parts == pytest.approx(lost.lost_s) == pytest.approx(run.wall_s - lost.serial_s)
