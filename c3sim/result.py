@@ -130,6 +130,26 @@ class DrawResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Losses:
+    """Why an overlap takes *lost_s* longer than its tasks, whole, one after the other (*serial_s*):
+
+        lost_s = sum of parts_s + together_s - hidden_s - whole_s
+
+    *parts_s*: by cause what the run would gain without it, the largest first; of ``decomposition``
+    what pieces take alone beyond the whole. *together_s*: what goes away with all causes at once
+    and with none of them alone; less than 0 where two causes are gone with either. *hidden_s*: what
+    runs beside something else. *whole_s*: what tails, packets and releases cost the whole as well.
+    """
+
+    lost_s: float
+    serial_s: float
+    parts_s: Mapping[str, float]
+    together_s: float
+    hidden_s: float
+    whole_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Result(Shown):
     """One workload on one node under one strategy::
 
@@ -147,6 +167,7 @@ class Result(Shown):
                             share nothing; None where it was not asked for
         classes             operator class -> busy_s, exposed_s, of a workload that has kernels of
                             operators, as those from traces have
+        losses              where the overlap loses: to what
         energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
                             node file, for display named in *component_names*
         average_power_w     over the wall time, of all GPUs
@@ -183,6 +204,7 @@ class Result(Shown):
     average_power_w: float = 0.0
     component_names: Mapping[str, str] = field(default_factory=dict)
     energy_measured: str = ""
+    losses: Losses | None = None
     notes: Sequence[str] = ()
     trust: str = ""  # the nearest measured conditions and their error; empty: not asked for
     trace: Timeline | None = None  # what happened when, of a run that was asked for it

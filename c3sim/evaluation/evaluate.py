@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from c3sim.errors import InputError
+from c3sim.evaluation.losses import losses, whole_of
 from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.overlap import Overlap, overlap
 from c3sim.evaluation.payload import payload_bytes
@@ -42,7 +43,7 @@ def evaluate_run(
     *noted* = False leaves out the notes, *stretched* = False the time that contention adds to
     compute; both may take runs of their own.
     """
-    strategy, workload = strategy_name(strategy), expanded(workload, node)
+    strategy, given, workload = strategy_name(strategy), workload, expanded(workload, node)
     best = best_candidate(strategy, workload, node)
     run = simulate(node, best.workload, trace=True) if trace else best.run
     base = _baseline(workload, node)
@@ -56,6 +57,11 @@ def evaluate_run(
 
     shared = against(common)
     own = against({name: (alone if name in moved else common)[name] for name in common})
+    pair = whole_of(given, node, strategy) if noted else None
+    lost = None
+    if noted and (pair is not None or shared.fraction is not None):
+        lost = losses(node, best.workload, run.end, pair=pair, serial=own.serial)
+    about = Noted(workload, node, strategy, best, shared, own, pair, lost)
     return Result(
         workload=workload.name,
         node=node.name,
@@ -86,7 +92,8 @@ def evaluate_run(
         },
         folded=run.folded,
         events=run.events,
-        notes=notes(Noted(workload, node, strategy, best, shared, own)) if noted else (),
+        losses=lost,
+        notes=notes(about) if noted else (),
         trust=nearest(node, best.workload) if noted else "",
         trace=run.timeline,
     )
@@ -146,7 +153,7 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
     payload = payload_bytes(node, task)
     energy = sum(account.values())
     duration = times.end - times.start
-    waited = (times.start - times.ready) - (alone.start - alone.ready)
+    room = times.waited_for_room(alone)
     detail = {"operator": task.operator} if isinstance(task, Kernel) else {}
     return TaskResult(
         isolated_s=alone.end,
@@ -156,9 +163,8 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
         slowdown=times.end / alone.end,
         stream=task.stream or "",
         ready_s=times.ready,
-        # a kernel that was in its queue in time is there sooner behind what it waits for than alone
-        predecessors_s=times.ready - alone.ready + min(0.0, waited),
-        room_s=max(0.0, waited),
+        predecessors_s=times.start - alone.start - room,
+        room_s=room,
         slower_s=duration - (alone.end - alone.start),
         kind=task.kind,
         energy_j=energy,

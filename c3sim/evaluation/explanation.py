@@ -26,13 +26,14 @@ backends are no cause here. *removal* is what a task gains where one kind alone 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from c3sim.evaluation.losses import loss_note
+from c3sim.evaluation.losses import loss_note, losses
 from c3sim.evaluation.reasons import reasons
 from c3sim.evaluation.shares import NONE, Part, Progress, parts_of, runs_of_kinds, shapley
 from c3sim.machine.machine import SHARING
+from c3sim.result import Losses
 from c3sim.shown import Shown
 from c3sim.simulation.class_times import busy_and_exposed, classes_of
 from c3sim.simulation.run import Run, TaskRun
@@ -86,7 +87,7 @@ class TaskExplanation:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation(Shown):
     """Every task of one run explained, and *parts* of the whole: its wall time, the exposed
-    communication, the time in which each operator class runs.
+    communication, the time in which each operator class runs; *losses* where the overlap loses.
     """
 
     workload: str
@@ -95,6 +96,7 @@ class Explanation(Shown):
     wall_s: float
     tasks: Mapping[str, TaskExplanation]
     parts: Mapping[str, Part] = field(default_factory=dict)
+    losses: Losses | None = None
     notes: Sequence[str] = ()
 
     def __repr__(self) -> str:
@@ -171,14 +173,22 @@ class Explanation(Shown):
             "wall_s": self.wall_s,
             "tasks": tasks,
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
+            "losses": None if self.losses is None else asdict(self.losses),
             "notes": list(self.notes),
         }
 
 
 def explain_run(
-    best: Best, node: Node, strategy: str, progress: Progress | None = None
+    best: Best,
+    node: Node,
+    strategy: str,
+    progress: Progress | None = None,
+    *,
+    pair: Workload | None = None,
 ) -> Explanation:
-    """Explain the run of the *best* candidate of *strategy*; *progress* hears of its runs."""
+    """Explain the run of the *best* candidate of *strategy*; *progress* hears of its runs. *pair*:
+    whole, what it has in pieces (losses.py).
+    """
     workload = best.workload
     sharing = kinds_of(workload)
     kinds = (*sharing, RANKS) if workload.host.release != "event" else sharing
@@ -198,7 +208,7 @@ def explain_run(
             reasons=reasons(workload, name, best.run, alone.end, causes, left_over),
         )
     serial = sum(isolated(node, workload, name).end for name in workload.tasks)
-    lost = loss_note(node, workload, best.run, serial)
+    lost = losses(node, workload, best.run.end, pair=pair, serial=serial)
     return Explanation(
         workload=workload.name,
         node=node.name,
@@ -208,7 +218,8 @@ def explain_run(
         parts=parts_of(
             {shared: figures_of_run(run, workload) for shared, run in runs.items()}, kinds, matter
         ),
-        notes=() if lost is None else (lost,),
+        losses=lost,
+        notes=tuple(filter(None, [loss_note(lost)])),
     )
 
 

@@ -1,76 +1,183 @@
 """When an overlap loses, and why: attribution by removal.
 
-An overlap loses where the tasks together take longer than one after the other. Each kind of sharing
-is taken away by itself, and so are the releases of tiles; what the wall time gains by that is its
-loss. Losses that hide each other do not add up, and what remains is in the tasks themselves
-(pieces that are slower than the whole, tails, waiting for tiles).
+An overlap loses where its tasks together take longer than one after the other; a schedule of
+pieces, where they take longer than the whole pair one after the other. With
+
+    W, S    the wall time; the whole, one after the other
+    W_k     the wall time without the cost k: a kind of sharing, or packets, releases, tails
+    W_0     without any of them; P_0, S_0: what pieces, and the whole, take alone without any
+
+the loss is, term by term,
+
+    W - S = sum of (W - W_k) + (P_0 - S_0) + together - (P_0 - W_0) - (S - S_0)
+            by removal         decomposition            hidden        the whole's own
+
+and *together* is what removals one by one leave of W - W_0. What pieces take alone is their GEMMs
+without what moves, and that without GEMMs, so a GEMM that waits for a piece is no loss. A producer
+that is stalled by its own stores is one, under its cause, however short what follows it becomes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from c3sim.simulation.run import Run
-from c3sim.simulation.runs import kinds_of, run_once
+from c3sim.errors import InputError
+from c3sim.evaluation.removals import filled, side, unpublished, without_packets
+from c3sim.result import Losses
+from c3sim.schedules import expanded, whole
+from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.specs.hardware import Node
-from c3sim.specs.stores import Stores
-from c3sim.specs.workload import Gemm, Workload
+from c3sim.specs.workload import Workload
+from c3sim.strategies.best import best_candidate
 
 OVERLAP_LOSES = "the overlap loses"  # how the note begins
 LOSS = 0.01  # relative: tasks that take this much longer than one after the other lose
 NAMED = 3  # causes that are named
-PUBLICATION = "publication"
+NOTHING = 0.001  # of the wall time: a cause that costs less is not named
+PUBLICATION, PACKETS, TAILS = "publication", "packets", "tails"
+DECOMPOSITION, COMPUTE_UNITS = "decomposition", "compute_units"
+BY_ENGINES = frozenset({"dma", "host"})  # kinds of sharing that count without packets
 
 WORDS = {
-    "compute_units": "workgroups that lack compute units",
+    COMPUTE_UNITS: "workgroups that lack compute units",
     "cache": "caches",
     "hbm": "memory",
     "links": "links",
-    "dma": "packets on the engines",
+    "dma": "engines that tasks share",
     "clock": "the power limit",
-    "host": "the host's launches and packets",
+    "host": "the host's launches",
     "store_queues": "unfinished stores to peers, which hold up the memory traffic of others",
+    "posts": "packets that workgroups post",
     PUBLICATION: "releases behind tiles",
+    PACKETS: "those of the host, and its calls for engines",
+    TAILS: "last rounds of tiles that leave units idle",
+    DECOMPOSITION: "pieces take longer than the whole",
 }
 
 
-def losses(node: Node, workload: Workload, run: Run) -> dict[str, float]:
-    """Seconds that the wall time of *run* gains without each cause, the largest first; those that
-    gain nothing are left out.
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Times without overlap [s]: of the *whole*, and of it and its *pieces* where packets, releases
+    and tails cost nothing.
     """
-    kinds = kinds_of(workload)
-    ends = {kind: run_once(node, workload, frozenset({kind})).end for kind in kinds}
-    unpublished = _without_publication(workload)
-    if unpublished is not None:
-        ends[PUBLICATION] = run_once(node, unpublished).end
-    gains = {cause: run.end - end for cause, end in ends.items() if end < run.end * (1 - 1e-6)}
-    return dict(sorted(gains.items(), key=lambda item: -item[1]))
+
+    whole: float
+    whole_free: float
+    pieces_free: float
 
 
-def _without_publication(workload: Workload) -> Workload | None:
-    """*workload* without releases behind tiles; None: it has none."""
-    tasks = {
-        name: task.model_copy(update={"publish": None})
-        for name, task in workload.tasks.items()
-        if isinstance(task, Gemm | Stores) and task.publish is not None
+def whole_of(workload: Workload, node: Node, strategy: str) -> Workload | None:
+    """What a schedule of *workload* is compared with: its pair in one piece, under *strategy*; None
+    where there is no schedule.
+    """
+    if workload.schedule is None:
+        return None
+    one = whole(workload)
+    try:
+        return best_candidate(strategy, one, node).workload
+    except InputError:  # a strategy that needs more than a pair
+        return one
+
+
+def losses(
+    node: Node, workload: Workload, wall: float, *, pair: Workload | None, serial: float
+) -> Losses | None:
+    """Of a run of *workload* that takes *wall* s; None where it does not lose.
+
+    *pair*: whole, what *workload* has in pieces. Without it *serial* [s] is what the tasks take
+    one after the other.
+    """
+    if len(workload.tasks) < 2:
+        return None
+    plain = serial if pair is None else one_after_the_other(node, pair)
+    if wall - plain <= LOSS * plain:
+        return None
+    free, bare = without_packets(node), filled(unpublished(workload), node)
+    if pair is None:
+        alone = _alone(free, bare)
+        own = _alone(node, workload) - alone
+        masked = any(stream.compute_units for stream in workload.streams.values())
+        apart = _Apart(plain, plain - own if masked else alone, alone)
+    else:
+        one = filled(unpublished(expanded(pair, node)), node)
+        apart = _Apart(plain, one_after_the_other(free, one), one_after_the_other(free, bare))
+
+    def end(node: Node, workload: Workload, *private: str) -> float:
+        kinds = frozenset(private)
+        return run_once(node, workload, kinds, by_class=pair is not None, energy=False).end
+
+    parts = _by_removal(end, node, workload, wall)
+    without_all = end(free, bare, *kinds_of(workload))
+    together = wall - without_all - sum(parts.values())
+    # whole tasks take longer alone than serially where masks take units from them
+    cause = COMPUTE_UNITS if pair is None else DECOMPOSITION
+    parts[cause] = parts.get(cause, 0.0) + apart.pieces_free - apart.whole_free
+    return Losses(
+        lost_s=wall - plain,
+        serial_s=plain,
+        parts_s=dict(sorted(parts.items(), key=lambda part: -part[1])),
+        together_s=together,
+        hidden_s=apart.pieces_free - without_all,
+        whole_s=apart.whole - apart.whole_free,
+    )
+
+
+def _by_removal(
+    end: Callable[..., float], node: Node, workload: Workload, wall: float
+) -> dict[str, float]:
+    """What *workload* gains without each cost [s]; those that it does not have are left out. What
+    sharing engines and the host costs counts where packets are free.
+    """
+    free = without_packets(node)
+    quick = end(free, workload)
+    gains = {
+        PACKETS: wall - quick,
+        TAILS: wall - end(node, filled(workload, node)),
+        PUBLICATION: wall - end(node, unpublished(workload)),
     }
-    if not tasks:
+    for kind in kinds_of(workload):
+        on, before = (free, quick) if kind in BY_ENGINES else (node, wall)
+        gains[kind] = before - end(on, workload, kind)
+    return {cause: gain for cause, gain in gains.items() if gain}
+
+
+def _alone(node: Node, workload: Workload) -> float:
+    """Sum of the isolated times [s]."""
+    return sum(isolated(node, workload, name).end for name in workload.tasks)
+
+
+def one_after_the_other(node: Node, workload: Workload) -> float:
+    """GEMMs without the rest, and the rest without GEMMs [s]."""
+    tasks = expanded(workload, node)
+    halves = [side(tasks, gemms=gemms) for gemms in (True, False)]
+    return sum(run_once(node, half, energy=False).end for half in halves if half.tasks)
+
+
+def loss_note(lost: Losses | None) -> str | None:
+    """A sentence on what is *lost*."""
+    if lost is None:
         return None
-    return workload.model_copy(update={"tasks": {**workload.tasks, **tasks}})
+    said = f"{OVERLAP_LOSES}: {_ms(lost.lost_s)} longer than one after the other"
+    named = _named(lost.parts_s, NOTHING * (lost.serial_s + lost.lost_s))
+    if not named:
+        return f"{said}; no cost is behind it: the tasks wait for each other"
+    saved = f"; {_ms(lost.hidden_s)} run beside something else" if lost.hidden_s > 0 else ""
+    return f"{said}. It would gain without {named}{saved}"
 
 
-def loss_note(node: Node, workload: Workload, run: Run, serial: float) -> str | None:
-    """A sentence where *run* takes longer than its tasks one after the other (*serial* s)."""
-    lost = run.end - serial
-    if len(workload.tasks) < 2 or lost <= LOSS * serial:
-        return None
-    said = f"{OVERLAP_LOSES}: {1e3 * lost:.3g} ms longer than one after the other"
-    return f"{said}; {_named(losses(node, workload, run), run)}"
+def _named(parts: Mapping[str, float], least: float) -> str:
+    """The largest of *parts*, those above *least*."""
+    known = [f"{_words(cause)} ({_ms(cost)})" for cause, cost in parts.items() if cost > least]
+    more = f", and {len(known) - NAMED} more" if len(known) > NAMED else ""
+    return ", ".join(known[:NAMED]) + more
 
 
-def _named(gains: Mapping[str, float], run: Run) -> str:
-    if not gains:
-        return "no kind of sharing is behind it: the tasks wait for each other"
-    names = [f"{WORDS[cause]} ({1e3 * gain:.3g} ms)" for cause, gain in gains.items()]
-    share = 100 * next(iter(gains.values())) / run.end
-    return f"gained without: {', '.join(names[:NAMED])}; the first is {share:.0f} % of the wall"
+def _words(cause: str) -> str:
+    """Costs that are no kind of sharing, by their names too."""
+    own = cause in (PUBLICATION, PACKETS, TAILS, DECOMPOSITION)
+    return f"{cause}: {WORDS[cause]}" if own else WORDS[cause]
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms"

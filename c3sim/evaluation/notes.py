@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.evaluation.domain import outside
-from c3sim.evaluation.losses import loss_note
+from c3sim.evaluation.losses import loss_note, one_after_the_other
 from c3sim.evaluation.overlap import Overlap
+from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Workload
@@ -25,7 +26,8 @@ LOSS = 0.001  # relative: a choice that is slower by less does not lose
 @dataclass(frozen=True, slots=True)
 class Noted:
     """What notes are on: the run of the *best* candidate of *strategy*; *common*, *own*: against
-    isolated times of the baseline, and as run.
+    isolated times of the baseline, and as run; the *pair* that it has in pieces, whole; what it
+    *lost* where it loses.
     """
 
     workload: Workload
@@ -34,6 +36,8 @@ class Noted:
     best: Best
     common: Overlap
     own: Overlap
+    pair: Workload | None
+    lost: Losses | None
 
 
 def notes(on: Noted) -> tuple[str, ...]:
@@ -54,9 +58,8 @@ def notes(on: Noted) -> tuple[str, ...]:
             "what-if: DMA engines that reduce (gpu.dma_engines.reduce_bandwidth); none is known to"
         )
     texts += _of_the_choice(on)
-    if on.common.fraction is not None:
-        lost = loss_note(node, best.workload, best.run, on.own.serial)
-        texts += [] if lost is None else [lost]
+    texts += [] if on.pair is None else [_against_the_whole(on.pair, node, best)]
+    texts += filter(None, [loss_note(on.lost)])
     if len(on.workload.tasks) > 1 and on.common.fraction is None:
         texts.append("nothing can overlap: every task waits for another one, or for what it uses")
     if best.run.end < on.common.least * (1 - ROUNDING):
@@ -77,6 +80,15 @@ def _of_the_choice(on: Noted) -> Iterator[str]:
         loss = on.best.run.end / plain - 1
         if loss > LOSS:
             yield f"{LOSES}: {100 * loss:.1f} % slower than as_written"
+
+
+def _against_the_whole(pair: Workload, node: Node, best: Best) -> str:
+    """Serial time and speedup are those of pieces, of which the whole knows nothing."""
+    serial = one_after_the_other(node, pair)
+    return (
+        f"whole, one after the other, the pair takes {1e3 * serial:.4g} ms, in pieces as run"
+        f" {1e3 * best.run.end:.4g} ms: {serial / best.run.end:.2f} times as fast"
+    )
 
 
 def _out_of_step(best: Best) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
+from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.shares import Progress, parts_of, runs_of_kinds
 from c3sim.input.constraints import with_places
 from c3sim.input.loading import (
@@ -159,7 +160,8 @@ def explain(
     strategy = strategy_name(strategy)
     if isinstance(workload, Described):
         return explain_described(workload, node, strategy, progress)
-    return explain_run(best_candidate(strategy, workload, node), node, strategy, progress)
+    best, pair = best_candidate(strategy, workload, node), whole_of(workload, node, strategy)
+    return explain_run(best, node, strategy, progress, pair=pair)
 
 
 def run_described(

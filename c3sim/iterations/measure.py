@@ -118,7 +118,7 @@ def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
         own = alone[runs.built.classes[name] == "communication"][name]
         account = runs.whole.account_of(name)
         duration, isolated = times.end - times.start, own.end - own.start
-        energy = sum(account.values())
+        energy, room = sum(account.values()), times.waited_for_room(own)
         results[name] = TaskResult(
             isolated_s=isolated,
             start_s=times.start,
@@ -127,8 +127,8 @@ def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
             slowdown=duration / isolated if isolated else 1.0,
             stream=task.stream or "",
             ready_s=times.ready,
-            predecessors_s=times.ready,
-            room_s=(times.start - times.ready) - (own.start - own.ready),
+            predecessors_s=times.start - room,
+            room_s=room,
             slower_s=duration - isolated,
             kind=task.kind,
             energy_j=energy,

@@ -4,10 +4,12 @@
     pair      which collective and which GEMM, and what cannot be split
     cuts      extents, accumulation and reuse of the GEMM of a step
     moves     what moves the bytes of a step: a collective, copies to peers, additions
+    whole     the pair in one piece, with which it is compared
 
 It only rewrites, and must not know of clocks, models and files.
 """
 
 from c3sim.schedules.expand import expanded
+from c3sim.schedules.whole import whole
 
-__all__ = ["expanded"]
+__all__ = ["expanded", "whole"]

@@ -7,6 +7,7 @@ import pytest
 import c3sim
 from c3sim.evaluation.losses import OVERLAP_LOSES, loss_note, losses
 from c3sim.input.loading import load_hardware
+from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "library": "triton", "stream": "gemm"}
@@ -45,16 +46,21 @@ def test_a_pair_that_gains_says_nothing():
     assert not lost(result(4))
 
 
-def test_a_pair_that_loses_says_by_how_much_and_names_what_it_would_gain_without():
-    """Against a serial time that is set below the wall: two tasks alone never lose by 1 %, as what
-    stores hold goes on at a fifth; pieces of a whole do.
+def lost_against(workload, serial: float) -> Losses | None:
+    """Against a serial time that is given: two tasks alone never lose by 1 %, as what stores hold
+    goes on at a fifth; pieces of a whole do.
     """
+    node = load_hardware("mi300x-8").node
+    return losses(node, workload, run_once(node, workload).end, pair=None, serial=serial)
+
+
+def test_a_pair_that_loses_says_by_how_much_and_names_what_it_would_gain_without():
     workload, node = result(32, "64 MiB"), load_hardware("mi300x-8").node
-    run = run_once(node, workload)
-    assert loss_note(node, workload, run, run.end) is None
-    note = loss_note(node, workload, run, run.end - 1e-4)
+    wall = run_once(node, workload).end
+    assert lost_against(workload, wall) is None
+    note = loss_note(lost_against(workload, wall - 1e-4))
     assert note is not None
-    assert note.startswith(f"{OVERLAP_LOSES}: 0.1 ms longer than one after the other; gained ")
+    assert note.startswith(f"{OVERLAP_LOSES}: 0.1 ms longer than one after the other. It would ")
 
 
 def test_a_packaged_overlap_that_loses_says_so():
@@ -67,22 +73,34 @@ def test_a_packaged_overlap_that_loses_says_so():
 
 def test_losses_are_by_removal_largest_first():
     workload, node = result(32, "64 MiB"), load_hardware("mi300x-8").node
-    run = run_once(node, workload)
-    gains = losses(node, workload, run)
+    wall = run_once(node, workload).end
+    gains = lost_against(workload, 0.5 * wall).parts_s
     assert list(gains) == sorted(gains, key=lambda cause: -gains[cause])
     without = run_once(node, workload, frozenset({"store_queues"})).end
-    assert gains["store_queues"] == pytest.approx(run.end - without)
+    assert gains["store_queues"] == pytest.approx(wall - without)
 
 
 def test_releases_are_a_loss_where_they_make_stores_the_longest():
     node = load_hardware("mi300x-8").node
     released = result(8, "256 MiB", publish="release", tile="64 KiB")
     plain = result(8, "256 MiB", tile="64 KiB")
-    run = run_once(node, released)
-    gain = losses(node, released, run)["publication"]
-    assert gain == pytest.approx(run.end - run_once(node, plain).end)
+    wall = run_once(node, released).end
+    gain = lost_against(released, 0.5 * wall).parts_s["publication"]
+    assert gain == pytest.approx(wall - run_once(node, plain).end)
 
 
 def test_explain_of_a_workload_without_stores_knows_no_queue_of_them():
     explained = c3sim.explain("gemm-beside-all-gather")
     assert "store_queues" not in explained.tasks["gemm"].causes_s
+
+
+def test_units_that_a_mask_takes_away_are_lost_to_compute_units():
+    """270 of 304 units go to the collective: what the GEMM takes longer is lost to that."""
+    run = c3sim.run("gemm-beside-all-gather", node="mi300x-8", strategy="rp:270")
+    lost = run.losses
+    alone = run.tasks["gemm"].isolated_s
+    whole = c3sim.run("gemm-beside-all-gather", node="mi300x-8").tasks["gemm"].isolated_s
+    assert lost is not None and alone > 1.5 * whole
+    assert next(iter(lost.parts_s)) == "compute_units"
+    parts = sum(lost.parts_s.values()) + lost.together_s - lost.hidden_s - lost.whole_s
+    assert parts == pytest.approx(lost.lost_s) == pytest.approx(run.wall_s - lost.serial_s)

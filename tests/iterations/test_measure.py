@@ -94,6 +94,18 @@ def test_times_add_up() -> None:
     assert found.exposed_s < found.communication_s < found.classes["communication"].busy_s
 
 
+@pytest.mark.parametrize("prefetch", [0, 1])
+def test_waiting_is_split_and_never_negative(prefetch: int) -> None:
+    """An all-gather waits for its copy longer without operators than with them in front: what it
+    waits less is not room, of which it cannot have had less than none.
+    """
+    found = result(layers=6, parallel={"kind": "fsdp", "prefetch": prefetch}, batch=2)
+    for name, task in found.tasks.items():
+        assert task.room_s >= 0.0, name
+        parts = task.isolated_s + task.predecessors_s + task.room_s + task.slower_s
+        assert parts == pytest.approx(task.time_s, rel=1e-9), name
+
+
 def test_without_parallelism_nothing_is_exposed() -> None:
     found = result(layers=3)
     assert found.communication_s == found.exposed_s == found.stretched_s == 0

@@ -10,6 +10,13 @@ from c3sim.studies.fused.study import FusedResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: What m, n and k of a configuration are, one below the other.
+SIZES = {
+    "embedding_all_to_all": "vectors\nnumbers in each\nrows added",
+    "gemv_all_reduce": "rows of the matrix\nvectors\ncolumns",
+    "gemm_all_to_all": "m\nn\nk",
+}
+
 
 def draw(study: FusedResult) -> Figure:
     from matplotlib.figure import Figure
@@ -25,11 +32,13 @@ def draw(study: FusedResult) -> Figure:
         axes.bar(range(len(rows)), heights, 0.7, color=colours[operator])
         names = [row.configuration.replace(" x ", "\n") for row in rows]
         axes.set_xticks(range(len(rows)), names, fontsize=8)
+        where = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": 8}
+        axes.annotate(SIZES[operator], (0, 0), (0, -7), ha="right", va="top", **where)
         known = study.published.get("savings", {}).get(operator, {}).get(node)
         if known:
-            label = f"published mean {known['mean']:.0%}, up to {known['max']:.0%}"
-            axes.axhline(100 * known["mean"], color="black", linewidth=1, label=label)
-            axes.axhline(100 * known["max"], color="black", linewidth=1, linestyle=":")
-            look.key(axes, 1)
+            for which, line in (("mean", "-"), ("max", ":")):
+                label = f"published {which} {known[which]:.0%}"
+                axes.axhline(100 * known[which], color="black", lw=1, ls=line, label=label)
+            look.above(axes, 2, "right")
     figure.suptitle(study.title, x=0.01, ha="left", fontsize=14, fontweight="bold")
     return figure

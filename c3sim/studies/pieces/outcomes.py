@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from c3sim.errors import InputError
-from c3sim.schedules import expanded
+from c3sim.evaluation.removals import side
+from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import run_once, undisturbed
 from c3sim.specs.hardware import Node
 from c3sim.specs.pieces_study import PiecesStudy
@@ -71,21 +72,22 @@ class Row:
 def row_of(case: Case, names: Sequence[str], *, plan: PiecesStudy) -> Row:
     """*case* under serial execution, shards and every schedule of *names* that can split it."""
     node, pair = case.node, case.workload
-    whole = _parts(_whole(pair), node)
-    serial = _time(_whole(pair), node)
-    schedules = {SERIAL: _outcome(_whole(pair), node, 1, whole, serial, {1: serial})}
+    one = whole(pair)
+    alone = _parts(one, node)
+    serial = _time(one, node)
+    schedules = {SERIAL: _outcome(one, node, 1, alone, serial, {1: serial})}
     slower = None
     shards = _split(pair, {"kind": "shards"})
     if _can(shards, node):
         time = _time(shards, node)
-        schedules[SHARDS] = _outcome(shards, node, 1, whole, serial, {1: time})
-        slower = _parts(shards, node)[1] / whole[1]
+        schedules[SHARDS] = _outcome(shards, node, 1, alone, serial, {1: time})
+        slower = _parts(shards, node)[1] / alone[1]
     for name in names:
         times = _times(pair, node, FOUR[name], plan)
         if times:
             pieces = min(times, key=times.__getitem__)
             split = _split(pair, {**FOUR[name], "pieces": pieces})
-            schedules[name] = _outcome(split, node, pieces, whole, serial, times)
+            schedules[name] = _outcome(split, node, pieces, alone, serial, times)
     _, gemm = gemm_of(case)
     memory = _memory(pair, gemm)
     return Row(
@@ -96,24 +98,15 @@ def row_of(case: Case, names: Sequence[str], *, plan: PiecesStudy) -> Row:
         m=gemm.m,
         n=gemm.n,
         k=gemm.k,
-        gemm_s=whole[0],
-        move_s=whole[1],
-        ideal_speedup=serial / max(whole),
+        gemm_s=alone[0],
+        move_s=alone[1],
+        ideal_speedup=serial / max(alone),
         memory_bytes=memory,
         fits=memory <= node.gpu.hbm.capacity,
         schedules=schedules,
         best=min((name for name in names if name in schedules), key=lambda n: schedules[n].time_s),
         shards_slower=slower,
     )
-
-
-def _whole(pair: Workload) -> Workload:
-    """One after the other. Engines do not add, so their reduce-scatter is a schedule of one piece:
-    they scatter and a kernel adds.
-    """
-    move = pair.tasks["move"]
-    adds = isinstance(move, Collective) and move.op == "reduce_scatter" and move.backend == "dma"
-    return _split(pair, {"pieces": 1}) if adds else pair
 
 
 def _split(pair: Workload, schedule: Mapping[str, object]) -> Workload:
@@ -147,7 +140,7 @@ def _outcome(
     workload: Workload,
     node: Node,
     pieces: int,
-    whole: tuple[float, float],
+    apart: tuple[float, float],
     serial: float,
     times: Mapping[int, float],
 ) -> Outcome:
@@ -157,7 +150,7 @@ def _outcome(
         pieces=pieces,
         time_s=time,
         speedup=serial / time,
-        decomposition_loss=(alone - sum(whole)) / serial,
+        decomposition_loss=(alone - sum(apart)) / serial,
         contention_loss=(time - undisturbed(node, workload).end) / serial,
         by_pieces={str(count): each for count, each in times.items()},
     )
@@ -165,20 +158,8 @@ def _outcome(
 
 def _parts(workload: Workload, node: Node) -> tuple[float, float]:
     """What all GEMMs take without anything else, and all that moves or adds [s]."""
-    tasks = expanded(workload, node).tasks
-    gemms = {name for name, task in tasks.items() if isinstance(task, Gemm)}
-    return _alone(workload, node, gemms), _alone(workload, node, tasks.keys() - gemms)
-
-
-def _alone(workload: Workload, node: Node, names: set[str]) -> float:
-    """The tasks *names* without the others."""
-    plain = expanded(workload, node)
-    kept = {
-        name: task.model_copy(update={"after": tuple(a for a in task.after if a in names)})
-        for name, task in plain.tasks.items()
-        if name in names
-    }
-    return _time(plain.model_copy(update={"tasks": kept}), node)
+    tasks = expanded(workload, node)
+    return _time(side(tasks, gemms=True), node), _time(side(tasks, gemms=False), node)
 
 
 def _time(workload: Workload, node: Node) -> float:

@@ -61,3 +61,37 @@ def test_a_kernel_that_needs_whole_units_gets_those_they_leave() -> None:
 def test_more_than_a_unit_has_room_for_is_refused() -> None:
     with pytest.raises(InputError, match="room for 2"):
         packed(3)
+
+
+def test_channels_that_share_a_workgroup_claim_as_much_as_all_of_them() -> None:
+    """A channel claims 30 % of the LDS of a unit, a workgroup of the GEMM 60 %: it fits beside one
+    channel and not beside two. The GEMM has 14 tiles of 128 x 128, and each of two dies gets seven,
+    for its seven units. Six channels leave room on all units: one round. Twelve in pairs are six
+    workgroups as well, three on a die, and leave it four units: two rounds. A round is
+
+        2 * 128 * 128 * 4096 FLOP / (1000 FLOP per cycle at 1 GHz) = 134 us of matrix instructions
+        (128 + 128) * 4096 * 2 B / 60 GB/s                         =  35 us to feed the operands
+
+    one after the other (one stage), and 1 us of prologue.
+    """
+    reduce = {"kind": "collective", "op": "all_reduce", "size": "1 GiB", "stream": "reduce"}
+    gemm = {"kind": "gemm", "m": 14 * 128, "n": 128, "k": 4096, "stream": "gemm"}
+    gemm |= {"macro_tile": [128, 128], "lds": f"{int(0.6 * 65536)} B"}
+    # the clock stays at its maximum, and no tile waits for memory
+    quick = {"gpu.clock.power_limit": "1 kW", "gpu.hbm.bandwidth": "10 TB/s"}
+    room = {f"{RULES}.maximum": 12, f"{RULES}.lds": f"{int(0.3 * 65536)} B"}
+
+    def gemm_time(channels: int, per_unit: int) -> float:
+        tasks = {"reduce": {**reduce, "channels": channels}, "gemm": gemm}
+        both = parse_workload({"schema": 1, "name": "w", "tasks": tasks})
+        of_channels = {f"{RULES}.registers": 64, f"{RULES}.channels_per_unit": per_unit}
+        node = NODE
+        for path, value in {**quick, **room, **of_channels}.items():
+            node, _ = set_value(node, both, path, value)
+        run = simulate(node, both)
+        assert run.task("gemm").end < run.task("reduce").end  # channels hold units all the time
+        return run.task("gemm").end - run.task("gemm").start
+
+    one_round = 134e-6 + 35e-6 + 1e-6
+    assert gemm_time(6, per_unit=1) == pytest.approx(one_round, rel=0.1)
+    assert gemm_time(12, per_unit=2) == pytest.approx(2 * one_round, rel=0.1)
