@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from iteration_case import built, described, planned, result
+from iteration_case import built, described, planned
 
 from c3sim.errors import InputError
 from c3sim.input.loading import load_hardware
