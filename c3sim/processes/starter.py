@@ -85,9 +85,7 @@ class Starter:
             self._callbacks[name, gpu, repeat] = (started, done)
             run = self._collective(name, gpu, repeat, task, latencies.completion, looped)
             detail.update(run.describe())
-            library = context.node.collective_library(task.backend)
-            later = library.graph_latency if context.workload.host.launch == "graph" else 0.0
-            context.after(latencies.dispatch + later, partial(run.launch, gpu))
+            context.after(latencies.dispatch, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
             context.host(gpu, name).do(task.time, done)

@@ -179,8 +179,6 @@ class CollectiveLibrary(Spec):
     loop_enqueue_time: Time | None = None
     """the same in a loop, where code and data of the call are in the host's caches; left out:
     enqueue_time"""
-    graph_latency: Time = 0.0
-    """longer behind the kernel before it, in a captured graph"""
     launch_latency: Time
     """kernel start to first byte: flags, barrier between ranks"""
     slice_bytes: Bytes
