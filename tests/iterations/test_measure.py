@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
@@ -18,7 +15,6 @@ from c3sim.input.loading import load_hardware, open_iteration
 from c3sim.iterations.described import run_described
 from c3sim.iterations.result import IterationResult
 
-RUNS = Path(__file__).parents[2] / "docs" / "predictions"
 BERT: dict[str, Any] = {
     "model": "bert-large",
     "batch": 64,
@@ -61,26 +57,6 @@ def test_what_the_host_does_around_a_collective_is_not_exposed_communication() -
     assert found.wall_s > found.compute_s + 8 * 100e-6  # eight calls of some 160 us
     alone = found.classes["communication"].busy_s
     assert alone <= found.exposed_s < alone + 8 * 10e-6
-
-
-def _lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-
-
-def test_the_slowness_of_unknown_hosts_has_both_machines_between_its_ends() -> None:
-    """Decoding of the second plan of predictions took 6.0 and 13.2 ms, bound by the host."""
-    leaf = load_hardware("h200-2").provenance["host_profiles.framework_alone.slowness"]
-    assert leaf.interval is not None
-    fields = {"model": "llama-3-70b", "layers": 12, "phase": "decode", "node": "h200-2"}
-    fields |= {"batch": 32, "context": 2048, "tokens": None, "parallel": {"kind": "tensor"}}
-    low, high = (result(**fields, slowness=end).wall_s for end in leaf.interval)
-    measured = [
-        median(line["iterations_s"])
-        for run in (1, 2)
-        for line in _lines(RUNS / f"h200-2-iterations-2-run{run}.jsonl")
-        if (line["name"], line["mode"]) == ("llama70b-tensor-decode-32x2048", "together")
-    ]
-    assert low < min(measured) < max(measured) < high
 
 
 def test_times_add_up() -> None:

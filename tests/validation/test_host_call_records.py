@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from statistics import mean, quantiles
 from typing import Any
 
 import pytest
 import yaml
 
+from c3sim.input.loading import load_hardware
 from c3sim.specs.record import Record
+from c3sim.validation.compare.record_files import load
 from c3sim.validation.frameworks.call_records import (
     CLASSES,
     MODELS,
     of_classes,
+    of_hosts,
     of_optimizers,
     of_wrappers,
     records,
@@ -53,6 +57,22 @@ def lines() -> Iterator[dict[str, Any]]:
 
 
 ROWS = list(lines())
+
+
+def test_the_slowness_of_h200_is_that_of_its_calls() -> None:
+    """Value and interval are read from the suite that the node's file names, no whole iteration:
+    each call on the slower rank of a run, beside the quickest process; mean, 5th, 95th percentile.
+    """
+    leaf = load_hardware("h200-2").provenance["host_profiles.framework_alone.slowness"]
+    rows = [
+        {**call, "run": process.split()[0], "us": us}
+        for call in (r.observed["host_call"] for r in load() if r.suite == "h200_host_calls")
+        for process, us in call["us"].items()
+    ]
+    hosts = of_hosts(rows, "together")
+    low, *_, high = quantiles(hosts, n=20)
+    assert leaf.value == pytest.approx(mean(hosts), rel=5e-3)
+    assert leaf.interval == pytest.approx((low, high), rel=5e-3)
 
 
 def test_backward_is_there_and_back_less_the_way_there() -> None:

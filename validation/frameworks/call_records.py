@@ -224,8 +224,10 @@ def _entry(name: str, each: list[float]) -> str:
     value = max(0.0, mean(each))  # a difference of two times may come out below
     low, high = min(*each, 0.9 * value), max(*each, 1.1 * value)
     source = f'"measured: suite {SUITE}"'
-    interval = f"[{max(0.0, low):.3g} us, {high:.3g} us]"
-    return f"{name}: {{value: {value:.3g} us, source: {source}, interval: {interval}}}"
+    numbers = [float(f"{number:.3g}") for number in (value, max(0.0, low), high)]
+    shown, low_shown, high_shown = (f"{number:.10g} us" for number in numbers)
+    interval = f"[{low_shown}, {high_shown}]"
+    return f"{name}: {{value: {shown}, source: {source}, interval: {interval}}}"
 
 
 def main(folder: str, node: str, *mode: str) -> None:
