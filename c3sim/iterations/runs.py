@@ -121,13 +121,21 @@ class Runs:
             compute=self.compute.end,
             communication=0.0 if self.communication is None else self.communication.end,
             stretched=busy - alone,
-            waited=self.whole.exposure.exposed,
+            waited=self._waited(self.whole),
             host=self.built.host,
             busy={name: shares[name][0] for name in CLASSES},
             exposed={name: shares[name][1] for name in CLASSES},
             account=account,
             once=once,
         )
+
+    def _waited(self, run: Run) -> float:
+        """Time [s] of *run* in which communication is exposed, but for what computation alone
+        leaves idle: that is no wait for communication.
+        """
+        classes = self.built.classes
+        idle = self.compute.end - compute_busy(self.compute, classes)
+        return max(0.0, min(run.exposure.exposed, run.end - compute_busy(run, classes) - idle))
 
     def sharing(self, node: Node, private: frozenset[str]) -> Numbers:
         """Wall time, communication waited for, and busy classes where tasks have the kinds of
@@ -138,7 +146,7 @@ class Runs:
         shares = busy_and_exposed(run, classes)
         return Numbers(
             wall=run.end,
-            waited=run.exposure.exposed,
+            waited=self._waited(run),
             busy={name: shares[name][0] for name in CLASSES},
             exposed={name: shares[name][1] for name in CLASSES},
         )
