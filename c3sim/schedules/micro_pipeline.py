@@ -7,8 +7,8 @@ all-gather      barrier, the own shard into the buffer that peers read, barrier;
 reduce-scatter  barrier; each peer's rows' GEMM, barrier, a pull of the peer's part, barrier; the
                 own rows' GEMM; barrier; a kernel adds the parts
 
-A barrier is a kernel of one warp; GPUs come to it at the same time here. What the own stream runs
-first of a reduce-scatter is kept back by a kernel that sleeps, so that a peer's rows come first.
+A barrier is a kernel of one warp; GPUs come to it at the same time here. Of a reduce-scatter, a
+kernel that sleeps keeps back the first GEMM of the own stream, so that a peer's rows come first.
 
 Source: ``torch/distributed/_symmetric_memory/__init__.py`` of PyTorch 2.11,
 ``_pipelined_multi_all_gather_and_consume`` and ``_pipelined_produce_and_all2all``.
@@ -20,12 +20,12 @@ from dataclasses import replace
 
 from c3sim.errors import InputError
 from c3sim.schedules.cuts import piece
-from c3sim.schedules.moves import addition, peer_copy, placed
+from c3sim.schedules.moves import addition, own_shard, peer_copy, placed
 from c3sim.schedules.pair import WHERE, Pair
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.operators import SymmetricMemory
-from c3sim.specs.workload import Copy, Task
+from c3sim.specs.workload import Task
 
 
 def costs_of(node: Node) -> SymmetricMemory:
@@ -48,6 +48,7 @@ class MicroPipeline:
         self.before = before
         self.compute = pair.work.stream or "compute"
         self.tasks: dict[str, Task] = {}
+        self.last: dict[int, str] = {}  # of the own stream (0) and of the one at the side (1)
         if pair.feeds:
             self._all_gather()
         else:
@@ -56,40 +57,38 @@ class MicroPipeline:
 
     def _all_gather(self) -> None:
         name, ranks = self.pair.collective, self.pair.ranks
-        self._warp(f"{name}-begin", 0, self.costs.barrier, *self.before)
-        self._own_shard(f"{name}-shared", 0)
-        self._warp(f"{name}-ready", 0, self.costs.barrier)
+        self._barrier("begin", 0, *self.before)
+        self._add(f"{name}-shared", 0, own_shard(self.pair))
+        ready = self._barrier("ready", 0)
         self._gemm(0, 0)
-        side = ""
         for step in range(1, ranks):
-            waits = [f"{name}-ready"] if step == 1 else []
-            self._pull(step, step, step % 2, waits)
-            side = self._gemm(step, step % 2) if step % 2 else side
-            if not step % 2:
-                self._gemm(step, 0)
-        kept = self._own_shard(f"{name}-gathered", ranks % 2)
-        self._warp(f"{name}-end", 0, self.costs.barrier, kept if ranks % 2 else side)
+            self._pull(step, step, *([ready] if step == 1 else []))
+            self._gemm(step, step % 2)
+        self._add(f"{name}-gathered", ranks % 2, own_shard(self.pair))
+        self._barrier("end", 0, self.last[1])
 
     def _reduce_scatter(self) -> None:
         name, ranks = self.pair.collective, self.pair.ranks
-        barrier = self.costs.barrier
-        self._warp(f"{name}-begin", 0, barrier, *self.before)
-        side = ""
+        begin = self._barrier("begin", 0, *self.before)
         for step in range(1, ranks):
-            turn = step % 2
             if step == 2:
-                self._warp(f"{name}-sleep", 0, self.costs.sleep)
-            self._gemm(step, turn, *([f"{name}-begin"] if step == 1 else []))
-            self._warp(f"{name}-made-{step}", turn, barrier)
-            self._pull(step, ranks - step, turn, [])
-            read = self._warp(f"{name}-read-{step}", turn, barrier)
-            side = read if turn else side
+                self._sleep()
+            self._gemm(step, step % 2, *([begin] if step == 1 else []))
+            self._barrier(f"made-{step}", step % 2)
+            self._pull(step, ranks - step)
+            self._barrier(f"read-{step}", step % 2)
         if ranks == 2:
-            self._warp(f"{name}-sleep", 0, self.costs.sleep)
+            self._sleep()
         self._gemm(0, 0)
-        self._warp(f"{name}-end", 0, barrier, side)
+        self._barrier("end", 0, self.last[1])
         parts = addition(self.pair, 1)
         self._add(f"{name}-sum", 0, parts.model_copy(update={"stream_efficiency": self.costs.sum}))
+
+    def _barrier(self, what: str, turn: int, *after: str) -> str:
+        return self._warp(f"{self.pair.collective}-{what}", turn, self.costs.barrier, *after)
+
+    def _sleep(self) -> None:
+        self._warp(f"{self.pair.collective}-sleep", 0, self.costs.sleep)
 
     def _warp(self, name: str, turn: int, time: float, *after: str) -> str:
         """A kernel of one warp, which fits beside any other."""
@@ -97,21 +96,16 @@ class MicroPipeline:
         one = Kernel(kind="kernel", time=time, workgroups=1, per_unit=most, lds=0.0)
         return self._add(name, turn, one, *after)
 
-    def _own_shard(self, name: str, turn: int) -> str:
-        """A copy of the own shard within the GPU, by a kernel."""
-        size = self.pair.move.size / self.pair.ranks
-        copy = Copy(kind="copy", bytes=size, destination="gpu", executor="kernel", gpus="all")
-        return self._add(name, turn, copy)
-
-    def _pull(self, step: int, peer: int, turn: int, after: list[str]) -> None:
+    def _pull(self, step: int, peer: int, *after: str) -> None:
         copy = peer_copy(self.pair, self.node, peer, 1)
-        self._add(f"{self.pair.collective}-{step}", turn, copy, *after)
+        self._add(f"{self.pair.collective}-{step}", step % 2, copy, *after)
 
-    def _gemm(self, step: int, turn: int, *after: str) -> str:
+    def _gemm(self, step: int, turn: int, *after: str) -> None:
         work = piece(self.pair, 1, 0, begun=step > 0, own=True)
-        return self._add(f"{self.pair.gemm}-{step}", turn, work, *after)
+        self._add(f"{self.pair.gemm}-{step}", turn, work, *after)
 
     def _add(self, name: str, turn: int, task: Task, *after: str) -> str:
         stream = f"{self.compute}-{turn}" if turn else self.compute
         self.tasks[name] = placed(task, stream, list(after))
+        self.last[turn] = name
         return name

@@ -24,6 +24,11 @@ def own_copy(pair: Pair) -> Copy | None:
     side_by_side = schedule.fused and schedule.steps == "uniform" and schedule.shape == "1d"
     if not (pair.feeds and pair.by_engines and side_by_side) or pair.move.out_of_place:
         return None
+    return own_shard(pair)
+
+
+def own_shard(pair: Pair) -> Copy:
+    """A copy of the own shard within the GPU, by a kernel."""
     size = pair.move.size / pair.ranks
     return Copy(kind="copy", bytes=size, destination="gpu", executor="kernel", gpus="all")
 
