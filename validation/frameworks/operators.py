@@ -11,10 +11,8 @@ slowest rank. ``--profile`` writes a profiler trace of one turn per case and ran
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
@@ -22,7 +20,7 @@ import torch.distributed as dist
 import torch.distributed._symmetric_memory  # registers the operators
 
 from .plan import operators_of
-from .ranks import command_line, joined, out_of_time, plan_of, slowest, start
+from .ranks import command_line, joined, out_of_time, plan_of, slowest, start, write_turns
 from .turns import AHEAD
 
 WARM_UP = 3
@@ -76,7 +74,7 @@ def timed(case: Case, turns: int) -> list[float]:
 
 
 def profile(case: Case, file: Path) -> None:
-    """The profiler's trace of three turns, the first two to warm up."""
+    """The profiler's trace of one turn, behind two that warm up."""
     for _ in range(2):
         case.turn()
     torch.cuda.synchronize()
@@ -102,10 +100,7 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any], traced: boo
                 continue
             times = slowest(timed(case, plan["turns"]), host)
             if rank == 0:
-                line = {**each, "turns_s": times}
-                print(f"{op:15} {gemm:12} {way:10} {1e6 * median(times):9.1f} us", flush=True)
-                with (out / "operators.jsonl").open("a") as file:
-                    file.write(json.dumps(line) + "\n")
+                write_turns(out / "operators.jsonl", each, times)
 
 
 if __name__ == "__main__":

@@ -9,16 +9,13 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import yaml
 
-from c3sim.specs.record import record_id
+from c3sim.validation.frameworks.pieces_records import turns_record
 
-SOFTWARE = "PyTorch 2.11.0, NCCL 2.28.9, CUDA 13.0"
 SOURCE = "validation/frameworks/operators.py, two NVIDIA H200 of one host in a virtual machine"
-DATE = "2026-11-23"
 ELEMENT = 2  # bytes of bf16
 
 
@@ -49,22 +46,7 @@ def records(
     for line in lines:
         case = {key: line[key] for key in ("op", "gemm", "way")}
         conditions = workload(plan, **case, node=node)
-        turns = [round(1e6 * each, 3) for each in line["turns_s"]]
-        yield {
-            "schema": 1,
-            "id": record_id(node, conditions, "as_written", SOFTWARE),
-            "suite": suite,
-            "node": node,
-            "workload": conditions,
-            "strategy": "as_written",
-            "measured": {"wall_us": round(median(turns), 3)},
-            "samples": len(turns),
-            "source": SOURCE,
-            "software": SOFTWARE,
-            "role": "validation",
-            "date": DATE,
-            "sets": {"wall": {"times_us": turns}},
-        }
+        yield turns_record(conditions, line["turns_s"], suite, SOURCE)
 
 
 def main(plan_file: str, measured: str, node: str, suite: str) -> None:

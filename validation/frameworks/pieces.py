@@ -16,12 +16,10 @@ per case goes to ``pieces.jsonl``: seconds of each turn on the slowest rank.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
@@ -29,7 +27,7 @@ import torch.distributed as dist
 from cuda.bindings import runtime as cudart
 
 from .plan import pieces_of
-from .ranks import joined, out_of_time, run_plan, slowest
+from .ranks import joined, out_of_time, run_plan, slowest, write_turns
 from .turns import AHEAD, BY_ADDRESS, checked
 
 WARM_UP = 3
@@ -166,10 +164,7 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
             dist.barrier(host)  # both shards are there
             times = slowest(timed(case, plan["turns"]), host)
             if rank == 0:
-                line = {**each, "turns_s": times}
-                print(f"{gemm:16} {by:5} {schedule:20} {1e6 * median(times):9.1f} us", flush=True)
-                with (out / "pieces.jsonl").open("a") as file:
-                    file.write(json.dumps(line) + "\n")
+                write_turns(out / "pieces.jsonl", each, times)
             del case
 
 

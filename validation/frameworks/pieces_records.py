@@ -46,22 +46,29 @@ def records(plan: dict[str, Any], lines: list[dict[str, Any]], node: str) -> Ite
     """A record for each line that pieces.py has written."""
     for line in lines:
         conditions = workload(plan, line["gemm"], line["schedule"], line["by"], node)
-        turns = [round(1e6 * each, 3) for each in line["turns_s"]]
-        yield {
-            "schema": 1,
-            "id": record_id(node, conditions, "as_written", SOFTWARE),
-            "suite": "h200_pieces",
-            "node": node,
-            "workload": conditions,
-            "strategy": "as_written",
-            "measured": {"wall_us": round(median(turns), 3)},
-            "samples": len(turns),
-            "source": SOURCE,
-            "software": SOFTWARE,
-            "role": "validation",
-            "date": DATE,
-            "sets": {"wall": {"times_us": turns}},
-        }
+        yield turns_record(conditions, line["turns_s"], "h200_pieces", SOURCE)
+
+
+def turns_record(
+    conditions: dict[str, Any], turns_s: list[float], suite: str, source: str
+) -> dict[str, Any]:
+    """A record of *turns_s* [s] under *conditions*, which name their node."""
+    node, turns = conditions["node"], [round(1e6 * each, 3) for each in turns_s]
+    return {
+        "schema": 1,
+        "id": record_id(node, conditions, "as_written", SOFTWARE),
+        "suite": suite,
+        "node": node,
+        "workload": conditions,
+        "strategy": "as_written",
+        "measured": {"wall_us": round(median(turns), 3)},
+        "samples": len(turns),
+        "source": source,
+        "software": SOFTWARE,
+        "role": "validation",
+        "date": DATE,
+        "sets": {"wall": {"times_us": turns}},
+    }
 
 
 def main(plan_file: str, measured: str, node: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
@@ -56,6 +58,14 @@ def everyone(mine: Any, host: dist.ProcessGroup) -> list[Any]:
     every: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(every, mine, group=host)
     return every
+
+
+def write_turns(file: Path, case: Mapping[str, str], turns: Sequence[float]) -> None:
+    """Add a line to *file*: *case* and the seconds of its *turns*; their median on the screen."""
+    named = " ".join(f"{value:18}" for value in case.values())
+    print(f"{named} {1e6 * median(turns):9.1f} us", flush=True)
+    with file.open("a") as lines:
+        lines.write(json.dumps({**case, "turns_s": list(turns)}) + "\n")
 
 
 def command_line(about: str, folder: str) -> argparse.ArgumentParser:
