@@ -19,6 +19,7 @@ from law_runs import as_it_is, digest, first_digest
 from c3sim.input import library
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.simulate import simulate
+from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Hold, HostTask
 
 
@@ -33,11 +34,14 @@ def test_halving_all_rates_and_clocks_doubles_every_time(case: Case) -> None:
     half = scaled(node, lambda _path, unit: {"B/s": 0.5, "Hz": 0.5, "s": 2.0}.get(unit, 1.0))
     tasks = {
         name: task.model_copy(update={"time": 2 * task.time})
-        if isinstance(task, HostTask | Hold)
+        if isinstance(task, HostTask | Hold | Kernel) and task.time is not None
         else task
         for name, task in case.workload.tasks.items()
     }
-    slow = simulate(half, case.workload.model_copy(update={"tasks": tasks}))
+    host = case.workload.host
+    if host.kernel_gap is not None:
+        host = host.model_copy(update={"kernel_gap": 2 * host.kernel_gap})
+    slow = simulate(half, case.workload.model_copy(update={"tasks": tasks, "host": host}))
     fast = simulate(node, case.workload)
     assert ends(slow) == pytest.approx({key: 2 * end for key, end in ends(fast).items()}, rel=REL)
 

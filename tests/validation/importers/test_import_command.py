@@ -172,4 +172,6 @@ def test_assumed_sizes_may_have_a_unit():
 def test_options_of_workloads_are_refused_for_records(command, data):
     log = data / "transferbench_a2a_h200x4.txt"
     assert "give --as workload" in command(log, "--node", "h200-4", "--iteration", 1).stderr
-    assert "must be records, workload or host" in command(log, "--node", "h200-4", "--as", "x").stderr
+    assert (
+        "must be records, workload or host" in command(log, "--node", "h200-4", "--as", "x").stderr
+    )
