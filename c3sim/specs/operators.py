@@ -10,6 +10,7 @@ from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Positive, Time
 
 Part = Annotated[Positive, Field(le=1)]
+KernelTime = Annotated[Time, Field(gt=0)]
 
 
 class SymmetricMemory(Spec):
@@ -17,9 +18,9 @@ class SymmetricMemory(Spec):
 
     gap: Time
     """from one kernel of a stream to the next"""
-    barrier: Time
+    barrier: KernelTime
     """a kernel in which GPUs that come at the same time wait for each other"""
-    sleep: Time
+    sleep: KernelTime
     """from the end of the kernel before it, less the gap: what keeps a GEMM back"""
     sum: Part
     """part of the stream rate at which the parts of a result are added"""

@@ -29,8 +29,11 @@ EXCEPTIONS[FASTER, "mi210-4: DMA all_gather by broadcasts, direct"] = (
 # Open mistakes of the simulator that a law has shown: (law, case or workload) -> what is wrong.
 # Strict: a fix fails here.
 MISTAKES: dict[tuple[str, str], str] = {
+    ("folded_equals_unfolded", "t3-8: packaged gemm-behind-all-gather-by-pytorch"): (
+        "0.003 % apart: pulls over several links of a ring, one at a time: open"
+    ),
     (FASTER, "mi210-4: gemm of small tiles"): (
         "it loads the L2s with what it would ask at full speed, 1.57 times what they give, and"
         " feels that itself: a prologue 20 % shorter raises the claim by 0.3 % and costs 0.08 %"
-    )
+    ),
 }
