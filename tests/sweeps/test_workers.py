@@ -151,9 +151,10 @@ def test_a_worker_does_not_outlive_who_started_it():
 
 #: A command whose workers have started and wait for work; a worker of its own says so.
 WAITING = """
-import sys, time
+import signal, sys, time
 from joblib import delayed
 from c3sim.sweeps.processes import side_by_side
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # what a shell puts into the background ignores it
 done = side_by_side([delayed(time.sleep)(seconds) for seconds in (0, 0, 0, 100)], 3)
 print(next(done), flush=True)
 next(done), next(done), next(done)
