@@ -5,19 +5,10 @@ import math
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.models.cache_policy import (
-    Insertion,
-    allocation_stall,
-    found_again,
-    insertion_parts,
-    operand_misses,
-    pending_lines,
-    released_bytes,
-    room,
-    row_hits,
-    stalled,
-)
+from c3sim.models.cache_lines import allocation_stall, pending_lines, row_hits, stalled
+from c3sim.models.cache_policy import Insertion, found_again, operand_misses, room
 from c3sim.models.caches import Again, cache_share
+from c3sim.models.insertion import insertion_parts, released_of
 from c3sim.models.memory import memory_given
 from c3sim.specs.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.specs.workload import Collective, Gemm, StreamKernel
@@ -115,10 +106,14 @@ def test_a_policy_counts_at_the_last_cache():
 
 
 def test_released_stores_are_written_back_as_far_as_the_l2s_hold_them():
-    policy = CachePolicy(stores="released")
-    assert released_bytes(H200, policy, 1e6) == 1e6
-    assert released_bytes(H200, policy, 1e12) == H200.l2.capacity
-    assert released_bytes(H200, CachePolicy(), 1e6) == 0.0
+    def released(size, stores):
+        policy = CachePolicy(stores=stores)
+        task = StreamKernel(kind="stream", pattern="write", bytes=size, cache=policy)
+        return released_of(H200, task)
+
+    assert released(1e6, "released") == 1e6
+    assert released(1e12, "released") == H200.l2.capacity
+    assert released(1e6, "cached") == 0.0
 
 
 def test_an_operand_that_is_kept_hits_and_one_that_bypasses_does_not():

@@ -7,7 +7,7 @@ from math import inf
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.cache_policy import released_bytes
+from c3sim.models.insertion import released_of
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
@@ -39,7 +39,7 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
     total = (read + written) * task.bytes
     part = total / workgroups
     write_share = written / (read + written)
-    release = released_bytes(spec, task.cache, written * task.bytes) / workgroups
+    release = released_of(spec, task) / workgroups
 
     def cost(per_unit: int, concurrent: int) -> TileCost:
         units = spec.compute_units
@@ -53,10 +53,9 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
         alu = flops / vector_rate * per_unit if flops else 0.0
         moved = part * served.hbm
         l1 = part * served.l1 * per_unit / served.l1_rate if served.l1 else 0.0
-        waited = far_bytes * served.waiting
 
         def rate(state: GpuState) -> float:
-            moving = waited / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
+            moving = far_bytes / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
             return state.clock / max(moving + l1, alu)
 
         return TileCost(

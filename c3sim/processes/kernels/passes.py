@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from c3sim.models.cache_policy import (
-    allocation_stall,
-    found_again,
-    last_policy,
-    room,
-    share_of_policy,
-)
-from c3sim.models.memory import ARRAYS, memory_given
+from c3sim.models.cache_policy import found_again, last_policy, room, share_of_policy
+from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.warm_operands import surviving_share
 from c3sim.specs.workload import StreamKernel
@@ -19,16 +13,13 @@ from c3sim.specs.workload import StreamKernel
 
 @dataclass(slots=True)
 class Served:
-    """Passes by the level that serves them; *l1_rate*: B/s of a compute unit from L1; *waiting*:
-    time of what comes from beyond L2, as a multiple of that without stalls.
-    """
+    """Passes by the level that serves them; *l1_rate*: B/s of a compute unit from L1."""
 
     l1: float = 0.0
     l2: float = 0.0
     cache: float = 0.0
     hbm: float = 0.0
     l1_rate: float = 0.0
-    waiting: float = 1.0
 
 
 def served_passes(
@@ -68,7 +59,4 @@ def served_passes(
     else:
         served.l2 += kept + found
     served.hbm = 1.0 - kept + (again - found)
-    if set_aside and policies is not None:
-        rate = min(demanded, memory_given(spec, 0.0))
-        served.waiting = 1.0 / (1.0 - allocation_stall(spec, policies, rate, set_aside))
     return served
