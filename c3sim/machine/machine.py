@@ -9,7 +9,7 @@ task then has such capacities to itself, or shares them with its group where ``g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from operator import itemgetter
 
@@ -19,7 +19,7 @@ from c3sim.machine.energy import bill_of
 from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
 from c3sim.machine.holding import held_by_stores, store_load
-from c3sim.machine.rates import l2_rate, link_rate, rate_of
+from c3sim.machine.rates import l2_rate, link_rate, memory_rule, memory_time, rate_of
 from c3sim.machine.state import FULL_SPEED, GpuState, StateRule, waits_for_lines
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_weight
@@ -166,15 +166,8 @@ class Machine:
         return self._lines.get(task, self._usual_lines)
 
     def memory_time(self, traffic: Traffic, task: str) -> float:
-        """Seconds of memory per unit of progress, each byte at the level that serves it."""
-        gpu = self.node.gpu
-        moved = traffic.hbm_read + traffic.hbm_write
-        share = traffic.hbm_write / moved if moved else 0.0
-        missing = self._lines_of(task).row_misses
-        time = (moved + traffic.hbm_busy) / memory_given(gpu, share, missing)
-        if gpu.memory_side_cache is not None:
-            time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
-        return time
+        """Seconds of memory per unit of *task*'s progress."""
+        return memory_time(self.node.gpu, traffic, self._lines_of(task).row_misses)
 
     def beside(self, task: str, kind: str) -> Callable[[str], bool]:
         """Whether another task shares *kind* with *task*."""
@@ -240,17 +233,8 @@ class Machine:
         if capacity not in self._rates:
             self._rates[capacity] = rate_of(self.node, capacity)
             self._sharers[capacity] = sharers
-            rule = self._memory_rule if capacity.kind == "hbm" else None
+            rule = partial(memory_rule, self.node.gpu) if capacity.kind == "hbm" else None
             self.fluid.capacity(capacity, self._rates[capacity], rule)
-
-    def _memory_rule(self, _value: float, users: Sequence[Flow]) -> float:
-        """What the memory gives to the mix of reads and writes that *users* declare."""
-        reads = sum(flow.tags.reads for flow in users)
-        writes = sum(flow.tags.writes for flow in users)
-        missing = sum(flow.tags.writes * flow.tags.lines.row_misses for flow in users)
-        written = writes if missing else min(reads, writes)
-        share = written / (reads + writes) if reads + writes > 0 else 0.0
-        return memory_given(self.node.gpu, share, missing / writes if missing else 0.0)
 
     def _through_ports(self, traffic: Traffic) -> float:
         """Units of progress per second that the fullest port lets through where every GPU does the
