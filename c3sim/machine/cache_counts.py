@@ -4,10 +4,13 @@ rates of its flows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from c3sim.engine.recorder import Segment
+from c3sim.machine.flow_tags import FlowTags
+from c3sim.models.cache_policy import Insertion
+from c3sim.models.insertion import total
 
 
 class CacheCounts(NamedTuple):
@@ -55,3 +58,18 @@ def cache_counts(
         )
         for task, (inserted, written, missed, moved, waited) in sums.items()
     }
+
+
+def inserted(tags: Sequence[FlowTags], window: float) -> Insertion:
+    """B/s that flows insert, and what tasks touch of lines that stay: in *window* s each no more
+    than it has there. (Lines that come between two uses of another one, used once or often: the
+    footprint of a window; Xiang et al., HOTL, ASPLOS 2013.)
+    """
+    touched: dict[str, float] = {}
+    most: dict[str, float] = {}
+    for each in tags if window else ():
+        if each.touches:
+            touched[each.task] = touched.get(each.task, 0.0) + each.touches
+            most[each.task] = each.traffic.footprint / window
+    stay = [Insertion(min(rate, most[task]), 0.0) for task, rate in touched.items()]
+    return total([*(each.inserts for each in tags), *stay])

@@ -30,6 +30,7 @@ class FlowTags:
     reads: float  # B/s of HBM
     writes: float  # B/s of HBM
     inserts: Insertion  # B/s into the last shared cache
+    touches: float  # B/s of lines that stay in it
     lines: Lines  # what it does to those of that cache
     memory_time: float  # s of all that memory gives, per unit
     memory_first: float  # share of all that memory gives that it takes before compute units

@@ -15,6 +15,7 @@ from operator import itemgetter
 
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
+from c3sim.machine.cache_counts import inserted
 from c3sim.machine.energy import bill_of
 from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
@@ -26,7 +27,7 @@ from c3sim.models.arbitration import least_weight
 from c3sim.models.cache_lines import row_misses, stall_rule
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity, of_gpu
-from c3sim.models.insertion import Lines, taken, total
+from c3sim.models.insertion import Lines, taken
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
 from c3sim.models.power import Load
@@ -129,6 +130,7 @@ class Machine:
             reads=nominal * traffic.hbm_read,
             writes=nominal * traffic.hbm_write,
             inserts=taken(lines.inserted, nominal * traffic.inserted),
+            touches=nominal * traffic.touched,
             lines=lines,
             waits=waits,
             memory_time=self.memory_time(traffic, task),
@@ -153,14 +155,13 @@ class Machine:
         )
         return self.fluid.start(flow, done)
 
-    def other_insertion(self, task: str, gpu: int) -> Insertion:
-        """B/s that other tasks insert into the last shared cache of *gpu* now (static)."""
+    def other_insertion(self, task: str, gpu: int, window: float = 0.0) -> Insertion:
+        """B/s that other tasks insert into the last shared cache of *gpu* now (static), and what
+        they touch there in a *window* [s], each no more than its footprint.
+        """
         sharing = self.beside(task, "cache")
-        return total(
-            flow.tags.inserts
-            for flow in self.fluid.flows
-            if flow.tags.gpu == gpu and flow.tags.task != task and sharing(flow.tags.task)
-        )
+        tags = [flow.tags for flow in self.fluid.flows if flow.tags.gpu == gpu]
+        return inserted([t for t in tags if t.task != task and sharing(t.task)], window)
 
     def _lines_of(self, task: str) -> Lines:
         return self._lines.get(task, self._usual_lines)

@@ -43,7 +43,6 @@ def moved_by(gpu: Gpu, task: Kernel, running: float, held: float) -> Moved:
 def _moved(gpu: Gpu, policy: CachePolicy, access: Access, running: float, held: float) -> Moved:
     again = access.bytes * access.again
     policies = gpu.cache_policies
-    edge = policies.edge if policies else 1.0
     far = access.far if access.near is None else access.near * running
     per_unit = max(1.0, running / gpu.compute_unit_count)
     in_l1 = policy.l1 == "allocate" and not access.stores and policies is not None
@@ -53,10 +52,10 @@ def _moved(gpu: Gpu, policy: CachePolicy, access: Access, running: float, held: 
     l2_policy = _policy(policy, access, policy.at("l2"))
     of_l2 = gpu.dies.count * gpu.l2.capacity * share_of_policy(l2_policy, policies)
     room = of_l2 if memory_side or not gpu.shared_cache else held
-    l2 = (again - l1) * found_again(far, room, l2_policy, edge)
+    l2 = (again - l1) * found_again(far, room, l2_policy)
     past = again - l1 - l2
     last = _policy(policy, access, policy.at("memory_side")) if memory_side else l2_policy
-    kept = past * found_again(far, held, last, edge) if memory_side else 0.0
+    kept = past * found_again(far, held, last) if memory_side else 0.0
     from_dram = access.bytes + past - kept
     useful = l1 + l2 + kept > 0
     takes = last != "bypass" and (useful or not (policies and policies.predicts))

@@ -7,6 +7,8 @@ how (:func:`room`); a footprint that its room cannot hold is found again in part
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import exp
 from typing import NamedTuple
 
 from c3sim.models.caches import Again, cache_share, resident_fraction
@@ -15,6 +17,7 @@ from c3sim.specs.hardware import Gpu
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Collective, Copy, Gemm, StreamKernel, Task
 
+STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each
 #: How the lines of a store are taken.
 OF_STORES: dict[Stores, Policy] = {
     "cached": "allocate",
@@ -78,19 +81,32 @@ def room(
     return (left - passing) * own / (own + usual) if own else 0.0
 
 
-def found_again(footprint: float, held: float, policy: Policy, edge: float) -> float:
+def found_again(footprint: float, held: float, policy: Policy) -> float:
     """Part of a *footprint* [bytes] that repeats which is found in the *held* bytes.
 
     A sweep that goes round by order of use evicts each line before it comes again: all or nothing.
-    Lines of a policy are no such round: the part that fits, to the power *edge*.
+    Lines of a policy leave as if at random: each of the m F misses of a sweep over F lines takes
+    one of C, so a line is still there with h = 1 - m = (1 - 1/C)^(m F) = exp(-m F / C) (loops under
+    random replacement: Smith and Goodman, A Study of Instruction Cache Organizations and
+    Replacement Policies, ISCA 1983).
     """
-    if policy == "bypass":
-        return 0.0
+    if policy == "bypass" or not held:
+        return float(footprint <= 0.0)
     if footprint <= held:
         return 1.0
-    if policy == "allocate":
-        return 0.0
-    return float((held / footprint) ** edge)
+    return 0.0 if policy == "allocate" else _left_at_random(footprint / held)
+
+
+@lru_cache(maxsize=1024)
+def _left_at_random(times: float) -> float:
+    """H of :func:`found_again` for a footprint of *times* > 1 the room, by Newton's method from m =
+    1, where m - 1 + exp(-m times) is convex and grows.
+    """
+    missed = 1.0
+    for _ in range(STEPS):
+        there = exp(-missed * times)
+        missed -= (missed - 1.0 + there) / (1.0 - times * there)
+    return 1.0 - missed
 
 
 def share_of_policy(policy: Policy, policies: CachePolicies | None) -> float:
@@ -117,7 +133,7 @@ def operand_misses(
     capacity = gpu.shared_cache
     stays = policies.protected_share * capacity if set_aside else capacity
     kept = [
-        found_again(size, stays, "keep", policies.edge) if policy == "keep" else 0.0
+        found_again(size, stays, "keep") if policy == "keep" else 0.0
         for size, policy in zip(sizes, how, strict=True)
     ]
     aside = sum(size * part for size, part in zip(sizes, kept, strict=True))
@@ -128,7 +144,7 @@ def operand_misses(
             return 0.0
         if policy == "stream":
             held = policies.streaming_share * capacity
-            return min(usual, found_again(footprint, held, policy, policies.edge))
+            return min(usual, found_again(footprint, held, policy))
         return max(usual, kept[operand])
 
     near, swept = (max(0.0, f - aside) for f in (again.near_footprint, again.swept_footprint))

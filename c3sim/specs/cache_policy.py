@@ -61,10 +61,10 @@ class CachePolicies(Spec):
     """part of a cache that lines hold which are told to leave first"""
     protected_share: Fraction
     """part of the last shared cache that can be set aside for lines told to stay"""
-    edge: Positive
-    """exponent of the part of a footprint that is found again in a share too small for it"""
     scattered_writes: Fraction
     """part of the memory's peak that writes reach of which none hits an open row"""
+    sweep_share: Fraction = 1.0
+    """part of the last shared cache within which a sweep that goes round finds its lines again"""
     l1_ways: Count | None = None
     """lines of a set of a first-level cache; left out: none waits for one there"""
     row_lines: Count | None = None

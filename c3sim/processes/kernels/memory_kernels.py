@@ -24,6 +24,8 @@ CLAIM = Claim(lds=1.0, registers=4 * 64, waves=4)
 #: Copy kernels are launched with a workgroup for each compute unit they may use (TransferBench:
 #: subexecutors), and the rate of a unit is known for one.
 COPIES_PER_UNIT = 1
+#: Of the passes of a stream: so often a kernel beside others looks which of them have its lines.
+PIECES = 16
 
 
 def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> KernelSpec:
@@ -66,12 +68,17 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
                 hbm_read=moved * (1 - write_share),
                 hbm_write=moved * write_share + release,
                 inserted=moved,
+                touched=part * served.found,
+                footprint=total,
                 core_energy=flops * spec.energy.flop.get("fp32", 0.0),
                 vector=part * task.passes,
             ),
         )
 
-    return _kernel(workgroups, CLAIM.fitting(spec.compute_units), cost)
+    kernel = _kernel(workgroups, CLAIM.fitting(spec.compute_units), cost)
+    if task.passes == 1 or len(context.workload.tasks) == 1:
+        return kernel
+    return replace(kernel, pieces=min(task.passes, PIECES), fold_rounds=False)
 
 
 def as_stream(copy: Copy) -> StreamKernel:
