@@ -17,7 +17,7 @@ from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Collective, Copy, Gemm, StreamKernel, Task
 
 #: How written lines leave.
-Leaving = Literal["eviction order", "row by row", "line by line", "past the cache"]
+Leaving = Literal["in eviction order", "row by row", "line by line", "past the cache"]
 
 PAST = ("uncached", "write_through")  # stores that do not wait in a line until it leaves
 RESIDENT = 8  # workgroups on a compute unit, of a kernel whose own number is not known yet
@@ -114,7 +114,7 @@ def write_backs(gpu: Gpu, task: Task, set_aside: bool) -> Leaving:
         return "row by row"
     if set_aside:
         return "line by line"
-    return "eviction order" if _evicted(gpu, task) else "past the cache"
+    return "in eviction order" if _evicted(gpu, task) else "past the cache"
 
 
 def counts_lines(gpu: Gpu, tasks: Iterable[Task], set_aside: bool) -> bool:

@@ -68,7 +68,7 @@ def test_rinsed_lines_leave_with_their_row():
 def test_eviction_order_costs_cached_stores_alone():
     node = switched(H200, **SCATTERED)
     cached, past = run(node, stream()), run(node, stream(cache=CachePolicy(stores="uncached")))
-    assert cached.lines["s"].write_backs == "eviction order"
+    assert cached.lines["s"].write_backs == "in eviction order"
     assert cached.lines["s"].row_hits == 0.0
     assert past.lines["s"].write_backs == "past the cache"
     assert past.lines["s"].row_hits == 1.0
@@ -117,6 +117,12 @@ def test_counts_stand_in_the_result_where_somebody_names_a_policy():
     result = c3sim.run(PAIR, node=switched(MI300X, rinsing=True))
     assert result.to_dict()["tasks"]["gemm"]["detail"]["cache"]["write_backs"] == "row by row"
     assert "cache" not in c3sim.run(PAIR, node=MI300X).tasks["gemm"].detail
+
+
+def test_explain_tells_what_is_counted():
+    node = switched(H200, **SCATTERED)
+    reasons = c3sim.explain(PAIR, node=node).tasks["gemm"].reasons
+    assert any("100 % of the bytes it writes miss their DRAM row" in each for each in reasons)
 
 
 def kernel(cache, *accesses, **more):

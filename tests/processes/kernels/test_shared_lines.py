@@ -50,6 +50,6 @@ def test_the_order_of_launch_does_not_say_who_hits():
 
 @pytest.mark.parametrize(("mib", "hits"), [(44, True), (48, True), (56, False), (60, False)])
 def test_a_sweep_finds_less_than_the_whole_cache(mib, hits):
-    """Measured alone: 44 and 48 MiB hit, 56 MiB do not. A byte of memory takes 1.7 times as long."""
+    """Measured alone: 44 and 48 MiB hit, 56 do not; a byte of memory takes 1.7 times as long."""
     alone = end("a", a=reader(mib, 16))
     assert (alone < 1.3 * mib / 44 * end("a", a=reader(44, 16))) == hits
