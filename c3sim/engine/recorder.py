@@ -13,13 +13,16 @@ from c3sim.engine.flow import Flow
 
 
 class Segment(NamedTuple):
-    """*flow* at *rate* [its work per s], clock at *factor* in (0, 1], from *start* to *end* [s]."""
+    """*flow* at *rate* [its work per s], clock at *factor* in (0, 1], from *start* to *end* [s];
+    *state*: of its domain, where that is more than a number.
+    """
 
     flow: Flow
     start: float
     end: float
     rate: float
     factor: float
+    state: Any = None
 
 
 def clock_of(factor: Any) -> float:
@@ -64,5 +67,6 @@ class Recorder:
             for number, (start, rate, factor) in enumerate(steps):
                 until = steps[number + 1][0] if number + 1 < len(steps) else end
                 if until > start:
-                    segments.append(Segment(flow, start, until, rate, clock_of(factor)))
+                    state = None if isinstance(factor, float) else factor
+                    segments.append(Segment(flow, start, until, rate, clock_of(factor), state))
         return segments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.losses import losses, whole_of
@@ -154,7 +155,9 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
     energy = sum(account.values())
     duration = times.end - times.start
     room = times.waited_for_room(alone)
-    detail = {"operator": task.operator} if isinstance(task, Kernel) else {}
+    detail: dict[str, Any] = {"operator": task.operator} if isinstance(task, Kernel) else {}
+    if name in run.lines:
+        detail["cache"] = run.lines[name]._asdict()
     return TaskResult(
         isolated_s=alone.end,
         start_s=times.start,

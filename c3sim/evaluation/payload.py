@@ -36,5 +36,6 @@ def payload_bytes(node: Node, task: Task) -> float | None:
     if isinstance(task, StreamKernel):
         return sum(ARRAYS[task.pattern]) * task.bytes * task.passes * task.repeat * gpus
     if isinstance(task, Kernel) and not task.flops:
-        return (task.read + task.written) * task.repeat * gpus
+        again = sum(access.bytes * (1.0 + access.again) for access in task.accesses)
+        return (task.read + task.written + again) * task.repeat * gpus
     return None

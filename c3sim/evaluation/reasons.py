@@ -9,6 +9,7 @@ from c3sim.specs.references import parse_after, task_order
 from c3sim.specs.workload import Workload
 
 LARGE = 1.0  # of the isolated time: a cause above it says why
+COUNTED = 0.001  # the least part of bytes that is told
 SMALL = 0.05  # of the isolated time: what is left over above it says why
 
 
@@ -32,7 +33,19 @@ def reasons(
             " shared the task takes longer or shorter than alone, from what the tasks before it did"
             " ahead or left in caches, or from kinds of sharing that matter only together"
         )
-    return tuple(texts)
+    return (*texts, *_of_lines(run, name))
+
+
+def _of_lines(run: Run, name: str) -> Iterator[str]:
+    """What is counted of lines of the last cache, where somebody names a policy and it costs."""
+    counts = run.lines.get(name)
+    if counts is None:
+        return
+    if counts.row_hits < 1.0 - COUNTED:
+        missed = f"{100 * (1 - counts.row_hits):.0f} % of the bytes it writes miss their DRAM row"
+        yield f"{missed}: lines leave {counts.write_backs}"
+    if counts.stalls > COUNTED:
+        yield f"{100 * counts.stalls:.1f} % of its misses wait for a line of the last cache"
 
 
 def _why(workload: Workload, name: str, run: Run, cause: str) -> str:

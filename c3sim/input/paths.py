@@ -262,5 +262,7 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
         begin = f"{first}." if meant is not None else ""
         known = [text for each in of_node for text in spellings(each) if begin in text]
     near = difflib.get_close_matches(path, known, n=1, cutoff=0.8)
+    near = [each for each in near if not path.startswith(f"{each}.")]  # what is not there
+    near = [each for each in known if each == f"workload.{path}"] or near
     hint = allowed if meant is None else f"{first} is {meant.means}"
     return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else hint)

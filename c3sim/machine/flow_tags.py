@@ -11,6 +11,7 @@ from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
+from c3sim.models.insertion import Lines
 from c3sim.models.power import Load
 
 
@@ -29,11 +30,14 @@ class FlowTags:
     reads: float  # B/s of HBM
     writes: float  # B/s of HBM
     inserts: Insertion  # B/s into the last shared cache
+    touches: float  # B/s of lines that stay in it
+    lines: Lines  # what it does to those of that cache
     memory_time: float  # s of all that memory gives, per unit
     memory_first: float  # share of all that memory gives that it takes before compute units
     l2_time: float  # the same of the L2s at full clock, for what they serve themselves
     bill: Bill
     compute_units: float
     traffic: Traffic
+    waits: bool = False  # whether its misses wait for lines of it
     stores: StoreLoad | None = None
     behind: bool = False  # whether memory serves compute units before it

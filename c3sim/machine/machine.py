@@ -9,22 +9,25 @@ task then has such capacities to itself, or shares them with its group where ``g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from operator import itemgetter
 
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
+from c3sim.machine.cache_counts import inserted
 from c3sim.machine.energy import bill_of
 from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
 from c3sim.machine.holding import held_by_stores, store_load
-from c3sim.machine.rates import l2_rate, link_rate, rate_of, with_like
-from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
+from c3sim.machine.rates import l2_rate, link_rate, memory_rule, memory_time, rate_of, with_like
+from c3sim.machine.state import FULL_SPEED, GpuState, StateRule, waits_for_lines
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_weight
-from c3sim.models.cache_policy import Insertion, taken, total
+from c3sim.models.cache_lines import row_misses, stall_rule
+from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity, of_gpu
+from c3sim.models.insertion import Lines, taken
 from c3sim.models.memory import memory_given
 from c3sim.models.network import network_capacities
 from c3sim.models.power import Load
@@ -49,18 +52,21 @@ class Machine:
         classes: int = 1,
         average: float | None = None,
         storing: bool = False,
-        insertion: Mapping[str, Insertion] | None = None,
+        lines: Mapping[str, Lines] | None = None,
         set_aside: bool = False,
     ):
         """*groups*: of each task the group that shares what is private; left out: a group each.
         *classes*: GPUs of a folded run; *average*: W drawn before, None: idle; *storing*: a kernel
-        stores at peers. *insertion*: parts of what a task moves that the last cache takes, left
-        out: all; *set_aside*: lines of it are kept for some; written ones leave one by one.
+        stores at peers. *lines*: what a task does to those of the last cache, left out: as any
+        does; *set_aside*: lines of it are kept for some.
         """
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
         self.average, self._groups, self._storing = average, groups or {}, storing
-        self.set_aside, self._insertion = set_aside, insertion or {}
+        self._lines = lines or {}
+        usual = row_misses(node.gpu.cache_policies, set_aside)
+        self._usual_lines = Lines(Insertion(1.0, 0.0), usual)
+        self._stall = stall_rule(node.gpu, set_aside)
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
 
@@ -101,10 +107,14 @@ class Machine:
         amounts = self._amounts(group, gpu, traffic)
         if self._storing and callable(cap) and traffic.l2 and not traffic.stored:
             cap = held_by_stores(cap)
+        lines = self._lines_of(task)
+        waits = self._stall is not None and any(lines.inserted)
+        if waits and callable(cap):
+            cap = waits_for_lines(cap)
         rate = cap if callable(cap) else lambda _state: cap
         full = rate(FULL_SPEED)
         through_ports = self._through_ports(traffic) / sharers if sharers > 1 else math.inf
-        alone, narrowest = self._alone(amounts, traffic)
+        alone, narrowest = self._alone(amounts, traffic, lines.row_misses)
         nominal = min(full, through_ports, share * alone)
         here, home = self.home(gpu), partial(self.home, here=self.home(gpu))
         bill = bill_of(self.node, here, traffic, work, compute_units, home)
@@ -119,9 +129,12 @@ class Machine:
             load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
             reads=nominal * traffic.hbm_read,
             writes=nominal * traffic.hbm_write,
-            inserts=taken(self._insertion.get(task), nominal * traffic.inserted),
-            memory_time=self.memory_time(traffic),
-            memory_first=nominal * self.memory_time(traffic) if first else 0.0,
+            inserts=taken(lines.inserted, nominal * traffic.inserted),
+            touches=nominal * traffic.touched,
+            lines=lines,
+            waits=waits,
+            memory_time=self.memory_time(traffic, task),
+            memory_first=nominal * self.memory_time(traffic, task) if first else 0.0,
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             bill=bill,
             compute_units=compute_units,
@@ -142,28 +155,20 @@ class Machine:
         )
         return self.fluid.start(flow, done)
 
-    def other_insertion(self, task: str, gpu: int) -> Insertion:
-        """B/s that other tasks insert into the last shared cache of *gpu* now (static)."""
+    def other_insertion(self, task: str, gpu: int, window: float = 0.0) -> Insertion:
+        """B/s that other tasks insert into the last shared cache of *gpu* now (static), and what
+        they touch there in a *window* [s], each no more than its footprint.
+        """
         sharing = self.beside(task, "cache")
-        return total(
-            flow.tags.inserts
-            for flow in self.fluid.flows
-            if flow.tags.gpu == gpu and flow.tags.task != task and sharing(flow.tags.task)
-        )
+        tags = [flow.tags for flow in self.fluid.flows if flow.tags.gpu == gpu]
+        return inserted([t for t in tags if t.task != task and sharing(t.task)], window)
 
-    def memory_given(self, write_share: float) -> float:
-        """B/s of HBM at *write_share*; with lines set aside each write misses its row."""
-        return memory_given(self.node.gpu, write_share, float(self.set_aside))
+    def _lines_of(self, task: str) -> Lines:
+        return self._lines.get(task, self._usual_lines)
 
-    def memory_time(self, traffic: Traffic) -> float:
-        """Seconds of memory per unit of progress, each byte at the level that serves it."""
-        gpu = self.node.gpu
-        moved = traffic.hbm_read + traffic.hbm_write
-        share = traffic.hbm_write / moved if moved else 0.0
-        time = (moved + traffic.hbm_busy) / self.memory_given(share)
-        if gpu.memory_side_cache is not None:
-            time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
-        return time
+    def memory_time(self, traffic: Traffic, task: str) -> float:
+        """Seconds of memory per unit of *task*'s progress."""
+        return memory_time(self.node.gpu, traffic, self._lines_of(task).row_misses)
 
     def beside(self, task: str, kind: str) -> Callable[[str], bool]:
         """Whether another task shares *kind* with *task*."""
@@ -229,15 +234,8 @@ class Machine:
         if capacity not in self._rates:
             self._rates[capacity] = rate_of(self.node, capacity)
             self._sharers[capacity] = sharers
-            rule = self._memory_rule if capacity.kind == "hbm" else None
+            rule = partial(memory_rule, self.node.gpu) if capacity.kind == "hbm" else None
             self.fluid.capacity(capacity, self._rates[capacity], rule)
-
-    def _memory_rule(self, _value: float, users: Sequence[Flow]) -> float:
-        """What the memory gives to the mix of reads and writes that *users* declare."""
-        reads = sum(flow.tags.reads for flow in users)
-        writes = sum(flow.tags.writes for flow in users)
-        written = writes if self.set_aside else min(reads, writes)
-        return self.memory_given(written / (reads + writes) if reads + writes > 0 else 0.0)
 
     def _through_ports(self, traffic: Traffic) -> float:
         """Units of progress per second that the fullest port lets through where every GPU does the
@@ -257,13 +255,14 @@ class Machine:
         return 1.0 / self._through_ports(traffic)
 
     def _alone(
-        self, amounts: dict[Capacity, float], traffic: Traffic
+        self, amounts: dict[Capacity, float], traffic: Traffic, row_misses: float
     ) -> tuple[float, Capacity | None]:
         """Units/s with all capacities to itself, or to it and its like; the narrowest of them."""
         if traffic.together and not self.folded:
             amounts = with_like(amounts, self._sharers)
         moved = traffic.hbm_read + traffic.hbm_write
-        memory = self.memory_given(traffic.hbm_write / moved) if moved else 0.0
+        share = traffic.hbm_write / moved if moved else 0.0
+        memory = memory_given(self.node.gpu, share, row_misses) if moved else 0.0
 
         def rate(capacity: Capacity) -> float:
             return memory if capacity.kind == "hbm" and moved else self._rates[capacity]
@@ -294,6 +293,7 @@ class Machine:
                     self.private,
                     self.group,
                     lambda: Governor(clock, lambda: self.fluid.env.now, again, self.average),
+                    self._stall,
                 ),
             )
         return domain

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from c3sim.engine.flow import Flow
+from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
 from c3sim.models.network import leaf_switch_rate, nic_rate
-from c3sim.specs.hardware import Node
+from c3sim.specs.hardware import Gpu, Node
 
 
 def rate_of(node: Node, capacity: Capacity) -> float:
@@ -21,6 +23,28 @@ def l2_rate(node: Node) -> float:
     """All L2s of a GPU together [B/s], at the maximum clock."""
     gpu = node.gpu
     return gpu.l2.bandwidth * gpu.dies.count * gpu.clock.maximum
+
+
+def memory_time(gpu: Gpu, traffic: Traffic, row_misses: float) -> float:
+    """Seconds of memory per unit of progress, each byte at the level that serves it; *row_misses*:
+    part of what is written.
+    """
+    moved = traffic.hbm_read + traffic.hbm_write
+    share = traffic.hbm_write / moved if moved else 0.0
+    time = (moved + traffic.hbm_busy) / memory_given(gpu, share, row_misses)
+    if gpu.memory_side_cache is not None:
+        time += max(0.0, traffic.cache - moved) / gpu.memory_side_cache.bandwidth
+    return time
+
+
+def memory_rule(gpu: Gpu, _value: float, users: Sequence[Flow]) -> float:
+    """What the memory gives [B/s] to the mix of reads and writes that *users* declare."""
+    reads = sum(flow.tags.reads for flow in users)
+    writes = sum(flow.tags.writes for flow in users)
+    missing = sum(flow.tags.writes * flow.tags.lines.row_misses for flow in users)
+    written = writes if missing else min(reads, writes)
+    share = written / (reads + writes) if reads + writes > 0 else 0.0
+    return memory_given(gpu, share, missing / writes if missing else 0.0)
 
 
 def link_rate(node: Node) -> float:

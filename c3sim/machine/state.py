@@ -26,7 +26,8 @@ class GpuState(NamedTuple):
     *clock*: share of the maximum. *memory*: share of what a compute unit demands that it gets, from
     memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
     *kept*: share of its rate that a kernel keeps behind stores to peers. *admitted*: share of its
-    time in which memory takes requests that it serves behind compute's.
+    time in which memory takes requests that it serves behind compute's. *stalled*: part of the
+    misses that wait for a line of the last shared cache.
     """
 
     clock: float
@@ -34,9 +35,17 @@ class GpuState(NamedTuple):
     load: float = 0.0
     kept: float = 1.0
     admitted: float = 1.0
+    stalled: float = 0.0
 
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
+
+
+def waits_for_lines(cap: Callable[[GpuState], float]) -> Callable[[GpuState], float]:
+    """*cap*, of a kernel whose misses wait where every line of their set is pending."""
+    return lambda state: cap(
+        state._replace(memory=state.memory * (1.0 - state.stalled)) if state.stalled else state
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,8 @@ class GpuStates:
 
 class StateRule:
     """The state of one GPU as a function of its flows; *group* names the group of a task,
-    *governor* makes a governor of its clock.
+    *governor* makes a governor of its clock; *stall* gives the part of misses that wait for a line
+    from the B/s of memory that flows ask for, as far as it gives them; None: none wait.
     """
 
     def __init__(
@@ -65,8 +75,10 @@ class StateRule:
         private: frozenset[str],
         group: Callable[[str], str],
         governor: Callable[[], Governor],
+        stall: Callable[[float], float] | None = None,
     ):
         self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
+        self._stall = stall
         self._governors: dict[str, Governor] = {}  # by group; "": of all tasks
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
@@ -139,7 +151,18 @@ class StateRule:
         felt = load_behind(load - behind * (1.0 - forced), first) + l2
         memory = served_share(felt, self.gpu.hbm.saturation_exponent)
         held = self._kept(holding, GpuState(clock, 1.0))
-        return GpuState(clock, memory, load, held, admitted)
+        return GpuState(clock, memory, load, held, admitted, self._stalled(flows, load, memory))
+
+    def _stalled(self, flows: Sequence[Flow], load: float, memory: float) -> float:
+        """Part of the misses that wait for a line, at what memory gives of what *flows* ask for."""
+        if self._stall is None or not load:
+            return 0.0
+        asked = sum(
+            min(flow.tags.full, flow.tags.through_ports)
+            * (flow.tags.traffic.hbm_read + flow.tags.traffic.hbm_write)
+            for flow in flows
+        )
+        return self._stall(asked * min(memory, 1.0 / load))
 
     def _kept(self, holding: Sequence[Flow], state: GpuState) -> float:
         storing = [flow.tags for flow in holding if flow.tags.stores is not None]

@@ -29,6 +29,8 @@ class Traffic:
     engine: tuple[int, float] | None = None  # (DMA engine, bytes)
     core_energy: float = 0.0  # J at the maximum clock, matrix units
     inserted: float = 0.0  # bytes that displace others in the memory-side cache
+    touched: float = 0.0  # bytes found again there, in lines that stay,
+    footprint: float = 0.0  # of which the whole kernel has so many [bytes]
     stored: bool = False  # at peers, unfinished until they are there
     releasing: float = 0.0  # s in which a die makes releases, where it makes one at a time
     release_hold: float = 0.0  # share of its other traffic that stands still in them
@@ -59,6 +61,8 @@ class Traffic:
             engine=self.engine,
             core_energy=self.core_energy * count,
             inserted=self.inserted * count,
+            touched=self.touched * count,
+            footprint=self.footprint,
             stored=self.stored,
             release_hold=self.release_hold,
             releasing=self.releasing * count,

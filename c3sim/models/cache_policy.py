@@ -1,28 +1,23 @@
-"""What cache policies do: who may hold how much, what is found again, what waits and what leaves.
+"""What cache policies do: who may hold how much, and what is found again.
 
-The fluid layer follows no lines. What it cannot follow is a formula here, of counts that a test
-sees move:
-
-- the room of a task in a cache follows what everybody inserts and how (:func:`room`);
-- a footprint that its room cannot hold is found again in part (:func:`found_again`);
-- requests wait where all lines of their set are pending (:func:`stalled`);
-- written lines leave with others of their DRAM row, or without (:func:`row_hits`; what
-  that costs: models/memory.py, memory_given).
+The fluid layer follows no lines. The room of a task in a cache follows what everybody inserts and
+how (:func:`room`); a footprint that its room cannot hold is found again in part
+(:func:`found_again`). What waits and what leaves: models/cache_lines.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 from math import exp
 from typing import NamedTuple
 
 from c3sim.models.caches import Again, cache_share, resident_fraction
-from c3sim.models.memory import ARRAYS
-from c3sim.specs.cache_policy import CachePolicies, CachePolicy, Policy, Stores, TransferPolicy
+from c3sim.specs.cache_policy import CachePolicies, Policy, Stores, TransferPolicy
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Collective, Copy, Gemm, StreamKernel, Task
 
+STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each
 #: How the lines of a store are taken.
 OF_STORES: dict[Stores, Policy] = {
     "cached": "allocate",
@@ -41,21 +36,6 @@ class Insertion(NamedTuple):
     streaming: float
 
 
-def total(insertions: Iterable[Insertion]) -> Insertion:
-    """All of them together."""
-    every = list(insertions)
-    return Insertion(
-        float(sum(usual for usual, _ in every)), float(sum(streaming for _, streaming in every))
-    )
-
-
-def taken(parts: Insertion | None, moved: float) -> Insertion:
-    """What a cache takes of *moved* B/s, of which it takes *parts*; None: all, as usual."""
-    if parts is None:
-        return Insertion(moved, 0.0)
-    return Insertion(moved * parts.usual, moved * parts.streaming)
-
-
 def policy_of(task: Task) -> TransferPolicy | None:
     """What *task* tells the caches; None: nothing."""
     if not isinstance(task, Gemm | StreamKernel | Kernel | Collective | Copy):
@@ -66,32 +46,6 @@ def policy_of(task: Task) -> TransferPolicy | None:
 def last_policy(gpu: Gpu, policy: TransferPolicy) -> Policy:
     """What *policy* says at the last cache that all compute units share."""
     return policy.at("l2" if gpu.memory_side_cache is None else "memory_side")
-
-
-def insertion_parts(gpu: Gpu, task: Task) -> Insertion:
-    """Parts of what *task* moves past the other caches that the last one takes."""
-    policy = policy_of(task) or TransferPolicy()
-    loads = stores = last_policy(gpu, policy)
-    written = 0.0
-    if isinstance(policy, CachePolicy) and policy.stores != "cached":
-        stores = OF_STORES[policy.stores]
-        written = _written(task)
-    parts = ((loads, 1.0 - written), (stores, written))
-    return Insertion(
-        usual=sum(part for how, part in parts if how in ("allocate", "keep")),
-        streaming=sum(part for how, part in parts if how == "stream"),
-    )
-
-
-def _written(task: Task) -> float:
-    """Part of the bytes that *task* moves which it stores."""
-    if isinstance(task, StreamKernel):
-        read, written = map(float, ARRAYS[task.pattern])
-    elif isinstance(task, Kernel):
-        read, written = task.read, task.written
-    else:
-        return 0.0
-    return written / (read + written) if read + written else 0.0
 
 
 def room(
@@ -127,45 +81,32 @@ def room(
     return (left - passing) * own / (own + usual) if own else 0.0
 
 
-def found_again(footprint: float, held: float, policy: Policy, edge: float) -> float:
+def found_again(footprint: float, held: float, policy: Policy) -> float:
     """Part of a *footprint* [bytes] that repeats which is found in the *held* bytes.
 
     A sweep that goes round by order of use evicts each line before it comes again: all or nothing.
-    Lines of a policy are no such round: the part that fits, to the power *edge*.
+    Lines of a policy leave as if at random: each of the m F misses of a sweep over F lines takes
+    one of C, so a line is still there with h = 1 - m = (1 - 1/C)^(m F) = exp(-m F / C) (loops under
+    random replacement: Smith and Goodman, A Study of Instruction Cache Organizations and
+    Replacement Policies, ISCA 1983).
     """
+    if policy == "bypass" or not held:
+        return float(footprint <= 0.0)
     if footprint <= held:
         return 1.0
-    if policy == "allocate":
-        return 0.0
-    return float((held / footprint) ** edge)
+    return 0.0 if policy == "allocate" else _left_at_random(footprint / held)
 
 
-def pending_lines(rate: float, latency: float, line: float) -> float:
-    """Lines that wait for memory at *rate* B/s (Little's law)."""
-    return rate * latency / line
-
-
-def stalled(pending: float, sets: float, ways: float) -> float:
-    """Part of the misses that find every way of their set *pending*.
-
-    Lines fall on sets as they come, so a set has a Poisson number of them, and the tail from
-    *ways* on waits. 0 <= result <= 1.
+@lru_cache(maxsize=1024)
+def _left_at_random(times: float) -> float:
+    """H of :func:`found_again` for a footprint of *times* > 1 the room, by Newton's method from m =
+    1, where m - 1 + exp(-m times) is convex and grows.
     """
-    mean = pending / sets
-    if mean > 700.0:  # exp(-mean) is 0 in floats
-        return 1.0 if mean >= ways else 0.0
-    term, below = exp(-mean), 0.0
-    for count in range(int(ways)):
-        below += term
-        term *= mean / (count + 1)
-    return min(1.0, max(0.0, 1.0 - below))
-
-
-def row_hits(lines_of_row: float, together: float) -> float:
-    """Part of the lines written back that hit the row which the one before them opened: all but the
-    first of *together* lines of a row that leave at once, at most *lines_of_row* of them.
-    """
-    return 1.0 - 1.0 / max(1.0, min(together, lines_of_row))
+    missed = 1.0
+    for _ in range(STEPS):
+        there = exp(-missed * times)
+        missed -= (missed - 1.0 + there) / (1.0 - times * there)
+    return 1.0 - missed
 
 
 def share_of_policy(policy: Policy, policies: CachePolicies | None) -> float:
@@ -173,25 +114,6 @@ def share_of_policy(policy: Policy, policies: CachePolicies | None) -> float:
     if policy == "bypass":
         return 0.0
     return policies.streaming_share if policy == "stream" and policies else 1.0
-
-
-def allocation_stall(gpu: Gpu, policies: CachePolicies, rate: float, set_aside: bool) -> float:
-    """Part of the misses at *rate* B/s that wait for a line of the last shared cache: fewer ways
-    are left for them where lines are set aside.
-    """
-    lines = gpu.shared_cache / policies.line
-    ways = policies.ways * (1.0 - policies.protected_share * set_aside)
-    pending = pending_lines(rate, gpu.hbm.latency, policies.line)
-    return min(0.99, stalled(pending, lines / policies.ways, ways))
-
-
-def released_bytes(gpu: Gpu, policy: CachePolicy, written: float) -> float:
-    """Bytes that a kernel which *written* so many writes back when it ends, of those that the L2s
-    still hold; where its policy does not release them, none.
-    """
-    if policy.stores != "released":
-        return 0.0
-    return min(written, gpu.dies.count * gpu.l2.capacity)
 
 
 def operand_misses(
@@ -211,7 +133,7 @@ def operand_misses(
     capacity = gpu.shared_cache
     stays = policies.protected_share * capacity if set_aside else capacity
     kept = [
-        found_again(size, stays, "keep", policies.edge) if policy == "keep" else 0.0
+        found_again(size, stays, "keep") if policy == "keep" else 0.0
         for size, policy in zip(sizes, how, strict=True)
     ]
     aside = sum(size * part for size, part in zip(sizes, kept, strict=True))
@@ -222,7 +144,7 @@ def operand_misses(
             return 0.0
         if policy == "stream":
             held = policies.streaming_share * capacity
-            return min(usual, found_again(footprint, held, policy, policies.edge))
+            return min(usual, found_again(footprint, held, policy))
         return max(usual, kept[operand])
 
     near, swept = (max(0.0, f - aside) for f in (again.near_footprint, again.swept_footprint))

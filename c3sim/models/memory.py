@@ -24,14 +24,15 @@ ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
 def memory_given(gpu: Gpu, write_share: float, row_misses: float = 0.0) -> float:
     """What the stacks give [B/s] when *write_share* of the bytes are writes: the data sheet peak
     times an efficiency between that of pure reads (or writes) and that of an even mix.
-    *row_misses*: part of the writes that hit no open row, beyond what that efficiency has of them.
+    *row_misses*: part of the writes that hit no open row, beyond what that efficiency has of them;
+    each closes the row of another access, which misses as well.
     """
     mixed = 2 * min(write_share, 1 - write_share)
     hbm = gpu.hbm
     usual = hbm.bandwidth * (
         hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed
     )
-    part = write_share * row_misses
+    part = min(1.0, 2.0 * write_share * row_misses)
     if not part or gpu.cache_policies is None:
         return usual
     scattered = min(usual, hbm.bandwidth * gpu.cache_policies.scattered_writes)

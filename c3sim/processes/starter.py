@@ -172,7 +172,8 @@ class Starter:
         if isinstance(task, StreamKernel):
             return stream_kernel(self.context, name, gpu, task)
         if isinstance(task, AnyKernel):
-            return any_kernel(self.context, name, task, fold_rounds=not self._tiles.watched(name))
+            fold = not self._tiles.watched(name)
+            return any_kernel(self.context, name, gpu, task, fold_rounds=fold)
         if isinstance(task, Stores):
             return stores_kernel(self.context, name, gpu, task, fold=not self._tiles.watched(name))
         if isinstance(task, Hold):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from c3sim.machine.cache_counts import CacheCounts
 from c3sim.machine.energy import IDLE, Account
 from c3sim.processes.arrivals import Arrivals
 from c3sim.result import Timeline
@@ -50,6 +51,8 @@ class Run:
 
     *accounts*: per task the energy [J] of all GPUs by name of the energy (machine/energy.py),
     without idle power; None where energy was not recorded. *idle* [J]: of all GPUs, whatever runs.
+    *lines*: per task what it did to those of the last cache; empty where nobody names a policy, or
+    energy was not recorded.
     """
 
     times: Mapping[tuple[str, int], TaskRun]
@@ -60,6 +63,7 @@ class Run:
     events: int
     exposure: Exposure
     accounts: Mapping[str, Account] | None = None
+    lines: Mapping[str, CacheCounts] = field(default_factory=dict)
     timeline: Timeline | None = None
     outcomes: tuple[Outcome, ...] = ()
     _slowest: dict[str, TaskRun] = field(init=False, repr=False, compare=False)

@@ -17,9 +17,10 @@ from c3sim.engine.fluid import Fluid
 from c3sim.engine.progress import Progress
 from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
+from c3sim.machine.cache_counts import CacheCounts, cache_counts
 from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
 from c3sim.machine.machine import Machine
-from c3sim.models.cache_policy import insertion_parts, policy_of
+from c3sim.models.insertion import counts_lines, lines_of, released_of, write_backs
 from c3sim.models.stores import stores_at_peers
 from c3sim.processes.arrivals import Arrivals
 from c3sim.processes.context import Context
@@ -142,10 +143,9 @@ def _simulate(
         classes=len(arrivals.classes),
         average=average,
         storing=any(stores_at_peers(task) for task in workload.tasks.values()),
-        insertion={
-            name: insertion_parts(node.gpu, task)
+        lines={
+            name: lines_of(node.gpu, task, workload.host.set_aside)
             for name, task in workload.tasks.items()
-            if policy_of(task) is not None
         },
         set_aside=workload.host.set_aside,
     )
@@ -172,6 +172,7 @@ def _simulate(
         events=events,
         exposure=exposure(workload, times),
         accounts=None if recorder is None else _accounts(workload, machine, recorder),
+        lines={} if recorder is None else _lines(workload, machine, recorder),
         timeline=None if recorder is None or spans is None else _timeline(machine, recorder, spans),
     )
 
@@ -220,6 +221,19 @@ def _accounts(workload: Workload, machine: Machine, recorder: Recorder) -> dict[
     return {
         task: {name: copies * joules for name, joules in simulated.get(task, {}).items()}
         for task in workload.tasks
+    }
+
+
+def _lines(workload: Workload, machine: Machine, recorder: Recorder) -> dict[str, CacheCounts]:
+    gpu, aside = machine.node.gpu, workload.host.set_aside
+    if not counts_lines(gpu, workload.tasks.values(), aside):
+        return {}
+    counted = cache_counts(recorder.segments(), machine.group, len(machine.gpus))
+    return {
+        name: counted.get(name, CacheCounts())._replace(
+            write_backs=write_backs(gpu, task, aside), released_bytes=released_of(gpu, task)
+        )
+        for name, task in workload.tasks.items()
     }
 
 

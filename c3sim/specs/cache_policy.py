@@ -61,7 +61,35 @@ class CachePolicies(Spec):
     """part of a cache that lines hold which are told to leave first"""
     protected_share: Fraction
     """part of the last shared cache that can be set aside for lines told to stay"""
-    edge: Positive
-    """exponent of the part of a footprint that is found again in a share too small for it"""
     scattered_writes: Fraction
     """part of the memory's peak that writes reach of which none hits an open row"""
+    sweep_share: Fraction = 1.0
+    """part of the last shared cache within which a sweep that goes round finds its lines again"""
+    l1_ways: Count | None = None
+    """lines of a set of a first-level cache; left out: none waits for one there"""
+    row_lines: Count | None = None
+    """lines of a row of DRAM"""
+    evicted_together: Positive | None = None
+    """written lines of one row that leave at once, in order of eviction; left out, or without
+    row_lines: what memory's efficiencies were measured with"""
+    allocation_bypass: bool = False
+    """a miss that finds every line of its set pending goes past the cache instead of waiting"""
+    rinsing: bool = False
+    """a written line that leaves takes the others of its DRAM row with it"""
+    reuse_predictor: bool = False
+    """what a kernel's access does not find again in the last shared cache goes past it"""
+    adaptive: bool = False
+    """all three"""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a miss waits where every line of its set is pending."""
+        return not (self.allocation_bypass or self.adaptive)
+
+    @property
+    def rinses(self) -> bool:
+        return self.rinsing or self.adaptive
+
+    @property
+    def predicts(self) -> bool:
+        return self.reuse_predictor or self.adaptive

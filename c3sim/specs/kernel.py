@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from c3sim.specs.base import Spec
 from c3sim.specs.cache_policy import CachePolicy
 from c3sim.specs.quantities import Count, Fraction, Positive, Time, Unit, Workgroups
 from c3sim.specs.task import Dtype, KernelBase
@@ -15,6 +16,18 @@ Operator = Literal[
     "gemm", "attention", "normalisation", "elementwise", "embedding", "optimizer", "communication"
 ]
 Moved = Annotated[float, Unit("B", "256 MiB"), Field(ge=0)]
+
+
+class Access(Spec):
+    """Bytes that a kernel loads (or stores) once, and *again* more times."""
+
+    bytes: Moved
+    again: float = Field(0, ge=0)
+    near: Moved | None = None
+    """what the same workgroup touches between two uses"""
+    far: Moved = 0.0
+    """what all workgroups together touch between two uses; of an access with *near* that follows"""
+    stores: bool = False
 
 
 class Kernel(KernelBase):
@@ -45,6 +58,9 @@ class Kernel(KernelBase):
     """bytes that it stores"""
     hits: Literal["hbm", "cache", "l2"] = "hbm"
     """where its loads and stores end: in memory, in the memory-side cache, or in L2"""
+    accesses: tuple[Access, ...] = ()
+    """what it loads and stores instead, where its bytes are used again: caches serve what they
+    find, by the policy of the kernel"""
     flops: float = Field(0, ge=0)
     """FLOP of the whole kernel"""
     dtype: Dtype = "bf16"

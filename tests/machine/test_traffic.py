@@ -23,6 +23,8 @@ FULL = Traffic(
     engine=(0, 10.0),
     core_energy=11.0,
     inserted=12.0,
+    touched=12.5,
+    footprint=12.6,
     stored=True,
     releasing=13.0,
     release_hold=0.5,
@@ -42,3 +44,4 @@ def test_bytes_grow_with_the_count_and_shares_do_not() -> None:
     double = FULL.times(2.0)
     assert (double.l2, double.releasing, double.ports[0][1]) == (2.0, 26.0, 10.0)
     assert (double.release_hold, double.stored, double.engine) == (0.5, True, (0, 10.0))
+    assert (double.touched, double.footprint) == (25.0, 12.6)

@@ -5,19 +5,10 @@ import math
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.models.cache_policy import (
-    Insertion,
-    allocation_stall,
-    found_again,
-    insertion_parts,
-    operand_misses,
-    pending_lines,
-    released_bytes,
-    room,
-    row_hits,
-    stalled,
-)
+from c3sim.models.cache_lines import allocation_stall, pending_lines, row_hits, stalled
+from c3sim.models.cache_policy import Insertion, found_again, operand_misses, room
 from c3sim.models.caches import Again, cache_share
+from c3sim.models.insertion import insertion_parts, released_of
 from c3sim.models.memory import memory_given
 from c3sim.specs.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.specs.workload import Collective, Gemm, StreamKernel
@@ -30,7 +21,6 @@ POLICIES = CachePolicies(
     ways=16,
     streaming_share=0.25,
     protected_share=0.75,
-    edge=2.0,
     scattered_writes=0.2,
 )
 
@@ -63,10 +53,13 @@ def test_without_a_policy_the_room_is_the_share_of_what_is_inserted(others):
 
 
 def test_a_sweep_finds_all_or_nothing_and_lines_of_a_policy_a_part():
-    assert found_again(60.0, 60.0, "allocate", 2.0) == 1.0
-    assert found_again(61.0, 60.0, "allocate", 2.0) == 0.0
-    assert found_again(60.0, 30.0, "stream", 2.0) == 0.25
-    assert found_again(60.0, 30.0, "keep", 3.0) == 0.125
+    assert found_again(60.0, 60.0, "allocate") == 1.0
+    assert found_again(61.0, 60.0, "allocate") == 0.0
+    assert found_again(60.0, 60.0, "bypass") == found_again(60.0, 0.0, "keep") == 0.0
+    # twice the room: m = 0.7968 solves 1 - m = e^(-2 m)
+    assert found_again(60.0, 30.0, "stream") == pytest.approx(0.2032, abs=1e-4)
+    assert found_again(60.0, 59.99, "keep") == pytest.approx(1.0, abs=1e-3)
+    assert found_again(60e6, 30.0, "keep") == pytest.approx(0.0)
 
 
 def test_requests_wait_where_all_ways_of_a_set_are_pending():
@@ -89,12 +82,19 @@ def test_row_hits_are_all_but_the_first_of_the_lines_that_leave_together():
     assert row_hits(16, 100) == row_hits(16, 16) == 15 / 16
 
 
-def test_written_lines_that_miss_their_rows_slow_memory():
-    """Half of the bytes written: a time of 1/2 at the usual rate and 1/2 at the scattered one."""
-    usual = memory_given(H200, 0.5)
+def test_a_write_that_misses_its_row_closes_that_of_another_access():
+    """A quarter written: as many reads miss with them, half of all at the scattered rate; from a
+    half on, all.
+    """
+    usual = memory_given(H200, 0.25)
     scattered = H200.hbm.bandwidth * H200.cache_policies.scattered_writes
-    expected = 2.0 / (1.0 / usual + 1.0 / scattered)
-    assert memory_given(H200, 0.5, 1.0) == pytest.approx(expected)
+    expected = 1.0 / (0.5 / usual + 0.5 / scattered)
+    assert memory_given(H200, 0.25, 1.0) == pytest.approx(expected)
+    assert memory_given(H200, 0.5, 0.5) == pytest.approx(
+        1.0 / (0.5 / memory_given(H200, 0.5) + 0.5 / scattered)
+    )
+    for written in (0.5, 1.0):
+        assert memory_given(H200, written, 1.0) == pytest.approx(scattered)
     assert memory_given(H200, 0.0, 1.0) == memory_given(H200, 0.0)
 
 
@@ -115,10 +115,14 @@ def test_a_policy_counts_at_the_last_cache():
 
 
 def test_released_stores_are_written_back_as_far_as_the_l2s_hold_them():
-    policy = CachePolicy(stores="released")
-    assert released_bytes(H200, policy, 1e6) == 1e6
-    assert released_bytes(H200, policy, 1e12) == H200.l2.capacity
-    assert released_bytes(H200, CachePolicy(), 1e6) == 0.0
+    def released(size, stores):
+        policy = CachePolicy(stores=stores)
+        task = StreamKernel(kind="stream", pattern="write", bytes=size, cache=policy)
+        return released_of(H200, task)
+
+    assert released(1e6, "released") == 1e6
+    assert released(1e12, "released") == H200.l2.capacity
+    assert released(1e6, "cached") == 0.0
 
 
 def test_an_operand_that_is_kept_hits_and_one_that_bypasses_does_not():

@@ -113,7 +113,8 @@ def _cache_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
 
 
 def _kernel_errors(task: Kernel, node: Node, path: str) -> Iterator[InputError]:
-    if task.time == 0 or (task.time is None and not (task.read or task.written or task.flops)):
+    works = task.read or task.written or task.flops or task.accesses
+    if task.time == 0 or (task.time is None and not works):
         yield InputError("a kernel needs a time above 0, or bytes or FLOP to work on", path)
     dtype = task.dtype if task.on == "matrix" else "fp32"
     rates = node.gpu.compute_units.flops_per_cycle

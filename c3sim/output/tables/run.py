@@ -24,6 +24,7 @@ from c3sim.output.kit.text import (
     time_unit,
     times,
 )
+from c3sim.output.tables.caches import cache_parts
 from c3sim.output.tables.energy import energy_table, standing
 from c3sim.output.tables.parts import parts_lines
 from c3sim.output.tables.phases import phase_tables
@@ -57,6 +58,7 @@ def run_table(result: Result) -> Group:
         title,
         times_of_run,
         *_task_table(result, unit, length),
+        *cache_parts(result),
         *phase_tables(result),
         *([] if result.fraction_of_ideal is None else (FRACTION_EXPLAINED, OWN_EXPLAINED)),
         *(("", energy_table(result), standing(result.energy_measured)) if result.energy else ()),

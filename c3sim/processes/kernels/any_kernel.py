@@ -9,6 +9,8 @@ on an idle GPU,
     max(k b / (s r), k f / (e p), n l)            where no time is given, else
     t k / sum of k over the rounds                t the time given: all rounds together take it
 
+With *accesses* b is what caches find and what they do not (models/accesses.py), each at its rate,
+and loads wait for lines of L1 (models/cache_lines.py).
 The share c of that follows the clock, the rest what memory gives: (c / clock + (1 - c) / memory).
 A given time has been measured with the kernel's own load on memory, so only that of others counts.
 """
@@ -20,6 +22,10 @@ from math import ceil
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.accesses import moved_by
+from c3sim.models.cache_lines import l1_stall
+from c3sim.models.cache_policy import last_policy, room
+from c3sim.models.insertion import released_of
 from c3sim.models.memory import served_share
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
@@ -48,18 +54,21 @@ def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
 
 
 def any_kernel(
-    context: Context, name: str, task: Kernel, *, fold_rounds: bool = True
+    context: Context, name: str, of_gpu: int, task: Kernel, *, fold_rounds: bool = True
 ) -> KernelSpec:
-    """The kernel of *task*, called *name*."""
+    """The kernel of *task*, called *name*, on GPU *of_gpu*."""
     gpu = context.node.gpu
     claim = claim_of(task, gpu.compute_units)
     workgroups = context.shapes[name].workgroups
     residents = claim.fitting(gpu.compute_units)
     tiles = max(workgroups, task.tiles or 0)
-    part = _Part.of(task, gpu, tiles)
+    plain = _Part.of(task, gpu, tiles)
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
     def cost(per_unit: int, concurrent: int) -> TileCost:
+        part = plain
+        if task.accesses:
+            part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
         moving = max(per_unit * part.moving, part.waiting)
         computing = per_unit * part.computing
         follows = _clocked(task, moving, computing)
@@ -70,7 +79,7 @@ def any_kernel(
                 return 1.0 / max(moving / (state.clock * state.memory), computing / state.clock)
         else:
             busy = task.time * per_unit / turns
-            load = concurrent * context.machine.memory_time(part.traffic) / busy
+            load = concurrent * context.machine.memory_time(part.traffic, name) / busy
             softness = gpu.hbm.saturation_exponent
 
             def rate(state: GpuState) -> float:
@@ -122,7 +131,8 @@ class _Part:
     @classmethod
     def of(cls, task: Kernel, gpu: Gpu, tiles: int) -> _Part:
         units = gpu.compute_units
-        read, written = task.read / tiles, task.written / tiles
+        release = released_of(gpu, task) / tiles
+        read, written = task.read / tiles, task.written / tiles + release
         moved, flops = read + written, task.flops / tiles
         dtype = task.dtype if task.on == "matrix" else "fp32"
         per_cycle = units.l2_bandwidth if task.hits == "l2" else units.read_bandwidth
@@ -144,3 +154,42 @@ class _Part:
                 vector=moved,
             ),
         )
+
+
+def _accessing(
+    context: Context,
+    name: str,
+    of_gpu: int,
+    task: Kernel,
+    plain: _Part,
+    tiles: int,
+    per_unit: int,
+    concurrent: int,
+) -> _Part:
+    """*plain*, with what the accesses of *task* move as caches serve them, beside whoever runs."""
+    gpu, units = context.node.gpu, context.node.gpu.compute_units
+    clock, policies = gpu.clock.maximum, gpu.cache_policies
+    demanded = concurrent * units.read_bandwidth * clock / per_unit
+    others = context.machine.other_insertion(name, of_gpu)
+    aside = context.workload.host.set_aside
+    last = last_policy(gpu, task.cache)
+    held = room(gpu.shared_cache, demanded, last, others, policies, aside)
+    moved = moved_by(gpu, task, concurrent, held)
+    past_l1 = moved.l2 + moved.past_l2
+    waits = 1.0 - l1_stall(gpu, moved.filling / past_l1 if past_l1 else 0.0)
+    time = moved.l2 / units.l2_bandwidth + moved.past_l2 / units.read_bandwidth / waits
+    if moved.l1 and policies is not None:
+        time += moved.l1 / policies.l1_bandwidth
+    return replace(
+        plain,
+        moving=time / clock / task.stream_efficiency / tiles + plain.moving,
+        traffic=replace(
+            plain.traffic,
+            l2=past_l1 / tiles,
+            cache=moved.past_l2 / tiles,
+            hbm_read=moved.read / tiles,
+            hbm_write=moved.written / tiles + plain.traffic.hbm_write,
+            inserted=moved.inserted / tiles,
+            vector=(moved.l1 + past_l1) / tiles,
+        ),
+    )

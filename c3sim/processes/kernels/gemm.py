@@ -9,6 +9,7 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_policy import last_policy, operand_misses, room
 from c3sim.models.caches import PARTIAL_BYTES, GemmTraffic, gemm_traffic, resident_fraction
 from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
+from c3sim.models.insertion import results_take_lines
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.processes.context import Context
@@ -114,6 +115,7 @@ class _Tiles:
         self.element = DTYPE_BYTES[task.dtype]
         self.operands = (task.m * task.k + task.k * task.n) * self.element * task.batch
         self.results = task.m * task.n * self.element * task.batch
+        self.results_stay = results_take_lines(self.spec, task)
         self.warm = self._warm_bytes()
         self.set_aside = context.workload.host.set_aside
         energy = self.spec.energy
@@ -133,7 +135,7 @@ class _Tiles:
         unit_rate = spec.compute_units.read_bandwidth * spec.clock.maximum
         demanded = unit_rate * self.library.memory_efficiency / per_unit  # B/s of a workgroup
         burst = concurrent * demanded / memory_given(spec, 0.0)
-        memory_time = self.context.machine.memory_time(moved)
+        memory_time = self.context.machine.memory_time(moved, self.name)
         # the operands that come through the caches; the others are in `missing`
         feed = plan.feed * max(0.0, 1.0 - operands / (traffic.l2 - traffic.written))
         # constants of the many calls of rate()
@@ -181,7 +183,7 @@ class _Tiles:
             hbm_busy=(cost - 1.0) * traffic.written,
             ports=tuple((hop, forwarded) for hop in way),
             core_energy=self.plan.flops_per_tile * self.flop_energy,
-            inserted=from_hbm + traffic.written * (not self.task.updates),
+            inserted=from_hbm + traffic.written * self.results_stay,
         )
 
     def _misses(self, traffic: GemmTraffic, tiles_per_second: float) -> tuple[float, float]:
@@ -212,7 +214,7 @@ class _Tiles:
 
     def _room(self, traffic: GemmTraffic, tiles_per_second: float) -> float:
         """Bytes of the last shared cache that the GEMM holds."""
-        results = 0.0 if self.task.updates else traffic.written
+        results = traffic.written if self.results_stay else 0.0
         own = tiles_per_second * (traffic.first_touch + traffic.reread + results)
         others = self.context.machine.other_insertion(self.name, self.gpu)
         if self.spec.l2.keeps_results and self.spec.memory_side_cache is None:
@@ -227,7 +229,7 @@ class _Tiles:
         """
         if not self.spec.shared_cache:
             return 0.0
-        touched = self.operands + self.results
+        touched = self.operands + self.results * (self.results_stay or self.task.updates)
         return resident_fraction(touched, self._room(traffic, tiles_per_second))
 
     def _warm_bytes(self) -> float:

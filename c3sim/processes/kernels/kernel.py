@@ -65,16 +65,19 @@ class KernelSpec:
     fold_rounds: bool = True
     # the same where engines are not filled in one order, each by itself
     fold_any_order: bool = False
+    # parts of a tile, each with the cost at its own begin (where rounds are not folded)
+    pieces: int = 1
 
 
 class _Cohort:
     """The workgroups of *parts* (*count* in all) working on *rounds* tiles each."""
 
-    __slots__ = ("batch", "count", "flow", "parts", "rounds")
+    __slots__ = ("batch", "count", "flow", "left", "parts", "rounds")
 
     def __init__(self, parts: Parts, count: int, rounds: float, batch: Batch | None = None):
         self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
         self.flow: Flow | None = None
+        self.left = 0  # pieces to do behind the one in progress
 
 
 class Kernel:
@@ -226,6 +229,10 @@ class Kernel:
         self.awaited(min(1.0, self.begun / self.spec.tiles), partial(self._run, cohort))
 
     def _run(self, cohort: _Cohort) -> None:
+        cohort.left = self.spec.pieces - 1
+        self._run_piece(cohort)
+
+    def _run_piece(self, cohort: _Cohort) -> None:
         running = min(self.concurrent, sum(other.count for other in self.active))
         per_unit = min(self.per_unit, max(1, ceil(self.per_unit * running / self.concurrent)))
         cost = self.spec.cost(per_unit, max(1, running))
@@ -233,7 +240,7 @@ class Kernel:
             self.task,
             task=self.task,
             gpu=self.gpu,
-            work=cohort.rounds,
+            work=cohort.rounds / self.spec.pieces,
             cap=cost.rate,
             traffic=cost.traffic.times(cohort.count),
             compute_units=cohort.count / per_unit,
@@ -242,6 +249,10 @@ class Kernel:
         )
 
     def _complete(self, cohort: _Cohort) -> None:
+        if cohort.left:
+            cohort.left -= 1
+            self._run_piece(cohort)
+            return
         del self.active[cohort]
         self.progressed(cohort.count * cohort.rounds)
         if self.spec.schedule in POOLED:

@@ -7,7 +7,7 @@ from math import inf
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.cache_policy import released_bytes
+from c3sim.models.insertion import released_of
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
@@ -24,6 +24,8 @@ CLAIM = Claim(lds=1.0, registers=4 * 64, waves=4)
 #: Copy kernels are launched with a workgroup for each compute unit they may use (TransferBench:
 #: subexecutors), and the rate of a unit is known for one.
 COPIES_PER_UNIT = 1
+#: Of the passes of a stream: so often a kernel beside others looks which of them have its lines.
+PIECES = 16
 
 
 def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> KernelSpec:
@@ -39,7 +41,7 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
     total = (read + written) * task.bytes
     part = total / workgroups
     write_share = written / (read + written)
-    release = released_bytes(spec, task.cache, written * task.bytes) / workgroups
+    release = released_of(spec, task) / workgroups
 
     def cost(per_unit: int, concurrent: int) -> TileCost:
         units = spec.compute_units
@@ -53,10 +55,9 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
         alu = flops / vector_rate * per_unit if flops else 0.0
         moved = part * served.hbm
         l1 = part * served.l1 * per_unit / served.l1_rate if served.l1 else 0.0
-        waited = far_bytes * served.waiting
 
         def rate(state: GpuState) -> float:
-            moving = waited / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
+            moving = far_bytes / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
             return state.clock / max(moving + l1, alu)
 
         return TileCost(
@@ -67,12 +68,17 @@ def stream_kernel(context: Context, name: str, gpu: int, task: StreamKernel) -> 
                 hbm_read=moved * (1 - write_share),
                 hbm_write=moved * write_share + release,
                 inserted=moved,
+                touched=part * served.found,
+                footprint=total,
                 core_energy=flops * spec.energy.flop.get("fp32", 0.0),
                 vector=part * task.passes,
             ),
         )
 
-    return _kernel(workgroups, CLAIM.fitting(spec.compute_units), cost)
+    kernel = _kernel(workgroups, CLAIM.fitting(spec.compute_units), cost)
+    if task.passes == 1 or len(context.workload.tasks) == 1:
+        return kernel
+    return replace(kernel, pieces=min(task.passes, PIECES), fold_rounds=False)
 
 
 def as_stream(copy: Copy) -> StreamKernel:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from c3sim.models.cache_policy import (
-    allocation_stall,
-    found_again,
-    last_policy,
-    room,
-    share_of_policy,
-)
-from c3sim.models.memory import ARRAYS, memory_given
+from c3sim.models.cache_policy import found_again, last_policy, room, share_of_policy
+from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.warm_operands import surviving_share
 from c3sim.specs.workload import StreamKernel
@@ -19,8 +13,8 @@ from c3sim.specs.workload import StreamKernel
 
 @dataclass(slots=True)
 class Served:
-    """Passes by the level that serves them; *l1_rate*: B/s of a compute unit from L1; *waiting*:
-    time of what comes from beyond L2, as a multiple of that without stalls.
+    """Passes by the level that serves them; *l1_rate*: B/s of a compute unit from L1; *found*: of
+    all, again in the last shared cache.
     """
 
     l1: float = 0.0
@@ -28,7 +22,7 @@ class Served:
     cache: float = 0.0
     hbm: float = 0.0
     l1_rate: float = 0.0
-    waiting: float = 1.0
+    found: float = 0.0
 
 
 def served_passes(
@@ -44,11 +38,10 @@ def served_passes(
     footprint = sum(ARRAYS[task.pattern]) * task.bytes
     demanded = concurrent * spec.compute_units.read_bandwidth * spec.clock.maximum / per_unit
     last = last_policy(spec, policy)
-    others = context.machine.other_insertion(name, gpu)
+    others = context.machine.other_insertion(name, gpu, footprint / demanded)
     held = room(spec.shared_cache, demanded, last, others, policies, set_aside)
     served = Served()
     again = task.passes - 1.0
-    edge = policies.edge if policies else 1.0
     if policy.l1 == "allocate" and policies is not None:
         units = min(concurrent, spec.compute_unit_count)
         served.l1 = again * min(1.0, units * policies.l1_capacity / footprint)
@@ -56,11 +49,13 @@ def served_passes(
         again -= served.l1
     if memory_side or not spec.shared_cache:
         of_l2 = spec.dies.count * spec.l2.capacity * share_of_policy(policy.at("l2"), policies)
-        served.l2 = again * found_again(footprint, of_l2, policy.at("l2"), edge)
+        served.l2 = again * found_again(footprint, of_l2, policy.at("l2"))
         again -= served.l2
     round_robin = last == "keep" and not set_aside  # all lines are equal again
     order = "allocate" if round_robin else last
-    found = again * found_again(footprint, held, order, edge) if spec.shared_cache else 0.0
+    reach = policies.sweep_share if policies and order == "allocate" else 1.0
+    found = again * found_again(footprint, reach * held, order) if spec.shared_cache else 0.0
+    served.found = found
     warm = task.inputs == "warm" and footprint <= held
     kept = surviving_share(context, name) if warm else 0.0
     if memory_side:
@@ -68,7 +63,4 @@ def served_passes(
     else:
         served.l2 += kept + found
     served.hbm = 1.0 - kept + (again - found)
-    if set_aside and policies is not None:
-        rate = min(demanded, memory_given(spec, 0.0))
-        served.waiting = 1.0 / (1.0 - allocation_stall(spec, policies, rate, set_aside))
     return served

@@ -10,8 +10,10 @@ loop of its own, github.com/ROCm/tritonBLAS @3b84da4 results/experiment_log.json
 
 from __future__ import annotations
 
-from c3sim.models.cache_policy import insertion_parts, policy_of, share_of_policy
+from c3sim.models.accesses import moved_by
+from c3sim.models.cache_policy import share_of_policy
 from c3sim.models.hierarchy import plan_collective
+from c3sim.models.insertion import insertion_parts, results_take_lines
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
 from c3sim.specs.kernel import Kernel
@@ -29,28 +31,28 @@ def surviving_share(context: Context, name: str) -> float:
     for other, task in context.workload.tasks.items():
         if other == name or not sharing(other):
             continue
-        inserted = _inserted(context, task)
-        if policy_of(task) is None:
-            usual += inserted
-            continue
+        inserted = _inserted(context, other, task)
         parts = insertion_parts(gpu, task)
         usual, streaming = usual + inserted * parts.usual, streaming + inserted * parts.streaming
     others = usual + min(streaming, capacity * share_of_policy("stream", gpu.cache_policies))
     return max(0.0, 1.0 - others / capacity)
 
 
-def _inserted(context: Context, task: Task) -> float:
+def _inserted(context: Context, name: str, task: Task) -> float:
     """Bytes that one run of *task* pulls through the memory-side cache of each GPU."""
-    ranks = context.node.ranks
+    ranks, gpu = context.node.ranks, context.node.gpu
     if isinstance(task, Collective):
         if task.backend == "dma":
             return task.repeat * 2 * task.size * (ranks - 1) / ranks
         return task.repeat * plan_collective(context.node, task).moved
     if isinstance(task, Gemm):
-        elements = task.m * task.k + task.k * task.n + task.m * task.n
+        results = task.m * task.n * (task.updates or results_take_lines(gpu, task))
+        elements = task.m * task.k + task.k * task.n + results
         return float(elements * DTYPE_BYTES[task.dtype] * task.batch)
     if isinstance(task, StreamKernel):
         return sum(ARRAYS[task.pattern]) * task.bytes
     if isinstance(task, Kernel):
+        if task.accesses:
+            return moved_by(gpu, task, context.shapes[name].workgroups, gpu.shared_cache).inserted
         return task.read + task.written if task.hits == "hbm" else 0.0
     return 2 * task.bytes if isinstance(task, Copy) else 0.0

@@ -7,14 +7,50 @@ of a batch norm (MIOpen's single-workgroup kernel), or 256 elements of what is l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from c3sim.evaluation.policy_costs import Access, Launch
 from c3sim.specs.applications import Application
+from c3sim.specs.cache_policy import CachePolicy
+from c3sim.specs.kernel import Access, Kernel
+from c3sim.specs.workload import Workload
 
 ELEMENT = {"fp32": 4, "fp64": 8}
 TILE = 128  # rows and columns of a tile of a product
 SLICE = 32  # of K, in use at once
 GROUP = 256  # elements of a workgroup
+RESIDENT = 8  # workgroups on a compute unit
+
+
+class Launch(NamedTuple):
+    """One kernel: what it accesses, its FLOP, its workgroups."""
+
+    accesses: tuple[Access, ...]
+    flops: float
+    workgroups: float
+
+
+def workload_of(
+    label: str, application: Application, cache: CachePolicy, efficiency: float
+) -> Workload:
+    """The launches of *application*, called *label*, in one stream; all have the policy *cache* and
+    reach *efficiency* of the peak.
+    """
+    tasks = {
+        f"launch{number}": Kernel(
+            kind="kernel",
+            stream="launches",
+            accesses=launch.accesses,
+            flops=launch.flops,
+            workgroups=max(1, round(launch.workgroups)),
+            dtype=application.dtype,
+            on="matrix",
+            efficiency=efficiency,
+            per_unit=RESIDENT,
+            cache=cache,
+        )
+        for number, launch in enumerate(launches_of(application))
+    }
+    return Workload.model_validate({"schema": 1, "name": label, "node": "", "tasks": tasks})
 
 
 def launches_of(application: Application) -> tuple[Launch, ...]:
@@ -35,9 +71,9 @@ def product(m: int, n: int, k: int, element: int) -> Launch:
     slice_bytes = float((m + n) * SLICE * element)
     return Launch(
         (
-            Access(m * k * element, columns - 1, far=slice_bytes),
-            Access(k * n * element, rows - 1, far=slice_bytes),
-            Access(m * n * element, stores=True),
+            Access(bytes=m * k * element, again=columns - 1, far=slice_bytes),
+            Access(bytes=k * n * element, again=rows - 1, far=slice_bytes),
+            Access(bytes=m * n * element, stores=True),
         ),
         2.0 * m * n * k,
         rows * columns,
@@ -53,8 +89,8 @@ def _images(s: Mapping[str, int], element: int) -> tuple[float, float]:
 def _activation(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
     """Backward reads the output and both gradients' worth: x, y, dy."""
     elements, size = _images(s, element)
-    loads = tuple(Access(size) for _ in range(3 if backward else 1))
-    return (Launch((*loads, Access(size, stores=True)), 2 * elements, elements / GROUP),)
+    loads = tuple(Access(bytes=size) for _ in range(3 if backward else 1))
+    return (Launch((*loads, Access(bytes=size, stores=True)), 2 * elements, elements / GROUP),)
 
 
 def _pooling(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
@@ -67,11 +103,14 @@ def _pooling(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch
     rows = float(s["window"] * s["w"] * element)
     workgroups = elements / GROUP
     if not backward:
-        accesses = (Access(size, often - 1, near=rows), Access(pooled, stores=True))
+        accesses = (
+            Access(bytes=size, again=often - 1, near=rows),
+            Access(bytes=pooled, stores=True),
+        )
         return (Launch(accesses, s["window"] ** 2 * elements / s["stride"] ** 2, workgroups),)
     looked = often * s["stride"] ** 2  # times an element of y is looked at
-    looks = tuple(Access(pooled, looked - 1, near=rows) for _ in range(2))
-    all_accesses = (Access(size), *looks, Access(size, stores=True))
+    looks = tuple(Access(bytes=pooled, again=looked - 1, near=rows) for _ in range(2))
+    all_accesses = (Access(bytes=size), *looks, Access(bytes=size, stores=True))
     return (Launch(all_accesses, 2 * often * elements, workgroups),)
 
 
@@ -80,9 +119,9 @@ def _batch_norm(s: Mapping[str, int], element: int, backward: bool) -> tuple[Lau
     elements, size = _images(s, element)
     channel = size / s["c"]
     arrays = 2 if backward else 1
-    loads = tuple(Access(size, 1.0, near=arrays * channel) for _ in range(arrays))
+    loads = tuple(Access(bytes=size, again=1.0, near=arrays * channel) for _ in range(arrays))
     flops = (8 if backward else 5) * elements
-    return (Launch((*loads, Access(size, stores=True)), flops, float(s["c"])),)
+    return (Launch((*loads, Access(bytes=size, stores=True)), flops, float(s["c"])),)
 
 
 def _softmax(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch, ...]:
@@ -90,8 +129,8 @@ def _softmax(s: Mapping[str, int], element: int, backward: bool) -> tuple[Launch
     elements, size = _images(s, element)
     row = float(s["c"] * element)
     arrays, again = (2, 1.0) if backward else (1, 2.0)
-    loads = tuple(Access(size, again, near=arrays * row) for _ in range(arrays))
-    stored = Access(size, stores=True)
+    loads = tuple(Access(bytes=size, again=again, near=arrays * row) for _ in range(arrays))
+    stored = Access(bytes=size, stores=True)
     return (Launch((*loads, stored), 10 * elements, float(s["n"])),)
 
 
@@ -101,8 +140,8 @@ def _lrn(s: Mapping[str, int], element: int, _backward: bool) -> tuple[Launch, .
     """
     elements, size = _images(s, element)
     window = float(s["window"] * GROUP * element)
-    loads = Access(size, 1.0, near=window)  # the entering and the leaving element
-    stored = Access(2 * size, stores=True)
+    loads = Access(bytes=size, again=1.0, near=window)  # the entering and the leaving element
+    stored = Access(bytes=2 * size, stores=True)
     return (Launch((loads, stored), 6 * elements, elements / s["c"] / GROUP),)
 
 
@@ -133,13 +172,13 @@ def _recurrent(
     steps = s["steps"]
     held = weights * (2 if backward else 1)
     accesses = [
-        Access(weights, steps - 1.0, far=held),
-        Access(state * steps, 1.0, far=state),
-        Access(state * steps, stores=True),
+        Access(bytes=weights, again=steps - 1.0, far=held),
+        Access(bytes=state * steps, again=1.0, far=state),
+        Access(bytes=state * steps, stores=True),
     ]
     if backward:
-        accesses.append(Access(weights, steps - 1.0, far=held))
-        accesses.append(Access(weights, steps - 1.0, far=held, stores=True))
+        accesses.append(Access(bytes=weights, again=steps - 1.0, far=held))
+        accesses.append(Access(bytes=weights, again=steps - 1.0, far=held, stores=True))
     flops = 2.0 * weights / element * s["batch"] * steps * (2 if backward else 1)
     return (Launch(tuple(accesses), flops, max(1.0, gates * s["hidden"] / TILE)),)
 

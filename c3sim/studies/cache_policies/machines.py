@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import sqrt
+from math import inf, sqrt
 
 from c3sim.errors import InputError
-from c3sim.evaluation.policy_costs import CacheMachine
 from c3sim.input.loading import load_hardware
 from c3sim.specs.applications import PlainMachine, PolicyMachines
-from c3sim.specs.hardware import Gpu
+from c3sim.specs.hardware import Dies, Node
+from c3sim.specs.memory import L2
 from c3sim.sweeps.intervals import Parameter, latin_hypercube, settings_of
 
 PUBLISHED = "apu"
+HARD = 64.0  # exponent of what units ask for and what memory gives: no loss below that
 Guesses = Mapping[str, float]
 
 
@@ -35,65 +36,56 @@ def guesses(machines: PolicyMachines) -> tuple[dict[str, float], list[dict[str, 
 class Machines:
     """Every machine of a study by name. Raises InputError: a node whose file has no policies."""
 
-    def __init__(self, machines: PolicyMachines):
-        self._published = machines.published
-        self._gpus: dict[str, Gpu] = {}
-        for name in machines.nodes:
-            gpu = load_hardware(name).node.gpu
-            if gpu.cache_policies is None:
+    def __init__(self, machines: PolicyMachines, base: str):
+        """*base*: the node whose file says what is not published of the published machine."""
+        self._published, self._base = machines.published, load_hardware(base).node
+        self._nodes = {name: load_hardware(name).node for name in machines.nodes}
+        for name, node in {**self._nodes, base: self._base}.items():
+            if node.gpu.cache_policies is None:
                 raise InputError(f"{name} gives no gpu.cache_policies", "machines.nodes")
-            self._gpus[name] = gpu
 
     @property
     def names(self) -> Sequence[str]:
-        return (PUBLISHED, *self._gpus)
+        return (PUBLISHED, *self._nodes)
 
-    def machine(self, name: str, dtype: str, guess: Guesses) -> CacheMachine:
+    def node(self, name: str, guess: Guesses) -> Node:
         if name == PUBLISHED:
-            return _plain(self._published, dtype, guess)
-        return _of_gpu(self._gpus[name], dtype, guess)
+            return _node_of(self._published, self._base, guess)
+        return self._nodes[name]
 
 
-def _guessed(guess: Guesses) -> partial[CacheMachine]:
-    return partial(
-        CacheMachine,
-        latency=guess["latency"],
-        l1_ways=guess["l1_ways"],
-        asked=guess["asked"],
-        together=guess["together"],
-        row_lines=guess["row_lines"],
-    )
-
-
-def _plain(machine: PlainMachine, dtype: str, guess: Guesses) -> CacheMachine:
-    per_cycle: Mapping[str, float] = machine.flops_per_cycle  # type: ignore[assignment]
-    return _guessed(guess)(
-        compute_units=machine.compute_units,
-        flops=machine.compute_units * machine.clock * per_cycle[dtype] * guess["reached"],
-        l1=machine.l1,
-        l2=machine.l2,
-        ways=machine.ways,
-        line=machine.line,
-        l2_bandwidth=machine.memory * guess["l2_rate"],
-        memory=machine.memory,
-        scattered=machine.memory * guess["scattered"],
-    )
-
-
-def _of_gpu(gpu: Gpu, dtype: str, guess: Guesses) -> CacheMachine:
-    policies, cache, clock = gpu.cache_policies, gpu.memory_side_cache, gpu.clock.maximum
-    assert policies is not None  # held by Machines
-    per_cycle: Mapping[str, float] = gpu.compute_units.flops_per_cycle  # type: ignore[assignment]
-    return _guessed({**guess, "latency": gpu.hbm.latency})(
-        compute_units=gpu.compute_unit_count,
-        flops=gpu.compute_unit_count * clock * per_cycle[dtype] * guess["reached"],
-        l1=policies.l1_capacity,
-        l2=gpu.dies.count * gpu.l2.capacity,
-        ways=policies.ways,
-        line=policies.line,
-        l2_bandwidth=gpu.l2.bandwidth * gpu.dies.count * clock,
-        memory=gpu.hbm.bandwidth * gpu.hbm.read_efficiency,
-        scattered=gpu.hbm.bandwidth * policies.scattered_writes,
-        memory_side=cache.capacity if cache else 0.0,
-        memory_side_bandwidth=cache.bandwidth if cache else 0.0,
-    )
+def _node_of(machine: PlainMachine, base: Node, guess: Guesses) -> Node:
+    """One GPU as published; its kernels begin and end at once, and no power limit binds."""
+    gpu, memory, clock = base.gpu, machine.memory, machine.clock
+    assert gpu.cache_policies is not None  # held by Machines
+    per_unit = memory / machine.compute_units / clock
+    units = {
+        "flops_per_cycle": machine.flops_per_cycle,
+        "read_bandwidth": guess["asked"] * per_unit,
+        "l2_bandwidth": guess["l2_rate"] * per_unit,
+    }
+    of_memory = {"bandwidth": memory, "latency": guess["latency"]}
+    whole = {"read_efficiency": 1.0, "mixed_efficiency": 1.0, "saturation_exponent": HARD}
+    policies = {
+        "l1_capacity": machine.l1,
+        "line": machine.line,
+        "ways": machine.ways,
+        "scattered_writes": guess["scattered"],
+        "l1_ways": guess["l1_ways"],
+        "row_lines": guess["row_lines"],
+        "evicted_together": guess["together"],
+    }
+    at_once = {"dispatch_latency": 0.0, "completion_latency": 0.0, "back_to_back_latency": 0.0}
+    parts = {
+        "name": PUBLISHED,
+        "dies": Dies(count=1, shader_engines=(machine.compute_units,), dispatch="rotation"),
+        "compute_units": gpu.compute_units.model_copy(update=units),
+        "l2": L2(capacity=machine.l2, bandwidth=guess["l2_rate"] * memory / clock),
+        "memory_side_cache": None,
+        "hbm": gpu.hbm.model_copy(update={**of_memory, **whole}),
+        "cache_policies": gpu.cache_policies.model_copy(update=policies),
+        "clock": gpu.clock.model_copy(update={"maximum": clock, "power_limit": inf}),
+        "kernels": gpu.kernels.model_copy(update=at_once),
+    }
+    one = {"name": PUBLISHED, "gpus": 1, "gpu": gpu.model_copy(update=parts)}
+    return base.model_copy(update=one)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from c3sim.evaluation.policy_costs import POLICIES
 from c3sim.output.kit import look
+from c3sim.studies.cache_policies.policies import POLICIES
 from c3sim.studies.cache_policies.study import CachePoliciesResult
 
 if TYPE_CHECKING:

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from c3sim.evaluation.policy_costs import POLICIES, STATIC, Cost, cost_of
+from c3sim.simulation.simulate import simulate
+from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
-from c3sim.studies.cache_policies.applications import launches_of
+from c3sim.specs.workload import Workload
+from c3sim.studies.cache_policies.applications import workload_of
 from c3sim.studies.cache_policies.machines import PUBLISHED, Guesses, Machines, guesses
+from c3sim.studies.cache_policies.policies import POLICIES, STATIC, switched
 from c3sim.studies.kind import Options, StudyResult
 from c3sim.studies.plain import ENTRIES, KEY
 
@@ -42,13 +45,26 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decided:
-    """By policy what bounds an application; part of the misses that wait for a line, part of the
-    written bytes that hit an open row, both where all is cached.
+    """What decides, of an application: the part of its time that caching saves (the best static
+    policy over uncached), that rows cost and waiting for lines costs (all cached, over rinsing and
+    over allocation bypass); where all is cached the part of the misses that wait, and of the
+    written bytes that hit their row.
     """
 
     node: str
     application: str
-    bound: Mapping[str, str]
+    reuse: float
+    rows: float
+    waiting: float
+    stalls: float
+    row_hits: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """*time* [s] of an application; counts as of :class:`Decided`."""
+
+    time: float
     stalls: float
     row_hits: float
 
@@ -70,26 +86,22 @@ class CachePoliciesResult(StudyResult):
 def run(study: Study, options: Options) -> CachePoliciesResult:
     """All applications on all machines. Raises InputError."""
     assert study.machines is not None  # the schema asks for them
-    machines = Machines(study.machines)
+    machines = Machines(study.machines, study.node)
     middle, draws = guesses(study.machines)
+    draws = draws[: options.draws]
     rows: list[Row] = []
     mechanisms = []
     for name in machines.names:
-        for application, costs in _costs(study, machines, name, middle).items():
-            rows.append(_row(name, application, costs))
-            mechanisms.append(
-                Decided(
-                    node=name,
-                    application=application,
-                    bound={policy: cost.bound for policy, cost in costs.items()},
-                    stalls=costs["cache_rw"].stalls,
-                    row_hits=costs["cache_rw"].row_hits,
-                )
-            )
+        for application, outcomes in _outcomes(study, machines, name, middle).items():
+            rows.append(_row(name, application, outcomes))
+            mechanisms.append(_decided(name, application, outcomes))
         options.report("machines", len({row.node for row in rows}), len(machines.names))
     classes = study.published.get("classes", {})
     limit = study.published.get("worst_loss", MARGIN)
-    held = [_held(_rows(study, machines, PUBLISHED, draw), classes, limit) for draw in draws]
+    held = []
+    for number, draw in enumerate(draws):
+        held.append(_held(_rows(study, machines, PUBLISHED, draw), classes, limit))
+        options.report("draws", number + 1, len(draws))
     return CachePoliciesResult(
         about=AboutPolicies(
             name=study.name,
@@ -107,28 +119,54 @@ def run(study: Study, options: Options) -> CachePoliciesResult:
     )
 
 
-def _costs(
+def _outcomes(
     study: Study, machines: Machines, name: str, guess: Guesses
-) -> dict[str, dict[str, Cost]]:
+) -> dict[str, dict[str, Outcome]]:
     """By application and policy."""
+    node, reached = machines.node(name, guess), guess["reached"]
+    nodes = {policy: switched(node, how.switch) for policy, how in POLICIES.items()}
     return {
         label: {
-            policy: cost_of(
-                launches_of(application), machines.machine(name, application.dtype, guess), how
-            )
-            for policy, how in POLICIES.items()
+            policy: _outcome(other, workload_of(label, each, POLICIES[policy].cache, reached))
+            for policy, other in nodes.items()
         }
-        for label, application in study.applications.items()
+        for label, each in study.applications.items()
     }
 
 
+def _outcome(node: Node, workload: Workload) -> Outcome:
+    run = simulate(node, workload, energy=True)
+    counts = run.lines.values()
+    written = sum(count.written_bytes for count in counts)
+    hits = sum(count.row_hits * count.written_bytes for count in counts)
+    return Outcome(
+        time=run.end,
+        stalls=max(count.stalls for count in counts),
+        row_hits=hits / written if written else 1.0,
+    )
+
+
+def _decided(node: str, application: str, outcomes: Mapping[str, Outcome]) -> Decided:
+    times = {policy: outcome.time for policy, outcome in outcomes.items()}
+    cached = outcomes["cache_rw"]
+    return Decided(
+        node=node,
+        application=application,
+        reuse=1.0 - min(times[policy] for policy in STATIC) / times["uncached"],
+        rows=1.0 - times["rinsing"] / cached.time,
+        waiting=1.0 - times["allocation_bypass"] / cached.time,
+        stalls=cached.stalls,
+        row_hits=cached.row_hits,
+    )
+
+
 def _rows(study: Study, machines: Machines, name: str, guess: Guesses) -> list[Row]:
-    found = _costs(study, machines, name, guess)
-    return [_row(name, application, costs) for application, costs in found.items()]
+    found = _outcomes(study, machines, name, guess)
+    return [_row(name, application, outcomes) for application, outcomes in found.items()]
 
 
-def _row(node: str, application: str, costs: Mapping[str, Cost]) -> Row:
-    times = {policy: cost.time for policy, cost in costs.items()}
+def _row(node: str, application: str, outcomes: Mapping[str, Outcome]) -> Row:
+    times = {policy: outcome.time for policy, outcome in outcomes.items()}
     return Row(node=node, application=application, klass=class_of(times), times_s=times)
 
 

@@ -1,0 +1,158 @@
+"""Switches of a GPU's caches (gpu.cache_policies) in runs: what each takes away, and its count."""
+
+import pytest
+
+import c3sim
+from c3sim.input.loading import load_hardware, load_workload
+from c3sim.input.paths import set_si
+from c3sim.simulation.simulate import simulate
+from c3sim.specs.cache_policy import CachePolicy, TransferPolicy
+from c3sim.specs.kernel import Access, Kernel
+from c3sim.specs.submission import HostThreads
+from c3sim.specs.workload import StreamKernel, Workload
+
+H200, MI300X = load_hardware("h200-2").node, load_hardware("mi300x-8").node
+PAIR = load_workload("c3-pair")
+GIB = 2.0**30
+#: 15 of 16 lines of a row miss that would hit in order.
+SCATTERED = {"row_lines": 16, "evicted_together": 1.0}
+
+
+def switched(node, **fields):
+    for name, value in fields.items():
+        node, _ = set_si(node, PAIR, f"gpu.cache_policies.{name}", value)
+    return node
+
+
+def stream(*, set_aside=False, **more):
+    task = StreamKernel(kind="stream", **{"pattern": "copy", "bytes": GIB, **more})
+    host = HostThreads(set_aside=set_aside)
+    return Workload(schema=1, name="s", node="h200-2", tasks={"s": task}, host=host)
+
+
+def run(node, workload):
+    return simulate(node, workload, energy=True)
+
+
+def test_misses_wait_where_lines_set_aside_leave_two_ways_of_sixteen():
+    """66 units ask for 3.5 of 4.6 TB/s, so what waits is not hidden behind a memory that is full.
+    By hand: 3.4 TB/s x 0.74 us / 128 B = 20e3 lines in 30.7e3 sets; of a Poisson number of mean
+    0.64 the part from 2 on is 1 - e^-0.64 (1 + 0.64) = 0.14.
+    """
+    reads = {"pattern": "read", "workgroups": 66}
+    free, aside = run(H200, stream(**reads)), run(H200, stream(set_aside=True, **reads))
+    waited = aside.lines["s"].stalls
+    assert 0.07 < waited < 0.2
+    assert free.lines == {}
+    assert aside.end / free.end == pytest.approx(1.0 / (1.0 - waited), rel=0.03)
+    bypassing = run(switched(H200, allocation_bypass=True), stream(set_aside=True, **reads))
+    assert bypassing.lines["s"].stalls == 0.0
+    assert bypassing.end == pytest.approx(free.end)
+
+
+def test_who_bypasses_waits_for_no_line():
+    reads = {"pattern": "read", "workgroups": 66, "set_aside": True}
+    past = run(H200, stream(cache=CachePolicy(l2="bypass"), **reads))
+    assert past.end < 0.95 * run(H200, stream(**reads)).end
+
+
+def test_rinsed_lines_leave_with_their_row():
+    plain, aside = run(H200, stream()), run(H200, stream(set_aside=True))
+    rinsed = run(switched(H200, rinsing=True, allocation_bypass=True), stream(set_aside=True))
+    assert (aside.lines["s"].row_hits, aside.lines["s"].write_backs) == (0.0, "line by line")
+    assert (rinsed.lines["s"].row_hits, rinsed.lines["s"].write_backs) == (1.0, "row by row")
+    assert aside.end > 2.0 * plain.end
+    assert rinsed.end == pytest.approx(plain.end)
+
+
+def test_eviction_order_costs_cached_stores_alone():
+    node = switched(H200, **SCATTERED)
+    cached, past = run(node, stream()), run(node, stream(cache=CachePolicy(stores="uncached")))
+    assert cached.lines["s"].write_backs == "in eviction order"
+    assert cached.lines["s"].row_hits == 0.0
+    assert past.lines["s"].write_backs == "past the cache"
+    assert past.lines["s"].row_hits == 1.0
+    assert cached.end > 2.0 * past.end
+    for switch in ("rinsing", "reuse_predictor", "adaptive"):
+        assert run(switched(node, **{switch: True}), stream()).end == pytest.approx(past.end)
+
+
+def test_a_reader_in_l2_keeps_its_lines_beside_a_stream_that_is_not_used_again():
+    """44 of 60 MiB over and over on 40 units: a copy on 90 leaves them less than that."""
+    reader = StreamKernel(
+        kind="stream", pattern="read", bytes=44 * 2.0**20, passes=60, workgroups=40
+    )
+    copy = StreamKernel(kind="stream", pattern="copy", bytes=GIB, workgroups=90)
+    both = Workload(schema=1, name="b", node="h200-2", tasks={"copy": copy, "reader": reader})
+    predicting = run(switched(H200, reuse_predictor=True), both)
+    assert predicting.lines["copy"].inserted_bytes == 0.0
+    assert predicting.lines["reader"].inserted_bytes > 0.0
+    assert predicting.task("reader").end < 0.9 * run(H200, both).task("reader").end
+
+
+def test_a_collective_is_not_used_again_and_a_gemm_keeps_its_operands_only():
+    lines = run(switched(MI300X, reuse_predictor=True), PAIR).lines
+    usual = run(switched(MI300X, allocation_bypass=True), PAIR).lines
+    assert lines["gather"].inserted_bytes == 0.0 < usual["gather"].inserted_bytes
+    gemm = PAIR.tasks["gemm"]
+    results = usual["gemm"].inserted_bytes - lines["gemm"].inserted_bytes
+    assert results == pytest.approx(gemm.m * gemm.n * 2, rel=0.02)  # tiles overhang
+
+
+@pytest.mark.parametrize("workload", [PAIR, stream(set_aside=False)])
+def test_adaptive_is_all_three(workload):
+    node = switched(MI300X, **SCATTERED)
+    three = switched(node, allocation_bypass=True, rinsing=True, reuse_predictor=True)
+    assert run(switched(node, adaptive=True), workload).end == run(three, workload).end
+
+
+def test_a_bypass_at_the_last_cache_is_counted():
+    gather = PAIR.tasks["gather"].model_copy(update={"cache": TransferPolicy(memory_side="bypass")})
+    lines = run(MI300X, PAIR.model_copy(update={"tasks": {**PAIR.tasks, "gather": gather}})).lines
+    assert lines["gather"].inserted_bytes == 0.0
+    assert lines["gather"].write_backs == "past the cache"
+
+
+def test_counts_stand_in_the_result_where_somebody_names_a_policy():
+    result = c3sim.run(PAIR, node=switched(MI300X, rinsing=True))
+    assert result.to_dict()["tasks"]["gemm"]["detail"]["cache"]["write_backs"] == "row by row"
+    assert "cache" not in c3sim.run(PAIR, node=MI300X).tasks["gemm"].detail
+
+
+def test_explain_tells_what_is_counted():
+    node = switched(H200, **SCATTERED)
+    reasons = c3sim.explain(PAIR, node=node).tasks["gemm"].reasons
+    assert any("100 % of the bytes it writes miss their DRAM row" in each for each in reasons)
+
+
+def kernel(cache, *accesses, **more):
+    task = Kernel(kind="kernel", accesses=accesses, cache=cache, workgroups=1000, **more)
+    return Workload(schema=1, name="k", node="h200-2", tasks={"k": task})
+
+
+def test_accesses_of_a_kernel_are_served_where_they_are_found():
+    """1 GB twice: the second time from L1, from L2, or from memory."""
+    load = CachePolicy(l1="allocate")
+    times = [
+        run(H200, kernel(load, Access(bytes=1e9, again=1, near=near))).end
+        for near in (1e3, 4e4, 1e6)  # times 132 x 16 workgroups: beyond L1, beyond 60 MiB
+    ]
+    assert times == sorted(times)
+    assert times[2] > 1.7 * times[0]
+
+
+def test_stores_that_are_found_again_are_written_once():
+    store = Access(bytes=1e6, again=9, far=1e6, stores=True)
+    for stores, factor in (("cached", 1), ("uncached", 10)):
+        lines = run(switched(H200, rinsing=True), kernel(CachePolicy(stores=stores), store)).lines
+        assert lines["k"].written_bytes == pytest.approx(factor * 1e6)
+
+
+def test_a_release_writes_back_what_the_l2s_hold():
+    store = Access(bytes=1e6, stores=True)
+    released = run(H200, kernel(CachePolicy(stores="released"), store))
+    assert released.lines["k"].released_bytes == 1e6
+    assert released.lines["k"].written_bytes == pytest.approx(2e6)
+    through = run(H200, kernel(CachePolicy(stores="write_through"), store))
+    assert through.lines["k"].released_bytes == 0.0
+    assert released.end > through.end
