@@ -93,6 +93,9 @@ def _after_errors(
     elif after.tiles is not None and not isinstance(task, Gemm | Kernel | Stores):
         message = f"a {task.kind} task has no tiles; only gemm, kernel and stores tasks have"
         yield InputError(f"{text!r}: {message}", path)
+    elif after.peer is not None and not isinstance(task, Gemm):
+        message = f"tiles of a {task.kind} task belong to nobody; those of gemm tasks do"
+        yield InputError(f"{text!r}: {message}", path)
     elif after.chunk is not None and not isinstance(task, Collective):
         message = f"a {task.kind} task has no chunks; only collective tasks have"
         yield InputError(f"{text!r}: {message}", path)

@@ -16,17 +16,15 @@ unit of work is one tile per workgroup. The schedule says where the next tile co
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import ceil
 
 from c3sim.engine.flow import Flow
-from c3sim.machine.state import GpuState
-from c3sim.machine.traffic import Traffic
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.dispatcher import Batch, Grid
-from c3sim.processes.kernels.residency import Claim, EngineGroup
+from c3sim.processes.kernels.residency import EngineGroup
+from c3sim.processes.kernels.spec import Awaited, CostOfPart, KernelSpec
 
 Parts = list[tuple[EngineGroup, int]]  # workgroups per engine of each group
 #: Schedules whose workgroups take further tiles from a pool.
@@ -35,52 +33,28 @@ POOLED = ("work_stealing", "dynamic_persistent")
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class TileCost:
-    """What one tile costs a workgroup."""
-
-    rate: Callable[[GpuState], float]  # tiles/s
-    traffic: Traffic
-
-
-#: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
-CostOfTile = Callable[[int, int], TileCost]
-#: Calls back once this share of the tiles that a kernel waits for has finished.
-Awaited = Callable[[float, Callable[[], None]], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelSpec:
-    """A kernel as the dispatcher sees it."""
-
-    tiles: int
-    schedule: str
-    claim: Claim
-    residents: int  # workgroups that share a compute unit
-    cost: CostOfTile
-    setup: float = 0.0  # s before the grid is launched
-    fault: float = 0.0  # s from the first workgroup's start until their parameters are there
-    own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
-    # several rounds may be one segment (not when a task waits for tiles)
-    fold_rounds: bool = True
-    # the same where engines are not filled in one order, each by itself
-    fold_any_order: bool = False
-
-
 class _Cohort:
-    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each."""
+    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each, of *cost*."""
 
-    __slots__ = ("batch", "count", "flow", "parts", "rounds")
+    __slots__ = ("batch", "cost", "count", "flow", "parts", "rounds")
 
-    def __init__(self, parts: Parts, count: int, rounds: float, batch: Batch | None = None):
+    def __init__(
+        self,
+        parts: Parts,
+        count: int,
+        rounds: float,
+        batch: Batch | None = None,
+        cost: CostOfPart | None = None,
+    ):
         self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
+        self.cost = cost
         self.flow: Flow | None = None
 
 
 class Kernel:
     """One launch of a kernel on one GPU; calls *started()* when workgroups get room,
-    *progressed(tiles)* as tiles finish, *done()* after the last workgroup. *awaited*: what its
-    tiles wait for.
+    *progressed(tiles)* as tiles finish (seconds in which one workgroup posts packets), *done()*
+    after the last workgroup. *awaited*: what its tiles wait for.
     """
 
     def __init__(
@@ -91,7 +65,7 @@ class Kernel:
         spec: KernelSpec,
         *,
         started: Callable[[], None],
-        progressed: Callable[[float], None],
+        progressed: Callable[[float], float],
         done: Callable[[], None],
         awaited: Awaited | None = None,
     ):
@@ -181,9 +155,10 @@ class Kernel:
         self._begin(_Cohort(more, longer, length + 1.0))
         self._begin(_Cohort(less, count - longer, float(length)))
 
-    def _steal(self, cohort: _Cohort, *, first: bool) -> None:
+    def _steal(self, cohort: _Cohort, *, first: bool, want: int | None = None) -> None:
         """Take a tile (or several rounds) per workgroup from the pool; the others end."""
-        want = sum(group.multiplicity * count for group, count in cohort.parts)
+        if want is None:
+            want = sum(group.multiplicity * count for group, count in cohort.parts)
         rounds = 1
         if not first and self.spec.fold_rounds:
             rounds = max(1, self.pool // (want + sum(c.count for c in self.active)))
@@ -215,20 +190,41 @@ class Kernel:
         return concurrent, max(1, min(self.spec.residents, ceil(concurrent / max(1, units))))
 
     def _begin(self, cohort: _Cohort) -> None:
-        self.active[cohort] = None
+        parts = list(self._by_cost(cohort)) if self.spec.parts else [cohort]
+        self.active |= dict.fromkeys(parts)
+        for part in parts:
+            self._begin_part(part)
+
+    def _by_cost(self, cohort: _Cohort) -> Iterator[_Cohort]:
+        """*cohort*, of one round, as cohorts whose tiles cost the same, in the order of tiles."""
+        parts, left, begin = cohort.parts, cohort.count, self.begun
+        self.active.pop(cohort, None)
+        for end, cost in self.spec.parts:
+            count = min(left, int(end - begin))
+            if count <= 0:
+                continue
+            mine, parts = _split(parts, count, left) if count < left else (parts, [])
+            left, begin = left - count, begin + count
+            yield _Cohort(mine, count, cohort.rounds, cohort.batch, cost)
+
+    def _begin_part(self, cohort: _Cohort) -> None:
         if cohort.rounds <= 0:  # a persistent workgroup without a tile
             self._complete(cohort)
             return
+        self.begun += cohort.count * cohort.rounds
         if self.awaited is None:
             self._run(cohort)
             return
-        self.begun += cohort.count * cohort.rounds
         self.awaited(min(1.0, self.begun / self.spec.tiles), partial(self._run, cohort))
 
     def _run(self, cohort: _Cohort) -> None:
         running = min(self.concurrent, sum(other.count for other in self.active))
         per_unit = min(self.per_unit, max(1, ceil(self.per_unit * running / self.concurrent)))
-        cost = self.spec.cost(per_unit, max(1, running))
+        if cohort.cost is None:
+            cost = self.spec.cost(per_unit, max(1, running))
+        else:
+            alike = sum(other.count for other in self.active if other.cost is cohort.cost)
+            cost = cohort.cost(per_unit, running, alike)
         cohort.flow = self.context.machine.flow(
             self.task,
             task=self.task,
@@ -243,9 +239,27 @@ class Kernel:
 
     def _complete(self, cohort: _Cohort) -> None:
         del self.active[cohort]
-        self.progressed(cohort.count * cohort.rounds)
+        posting = self.progressed(cohort.count * cohort.rounds)
+        if not posting:
+            self._go_on(cohort)
+            return
+        mine, rest = _split(cohort.parts, 1, cohort.count)
+        one, others = _Cohort(mine, 1, 0.0), _Cohort(rest, cohort.count - 1, 0.0)
+        self.active[one] = None
+        self.context.after(posting, partial(self._posted, one))
+        if others.count:
+            self._go_on(others, others.count)
+
+    def _posted(self, cohort: _Cohort) -> None:
+        del self.active[cohort]
+        self._go_on(cohort, cohort.count)
+
+    def _go_on(self, cohort: _Cohort, want: int | None = None) -> None:
+        """Workgroups that have ended their tiles take the next ones, or leave. *want*: how many
+        they are; None: as many as their engines say.
+        """
         if self.spec.schedule in POOLED:
-            self._steal(cohort, first=False)
+            self._steal(cohort, first=False, want=want)
         else:
             self._leave(cohort.parts)
 
