@@ -34,9 +34,11 @@ ROUNDING = 1e-9
 
 
 class _Cohort:
-    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each, of *cost*."""
+    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each, of *cost*, and on
+    *later* ones behind them.
+    """
 
-    __slots__ = ("batch", "cost", "count", "flow", "parts", "rounds")
+    __slots__ = ("batch", "cost", "count", "flow", "later", "parts", "rounds")
 
     def __init__(
         self,
@@ -47,7 +49,7 @@ class _Cohort:
         cost: CostOfPart | None = None,
     ):
         self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
-        self.cost = cost
+        self.cost, self.later = cost, 0.0
         self.flow: Flow | None = None
 
 
@@ -190,6 +192,8 @@ class Kernel:
         return concurrent, max(1, min(self.spec.residents, ceil(concurrent / max(1, units))))
 
     def _begin(self, cohort: _Cohort) -> None:
+        if not self.spec.fold_rounds and cohort.rounds > 1:  # each of them counts
+            cohort.later, cohort.rounds = cohort.rounds - 1.0, 1.0
         parts = list(self._by_cost(cohort)) if self.spec.parts else [cohort]
         self.active |= dict.fromkeys(parts)
         for part in parts:
@@ -245,6 +249,7 @@ class Kernel:
             return
         mine, rest = _split(cohort.parts, 1, cohort.count)
         one, others = _Cohort(mine, 1, 0.0), _Cohort(rest, cohort.count - 1, 0.0)
+        one.later = others.later = cohort.later
         self.active[one] = None
         self.context.after(posting, partial(self._posted, one))
         if others.count:
@@ -258,7 +263,9 @@ class Kernel:
         """Workgroups that have ended their tiles take the next ones, or leave. *want*: how many
         they are; None: as many as their engines say.
         """
-        if self.spec.schedule in POOLED:
+        if cohort.later > 0:
+            self._begin(_Cohort(cohort.parts, cohort.count, cohort.later))
+        elif self.spec.schedule in POOLED:
             self._steal(cohort, first=False, want=want)
         else:
             self._leave(cohort.parts)
