@@ -247,9 +247,10 @@ class Starter:
                 finished = partial(self._swapped_on_one, name, finished)
         if task.posted is None:
             self.dma.submit(name, gpu, steps, finished)
-        else:
-            kernel = parse_after(task.after[0]).task
-            self._tiles.stall(kernel, gpu, self.dma.post(name, gpu, steps, task.posted, finished))
+            return
+        busy = self.dma.post(name, gpu, steps, task.posted, finished)
+        for entry in task.after:  # none where the task is run alone
+            self._tiles.stall(parse_after(entry).task, gpu, busy)
 
     def _swapped_on_one(self, name: str, finished: Callback) -> None:
         """A swap that one GPU submits changes the memory of another: all GPUs end with the last."""

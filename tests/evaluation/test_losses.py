@@ -86,3 +86,17 @@ def test_releases_are_a_loss_where_they_make_stores_the_longest():
 def test_explain_of_a_workload_without_stores_knows_no_queue_of_them():
     explained = c3sim.explain("gemm-beside-all-gather")
     assert "store_queues" not in explained.tasks["gemm"].causes_s
+
+
+def test_packets_that_a_workgroup_posts_are_a_loss_of_their_own():
+    """Behind one round of tiles one lane posts 28 packets: 48 us, nothing else runs meanwhile."""
+    workload = c3sim.load_workload("gemm-posts-all-gather")
+    node = load_hardware("mi355x-8").node
+    short = {
+        name: task.model_copy(update={"size": 1024.0}) if name.startswith("quarter") else task
+        for name, task in workload.tasks.items()
+    }
+    workload = workload.model_copy(update={"tasks": short})
+    found = losses(node, workload, run_once(node, workload))
+    assert found["posts"] == max(found.values())
+    assert found["posts"] == pytest.approx(28 * node.gpu.dma_engines.post_time, rel=0.1)

@@ -35,10 +35,11 @@ ROUNDING = 1e-9
 
 class _Cohort:
     """The workgroups of *parts* (*count* in all) working on *rounds* tiles each, of *cost*, and on
-    *later* ones behind them.
+    *later* ones behind them. *exact*: they take *count* tiles next, whatever *parts*, which are of
+    all engines that are alike, would.
     """
 
-    __slots__ = ("batch", "cost", "count", "flow", "later", "parts", "rounds")
+    __slots__ = ("batch", "cost", "count", "exact", "flow", "later", "parts", "rounds")
 
     def __init__(
         self,
@@ -47,10 +48,20 @@ class _Cohort:
         rounds: float,
         batch: Batch | None = None,
         cost: CostOfPart | None = None,
+        *,
+        later: float = 0.0,
+        exact: bool = False,
     ):
         self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
-        self.cost, self.later = cost, 0.0
+        self.cost, self.later, self.exact = cost, later, exact
         self.flow: Flow | None = None
+
+    @property
+    def wanted(self) -> int:
+        """Tiles that they take next from a pool."""
+        if self.exact:
+            return self.count
+        return sum(group.multiplicity * count for group, count in self.parts)
 
 
 class Kernel:
@@ -157,11 +168,9 @@ class Kernel:
         self._begin(_Cohort(more, longer, length + 1.0))
         self._begin(_Cohort(less, count - longer, float(length)))
 
-    def _steal(self, cohort: _Cohort, *, first: bool, want: int | None = None) -> None:
+    def _steal(self, cohort: _Cohort, *, first: bool) -> None:
         """Take a tile (or several rounds) per workgroup from the pool; the others end."""
-        if want is None:
-            want = sum(group.multiplicity * count for group, count in cohort.parts)
-        rounds = 1
+        want, exact, rounds = cohort.wanted, cohort.exact, 1
         if not first and self.spec.fold_rounds:
             rounds = max(1, self.pool // (want + sum(c.count for c in self.active)))
         count = min(self.pool, want)
@@ -172,10 +181,10 @@ class Kernel:
             self._leave(cohort.parts)
             return
         if count == want:
-            self._begin(_Cohort(cohort.parts, count, float(rounds)))
+            self._begin(_Cohort(cohort.parts, count, float(rounds), exact=exact))
             return
         busy, idle = _split(cohort.parts, count, want)
-        self._begin(_Cohort(busy, count, 1.0))
+        self._begin(_Cohort(busy, count, 1.0, exact=exact))
         self._leave(idle)
 
     def _expected(self) -> tuple[int, int]:
@@ -209,7 +218,7 @@ class Kernel:
                 continue
             mine, parts = _split(parts, count, left) if count < left else (parts, [])
             left, begin = left - count, begin + count
-            yield _Cohort(mine, count, cohort.rounds, cohort.batch, cost)
+            yield _Cohort(mine, count, cohort.rounds, cohort.batch, cost, exact=True)
 
     def _begin_part(self, cohort: _Cohort) -> None:
         if cohort.rounds <= 0:  # a persistent workgroup without a tile
@@ -248,25 +257,22 @@ class Kernel:
             self._go_on(cohort)
             return
         mine, rest = _split(cohort.parts, 1, cohort.count)
-        one, others = _Cohort(mine, 1, 0.0), _Cohort(rest, cohort.count - 1, 0.0)
-        one.later = others.later = cohort.later
+        one = _Cohort(mine, 1, 0.0, later=cohort.later, exact=True)
         self.active[one] = None
         self.context.after(posting, partial(self._posted, one))
-        if others.count:
-            self._go_on(others, others.count)
+        if cohort.count > 1:
+            self._go_on(_Cohort(rest, cohort.count - 1, 0.0, later=cohort.later, exact=True))
 
     def _posted(self, cohort: _Cohort) -> None:
         del self.active[cohort]
-        self._go_on(cohort, cohort.count)
+        self._go_on(cohort)
 
-    def _go_on(self, cohort: _Cohort, want: int | None = None) -> None:
-        """Workgroups that have ended their tiles take the next ones, or leave. *want*: how many
-        they are; None: as many as their engines say.
-        """
+    def _go_on(self, cohort: _Cohort) -> None:
+        """Workgroups that have ended their tiles take the next ones, or leave."""
         if cohort.later > 0:
-            self._begin(_Cohort(cohort.parts, cohort.count, cohort.later))
+            self._begin(_Cohort(cohort.parts, cohort.count, cohort.later, exact=cohort.exact))
         elif self.spec.schedule in POOLED:
-            self._steal(cohort, first=False, want=want)
+            self._steal(cohort, first=False)
         else:
             self._leave(cohort.parts)
 
