@@ -1,9 +1,9 @@
 """When an overlap loses, and why: attribution by removal.
 
 An overlap loses where the tasks together take longer than one after the other. Each kind of sharing
-is taken away by itself, and so are the releases of tiles and the time of posts; what the wall time
-gains by that is its loss. Losses that hide each other do not add up, and what remains is in the
-tasks themselves (pieces that are slower than the whole, tails, waiting for tiles).
+is taken away by itself, and so are the releases of tiles; what the wall time gains by that is its
+loss. Losses that hide each other do not add up, and what remains is in the tasks themselves
+(pieces that are slower than the whole, tails, waiting for tiles).
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.runs import kinds_of, run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.stores import Stores
-from c3sim.specs.task import EngineTask
 from c3sim.specs.workload import Gemm, Workload
 
 OVERLAP_LOSES = "the overlap loses"  # how the note begins
 LOSS = 0.01  # relative: tasks that take this much longer than one after the other lose
 NAMED = 3  # causes that are named
 PUBLICATION = "publication"
-POSTS = "posts"
 
 WORDS = {
     "compute_units": "workgroups that lack compute units",
@@ -32,8 +30,8 @@ WORDS = {
     "clock": "the power limit",
     "host": "the host's launches and packets",
     "store_queues": "unfinished stores to peers, which hold up the memory traffic of others",
+    "posts": "packets that workgroups post",
     PUBLICATION: "releases behind tiles",
-    POSTS: "packets that workgroups post",
 }
 
 
@@ -46,8 +44,6 @@ def losses(node: Node, workload: Workload, run: Run) -> dict[str, float]:
     unpublished = _without_publication(workload)
     if unpublished is not None:
         ends[PUBLICATION] = run_once(node, unpublished).end
-    if any(isinstance(task, EngineTask) and task.posted for task in workload.tasks.values()):
-        ends[POSTS] = run_once(_posting_at_once(node), workload).end
     gains = {cause: run.end - end for cause, end in ends.items() if end < run.end * (1 - 1e-6)}
     return dict(sorted(gains.items(), key=lambda item: -item[1]))
 
@@ -62,13 +58,6 @@ def _without_publication(workload: Workload) -> Workload | None:
     if not tasks:
         return None
     return workload.model_copy(update={"tasks": {**workload.tasks, **tasks}})
-
-
-def _posting_at_once(node: Node) -> Node:
-    """*node*, whose kernels post packets in no time."""
-    engines = node.gpu.dma_engines.model_copy(update={"post_time": 0.0})
-    gpu = node.gpu.model_copy(update={"dma_engines": engines})
-    return node.model_copy(update={"gpu": gpu})
 
 
 def loss_note(node: Node, workload: Workload, run: Run, serial: float) -> str | None:

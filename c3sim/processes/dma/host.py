@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from c3sim.machine.machine import POSTS
 from c3sim.models.dma import POLL_STAGGERS
 from c3sim.processes.context import Context, HostThread
 from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step
@@ -82,6 +83,7 @@ class DmaHost:
         every queue. Seconds until it has posted the last.
         """
         each = self.context.node.gpu.dma_engines.post_time or 0.0  # given (checked on input)
+        each *= POSTS not in self.context.machine.private
         keys = [self._key(task, step) for step in steps]
         ends = countdown(len(steps), done)
         busy: dict[QueueKey | None, float] = {}  # by lane
