@@ -147,19 +147,35 @@ def test_folded_equals_unfolded():
         assert folded.task(name).end == pytest.approx(unfolded.task(name).end, rel=1e-6)
 
 
-@pytest.mark.parametrize("how", ["serial", "lanes"])
-def test_what_was_measured_on_mi355x(how):
-    """28 puts from one lane, or from seven lanes, behind a GEMM of one round (N 2048, M 512). It
-    takes 39 us longer than with its epilogue alone, by lanes one put each (7 in all) some us.
+@pytest.mark.parametrize(
+    ("m", "n", "alone", "how", "total"),
+    [
+        (512, 2048, 53.4, "serial", 127.2),
+        (2048, 2048, 61.7, "serial", 235.4),
+        (512, 1024, 41.4, "serial", 108.3),
+        (2048, 1024, 53.6, "serial", 162.0),
+        (512, 2048, 53.4, "lanes", 105.5),
+        (2048, 2048, 61.7, "lanes", 217.2),
+    ],
+)
+def test_pipelines_that_were_measured_on_mi355x(m, n, alone, how, total):
+    """GEMM and all-gather of 16 bit by engines, us: four chunks from one lane, or one from a lane
+    for each peer. Measured totals, by which nothing was set (github.com/ROCm/mori @48b4d775
+    docs/MORI-GEMM-AG-BENCHMARK.md); of the GEMM its time alone. The model: 1 to 14 % off.
     """
-    node = load_hardware("mi355x-8").node
-    gemm = {"kind": "gemm", "m": 512, "n": 2048, "k": 7168, "library": "mori"}
-    puts = {
-        f"s{chunk}": sends(how, "g.tiles[100%]") for chunk in range(4 if how == "serial" else 1)
+    chunks = 4 if how == "serial" else 1
+    work = {"flops": 2 * m * n * 7168, "on": "matrix", "dtype": "fp8"}
+    gather = {"kind": "collective", "op": "all_gather", "backend": "dma", "posted": how}
+    tasks = {"g": {"kind": "kernel", "time": f"{alone} us", "workgroups": 64, **work}} | {
+        f"chunk{i}": {
+            **gather,
+            "size": f"{8 * m * n * 2 // chunks} B",
+            "after": [f"g.tiles[{100 * (i + 1) // chunks}%]"],
+        }
+        for i in range(chunks)
     }
-    added = run(node, g=gemm, **puts).task("g").end - run(node, g=gemm).task("g").end
-    bounds = (39e-6, 55e-6) if how == "serial" else (1e-6, 5e-6)
-    assert bounds[0] < added < bounds[1]
+    found = run(load_hardware("mi355x-8").node, **tasks).end
+    assert found * 1e6 == pytest.approx(total, rel=0.15)
 
 
 @pytest.mark.parametrize(
