@@ -48,6 +48,7 @@ WORDS = {
     "clock": "the power limit",
     "host": "the host's launches",
     "store_queues": "unfinished stores to peers, which hold up the memory traffic of others",
+    "posts": "packets that workgroups post",
     PUBLICATION: "releases behind tiles",
     PACKETS: "those of the host, and its calls for engines",
     TAILS: "last rounds of tiles that leave units idle",

@@ -34,7 +34,7 @@ from c3sim.models.power import Load
 from c3sim.specs.hardware import Node
 
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
-STORE_QUEUES = "store_queues"  # another kind, of workloads in which kernels store at peers
+STORE_QUEUES, POSTS = "store_queues", "posts"  # further kinds, of kernels that store, or post
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
 
 

@@ -18,7 +18,16 @@ gets its turn in proportion: others on that die go on at
     max(1 / u, q)     q: the share that is always theirs (local_share)
 
 and stand still for a share p of the time in which the die makes a release.
-Source: 16 B stores of 1 to 32 workgroups beside a matrix kernel on 8x MI300X
+
+Kernels whose every lane stores to all peers in turn fill all links. In a GEMM the tile of a
+workgroup goes to one peer, and each queue is served in order: what is first in it waits for its
+link while other links are idle. With m queues in front of n links, and a link for each store at
+random, busy_links(m, n) of the links are busy. Its own next loads stand behind a workgroup's stores
+as well, so while they drain its GEMM waits (processes/kernels/stores.py).
+Source: M. Karol, M. Hluchyj, S. Morgan, Input versus output queueing on a space-division packet
+switch, IEEE Trans. Communications 35 (1987): 2 - sqrt(2) = 0.586 of many links, 0.618 of 8.
+
+Source of the above: 16 B stores of 1 to 32 workgroups beside a matrix kernel on 8x MI300X
 (github.com/subha-v/Distributed-HipKittens @9ff8bee1, exp_21_saturation): the loss follows what is
 offered, not what is sent. From 16 to 32 workgroups 3.5 % more bytes are sent, and the matrix kernel
 slows from x1.22 to x3.3.
@@ -26,6 +35,7 @@ slows from x1.22 to x3.3.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from c3sim.specs.hardware import Gpu, Node
@@ -79,6 +89,44 @@ def sight_time(gpu: Gpu, producer: Stores | Gemm) -> float:
     """Seconds until a kernel that awaits *producer* sees that one of its tiles has finished."""
     flagged = producer.publish == "flag" and gpu.remote_stores is not None
     return remote_stores(gpu).flag_time if flagged else 0.0
+
+
+#: Steps after which the shares of busy links no longer change (below 1e-6 for 16 queues).
+_STEPS = 64
+
+
+@lru_cache(maxsize=256)
+def busy_links(queues: int, links: int) -> float:
+    """Mean share of *links* that work, where *queues* that are never empty are served in order.
+
+    In each step every link serves one of those that are first in a queue and wait for it; what is
+    behind it becomes first, for a link at random.
+    """
+    likely = {(queues, *(0,) * (links - 1)): 1.0}  # waiting for each link, sorted -> probability
+    for _ in range(_STEPS):
+        following: dict[tuple[int, ...], float] = {}
+        for waiting, chance in likely.items():
+            served = sum(count > 0 for count in waiting)
+            left = tuple(max(0, count - 1) for count in waiting)
+            for state, part in _dealt(left, served).items():
+                following[state] = following.get(state, 0.0) + chance * part
+        likely = following
+    return sum(c * sum(count > 0 for count in waiting) for waiting, c in likely.items()) / links
+
+
+@lru_cache(maxsize=4096)
+def _dealt(waiting: tuple[int, ...], more: int) -> dict[tuple[int, ...], float]:
+    """The chances of what waits for each link, sorted, once *more* have been dealt to them."""
+    likely = {waiting: 1.0}
+    for _ in range(more):
+        following: dict[tuple[int, ...], float] = {}
+        for state, chance in likely.items():
+            for count in set(state):
+                link, alike = state.index(count), state.count(count)
+                dealt = tuple(sorted((*state[:link], count + 1, *state[link + 1 :])))
+                following[dealt] = following.get(dealt, 0.0) + chance * alike / len(state)
+        likely = following
+    return likely
 
 
 def kept_share(local_share: float | None, overload: float) -> float:

@@ -17,7 +17,7 @@ from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.kernels.any_kernel import any_kernel
 from c3sim.processes.kernels.gemm import gemm_kernel, reduction_kernel
 from c3sim.processes.kernels.grids import own_shard
-from c3sim.processes.kernels.kernel import Kernel, KernelSpec
+from c3sim.processes.kernels.kernel import Kernel
 from c3sim.processes.kernels.latencies import Latencies, latencies_of
 from c3sim.processes.kernels.memory_kernels import (
     copy_kernel,
@@ -25,18 +25,20 @@ from c3sim.processes.kernels.memory_kernels import (
     runtime_copy_kernel,
     stream_kernel,
 )
+from c3sim.processes.kernels.spec import KernelSpec
 from c3sim.processes.kernels.stores import stores_kernel, storing_gemm
 from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Callback, Signals, countdown
 from c3sim.processes.tiles import Tiles
 from c3sim.specs.kernel import Kernel as AnyKernel
+from c3sim.specs.references import parse_after
 from c3sim.specs.stores import Stores
 from c3sim.specs.task import KernelBase
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Hold, HostTask, StreamKernel
 
 Detail = dict[str, object]  # what was decided for a task, for its result
 KernelTask = Gemm | StreamKernel | AnyKernel | Stores | Hold | Copy
-EngineTask = Collective | Copy | Commands
+OnEngines = Collective | Copy | Commands
 
 
 class Starter:
@@ -131,7 +133,7 @@ class Starter:
         else:  # its tiles are results, those of the first kernel are not
             second = partial(launch, last, _nothing, tiles_done, done)
             follow = partial(context.after, context.node.gpu.kernels.gap, second)
-            first = partial(launch, spec, started, _nothing, follow)
+            first = partial(launch, spec, started, _no_time, follow)
         context.after(spec.setup + latencies.dispatch, first)
 
     def _launch(
@@ -140,10 +142,12 @@ class Starter:
         gpu: int,
         spec: KernelSpec,
         started: Callback,
-        tiles_done: Callable[[float], None],
+        tiles_done: Callable[[float], float],
         done: Callback,
     ) -> None:
-        """One kernel of task *name*; *tiles_done(share)* as its tiles finish."""
+        """One kernel of task *name*; *tiles_done(share)* as its tiles finish: seconds in which one
+        of its workgroups posts packets.
+        """
         task = self.context.workload.tasks[name]
         awaits = task.awaits if isinstance(task, KernelBase) else ()
         Kernel(
@@ -159,7 +163,7 @@ class Starter:
 
     def _kernel_spec(self, name: str, gpu: int, task: KernelTask) -> KernelSpec:
         spec = self._kernel(name, gpu, task)
-        if not (isinstance(task, KernelBase) and task.awaits):
+        if not (spec.parts or (isinstance(task, KernelBase) and task.awaits)):
             return spec
         pooled = "one_per_tile" if spec.schedule == "one_per_tile" else "work_stealing"
         return replace(spec, schedule=pooled, fold_rounds=False)  # in the order of their tiles
@@ -207,7 +211,7 @@ class Starter:
         return self._collectives[key]
 
     def _submit_commands(
-        self, name: str, gpu: int, task: EngineTask, detail: Detail, finished: Callback
+        self, name: str, gpu: int, task: OnEngines, detail: Detail, finished: Callback
     ) -> None:
         context, host = self.context, self.context.workload.host
         if isinstance(task, Commands):
@@ -242,7 +246,12 @@ class Starter:
             )
             if task.variant == "swap":
                 finished = partial(self._swapped_on_one, name, finished)
-        self.dma.submit(name, gpu, steps, finished)
+        if task.posted is None:
+            self.dma.submit(name, gpu, steps, finished)
+            return
+        busy = self.dma.post(name, gpu, steps, task.posted, finished)
+        for entry in task.after:  # none where the task is run alone
+            self._tiles.stall(parse_after(entry).task, gpu, busy)
 
     def _swapped_on_one(self, name: str, finished: Callback) -> None:
         """A swap that one GPU submits changes the memory of another: all GPUs end with the last."""
@@ -261,3 +270,8 @@ class Starter:
 
 def _nothing(*_: object) -> None:
     """Nobody waits for this."""
+
+
+def _no_time(_share: float) -> float:
+    """Nobody waits for these tiles, and so nothing is posted behind them."""
+    return 0.0

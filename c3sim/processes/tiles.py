@@ -1,5 +1,5 @@
-"""Tiles of kernels as they finish: they release tasks (``after: gemm.tiles[25%]``), and tiles of
-kernels that wait inside (``awaits``).
+"""Tiles of kernels as they finish: they release tasks (``after: gemm.tiles[25%]``, of a group of
+owners ``gemm.tiles[peer 1]``), and tiles of kernels that wait inside (``awaits``).
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from c3sim.models.stores import sight_time
+from c3sim.models.tile_order import Groups, groups_of, share_behind
 from c3sim.processes.context import Context
-from c3sim.processes.kernels.kernel import Awaited
+from c3sim.processes.kernels.spec import Awaited
 from c3sim.processes.signals import Callback, Key, Signals, countdown
-from c3sim.specs.references import parse_after
+from c3sim.specs.references import After, parse_after
 from c3sim.specs.stores import Stores
 from c3sim.specs.task import KernelBase
 from c3sim.specs.workload import Gemm, Workload
@@ -29,6 +30,7 @@ class Tiles:
         self._awaited = _awaited_tiles(context.workload)
         self._inside = _awaited_inside(context.workload)
         self._waiting: dict[Key, list[tuple[float, Callback]]] = {}
+        self._stalls: dict[Key, float] = {}  # s of the workgroup that has just ended a tile
 
     def watched(self, name: str) -> bool:
         """Whether anything waits for a part of its tiles, so that each round counts."""
@@ -38,18 +40,36 @@ class Tiles:
         """None of the tiles of task *name* has finished (again)."""
         self._share[name, gpu] = 0.0
 
-    def finished(self, name: str, gpu: int, share: float) -> None:
-        """A *share* of all tiles has finished: release what waits for the sum."""
+    def stall(self, name: str, gpu: int, time: float) -> None:
+        """The workgroup of task *name* whose tile has just finished posts packets for *time* s."""
+        self._stalls[name, gpu] = self._stalls.get((name, gpu), 0.0) + time
+
+    def finished(self, name: str, gpu: int, share: float) -> float:
+        """A *share* of all tiles has finished: release what waits for the sum. Seconds in which the
+        workgroup that ended the last of them posts packets.
+        """
         key = (name, gpu)
         self._share[key] += share
-        for signal, wanted in self._awaited.get(name, ()):
-            if self._reached(key, wanted):
+        for signal, after in self._awaited.get(name, ()):
+            if self._reached(key, self._wanted(after, gpu)):
                 self.signals.fire((signal, gpu))
         waiting = self._waiting.pop(key, [])
         self._waiting[key] = [each for each in waiting if not self._reached(key, each[0])]
         for wanted, call in waiting:
             if self._reached(key, wanted):
                 call()
+        return self._stalls.pop(key, 0.0)
+
+    def _wanted(self, after: After, gpu: int) -> float:
+        """The share of the tiles of a kernel on *gpu* that *after* waits for."""
+        if after.peer is None:
+            return after.tiles or 0.0
+        return share_behind(self._groups(after.task, gpu), after.peer)
+
+    def _groups(self, name: str, gpu: int) -> Groups:
+        task, gpus = self.context.workload.tasks[name], self.context.node.gpus
+        assert isinstance(task, Gemm)  # checked on input
+        return groups_of(task.order, gpu % gpus, gpus)
 
     def _reached(self, key: Key, wanted: float) -> bool:
         return self._share.get(key, 0.0) >= wanted * (1 - ROUNDING)
@@ -59,27 +79,50 @@ class Tiles:
         return partial(self._when, names, gpu) if names else None
 
     def _when(self, names: Sequence[str], gpu: int, share: float, call: Callback) -> None:
-        one = countdown(len(names), call)
-        for name in names:
+        waits = [
+            (name, key, wanted)
+            for name in names
+            for key, wanted in self._producers(name, gpu, share).items()
+        ]
+        one = countdown(len(waits), call)
+        for name, key, wanted in waits:
             task = self.context.workload.tasks[name]
             assert isinstance(task, Stores | Gemm)  # checked on input
             seen = partial(self.context.once_past, sight_time(self.context.node.gpu, task), one)
-            if self._reached((name, gpu), share):
+            if self._reached(key, wanted):
                 one()
             else:
-                self._waiting.setdefault((name, gpu), []).append((share, seen))
+                self._waiting.setdefault(key, []).append((wanted, seen))
+
+    def _producers(self, name: str, gpu: int, share: float) -> dict[Key, float]:
+        """Whose tiles of *name* a consumer on *gpu* waits for, and the share that must have
+        finished: its own; of a GEMM that stores its results at their owners those of all GPUs that
+        belong to it.
+        """
+        task, node = self.context.workload.tasks[name], self.context.node
+        if not isinstance(task, Gemm) or task.results == "here":
+            return {(name, gpu): share}
+        found: dict[Key, float] = {}
+        for offset in range(node.gpus):  # from the producer to this GPU
+            producer = node.peer(gpu, (node.gpus - offset) % node.gpus)
+            key = (name, self.context.machine.home(producer, gpu))
+            wanted = share_behind(self._groups(name, producer), offset, share)
+            found[key] = max(found.get(key, 0.0), wanted)
+        return found
 
 
-def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, float]]]:
-    """Kernel -> (signal, share of its tiles), by share: the order of release at one instant."""
-    awaited: dict[str, list[tuple[str, float]]] = {}
+def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, After]]]:
+    """Kernel -> (signal, tiles that it waits for), by share: the order of release at one instant.
+    Owners come behind shares.
+    """
+    awaited: dict[str, list[tuple[str, After]]] = {}
     for task in workload.tasks.values():
         for entry in task.after:
             after = parse_after(entry)
-            if after.tiles is not None:
-                awaited.setdefault(after.task, []).append((entry, after.tiles))
+            if after.tiles is not None or after.peer is not None:
+                awaited.setdefault(after.task, []).append((entry, after))
     for shares in awaited.values():
-        shares.sort(key=lambda item: item[1])
+        shares.sort(key=lambda item: item[1].tiles or 1.0)
     return awaited
 
 

@@ -1,7 +1,8 @@
 """A workload with a schedule written out as ordinary tasks.
 
 Of ``gather`` and ``gemm`` in four pieces become ``gather-0`` to ``gather-3`` and ``gemm-0`` to
-``gemm-3``; not fused, ``gemm-STEP-PEER``. Who waited for the pair waits for its last pieces.
+``gemm-3``; not fused, ``gemm-STEP-PEER``; of kind tiles ``gemm`` and ``scatter-PEER``. Who waited
+for the pair waits for its last pieces.
 """
 
 from __future__ import annotations
@@ -99,6 +100,8 @@ class _Build:
             self._as_operator()
         elif self.schedule.kind == "shards":
             self._shards()
+        elif self.schedule.kind == "tiles":
+            self._tiles()
         elif self.pair.feeds:
             self._arriving()
         else:
@@ -183,6 +186,21 @@ class _Build:
         if not pair.feeds:
             self._copies(moves, works)
 
+    def _tiles(self) -> None:
+        """The whole GEMM, and a copy to each peer behind the tiles that belong to it."""
+        pair, schedule = self.pair, self.schedule
+        work = pair.work.model_copy(update={"order": schedule.order})
+        self.tasks[pair.gemm] = placed(work, self.compute, self.before["work"])
+        self.worked.append(pair.gemm)
+        for peer in range(1, pair.ranks):
+            copy = peer_copy(pair, self.node, peer, 1)
+            copy = copy.model_copy(update={"posted": schedule.posted})
+            stream = None if schedule.posted else f"{self.communication}-{peer}"
+            made = [f"{pair.gemm}.tiles[peer {peer}]"]
+            self._move(f"{pair.collective}-{peer}", copy, stream, made)
+        if pair.adds:
+            self._addition(f"{pair.collective}-add", 1, [*self.moved, pair.gemm])
+
     def _copies(self, moves: dict[int, str], works: dict[int, str]) -> None:
         """Whole shards to one peer after the other."""
         for peer, name in moves.items():
@@ -206,7 +224,7 @@ class _Build:
             arrived[peer] = [self._move(name, copy, stream, made.get(peer, []))]
         return arrived
 
-    def _move(self, name: str, task: Task, stream: str, after: list[str]) -> str:
+    def _move(self, name: str, task: Task, stream: str | None, after: list[str]) -> str:
         self.tasks[name] = placed(task, stream, [*self.before["move"], *after])
         self.moved.append(name)
         return name

@@ -64,5 +64,5 @@ def addition(pair: Pair, parts: int) -> Kernel:
     return Kernel(kind="kernel", read=size, written=size / pair.ranks)
 
 
-def placed(task: Task, stream: str, after: list[str]) -> Task:
+def placed(task: Task, stream: str | None, after: list[str]) -> Task:
     return task.model_copy(update={"stream": stream, "after": tuple(dict.fromkeys(after))})

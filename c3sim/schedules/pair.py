@@ -105,10 +105,8 @@ def _form_problem(pair: Pair) -> str:
     plain = schedule.steps == "uniform" and schedule.fused
     if not pair.feeds and schedule.along == "k":
         return "parts of K are no parts of a result that can be sent; allowed along: m, n"
-    if schedule.kind != "pieces":
-        others = {"shape", "steps", "fused", "pieces", "streams"} & schedule.model_fields_set
-        if others:
-            return f"whole shards move, one after the other; leave out {', '.join(sorted(others))}"
+    if problem := _kind_problem(pair):
+        return problem
     if schedule.kind == "micro_pipeline":
         return _operator_problem(pair)
     if schedule.kind == "shards" and op not in ("all_gather", "all_to_all"):
@@ -145,9 +143,35 @@ def _operator_problem(pair: Pair) -> str:
     return ""
 
 
+def _kind_problem(pair: Pair) -> str:
+    """Of fields that a kind does not know."""
+    schedule, given = pair.schedule, pair.schedule.model_fields_set
+    others = {"shape", "steps", "fused", "pieces", "streams"}
+    what = {
+        "shards": "whole shards move, one after the other",
+        "micro_pipeline": "whole shards move, one after the other",
+        "tiles": "the GEMM stays whole",
+    }.get(schedule.kind)
+    if schedule.kind != "tiles":
+        others = (others if what else set()) | {"order", "posted"}
+    if found := ", ".join(sorted(others & given)):
+        return f"{what or 'a GEMM in pieces has no tiles to wait for'}; leave out {found}"
+    if schedule.kind != "tiles":
+        return ""
+    if pair.feeds:
+        return "tiles release what comes behind a GEMM; needs the collective behind it"
+    if pair.move.op not in ("reduce_scatter", "all_to_all"):
+        return f"tiles of {pair.move.op} belong to every rank; allowed: reduce_scatter, all_to_all"
+    if not pair.by_engines:
+        return "tiles release copies by engines; needs backend dma"
+    return ""
+
+
 def _size_problem(pair: Pair) -> str:
     """Of extents that do not divide into whole pieces."""
     schedule, ranks = pair.schedule, pair.ranks
+    if schedule.kind == "tiles":
+        return ""
     shards = schedule.kind != "pieces"
     steps = 1 if shards else schedule.pieces
     flat = schedule.shape == "1d"

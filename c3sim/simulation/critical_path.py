@@ -20,12 +20,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
+from c3sim.models.tile_order import groups_of, share_behind
 from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.simulation.run import TaskRun
 from c3sim.specs.hardware import Node
 from c3sim.specs.references import After, parse_after, task_order
 from c3sim.specs.task_classes import CLASSES
-from c3sim.specs.workload import Collective, Copy, Task, Workload
+from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
 
 Times = Mapping[str, float]  # [s] by task
 
@@ -45,7 +46,7 @@ class Plan:
 
 def plan_of(workload: Workload, node: Node) -> Plan:
     """The plan of *workload*, which has no cycle (input/checks/workload.py)."""
-    needs = {name: list(_after(workload, name)) for name in workload.tasks}
+    needs = {name: list(_after(workload, name, node.gpus)) for name in workload.tasks}
     last: dict[str, str] = {}
     for name in task_order(workload):
         stream = workload.tasks[name].stream
@@ -100,16 +101,19 @@ def least_of(plan: Plan, alone: Mapping[str, TaskRun]) -> float:
     return least_time(plan, ready, {name: run.end - run.ready for name, run in alone.items()})
 
 
-def _after(workload: Workload, name: str) -> Iterable[tuple[str, float]]:
+def _after(workload: Workload, name: str, gpus: int) -> Iterable[tuple[str, float]]:
     for text in workload.tasks[name].after:
         after = parse_after(text)
-        yield after.task, _share(after, workload.tasks[after.task])
+        yield after.task, _share(after, workload.tasks[after.task], gpus)
 
 
-def _share(after: After, task: Task) -> float:
-    """Tiles and chunks are those of the first repeat."""
+def _share(after: After, task: Task, gpus: int) -> float:
+    """Tiles and chunks are those of the first repeat, on the first GPU."""
     if after.tiles is not None:
         return after.tiles / task.repeat
+    if after.peer is not None and isinstance(task, Gemm):
+        groups = groups_of(task.order, 0, gpus)
+        return share_behind(groups, after.peer) / task.repeat
     if after.chunk is not None and isinstance(task, Collective):
         return (after.chunk + 1) / task.chunks / task.repeat
     return 1.0

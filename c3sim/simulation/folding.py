@@ -10,7 +10,7 @@ from __future__ import annotations
 from c3sim.processes.dma.copies import same_sharing
 from c3sim.processes.dma.order import engines_differ_by_gpu, uses_engines
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
 
 
 def can_fold(workload: Workload, node: Node) -> bool:
@@ -38,10 +38,13 @@ def _network_is_alike(workload: Workload, node: Node) -> bool:
 
 def _is_for_some_gpus(task: Task) -> bool:
     """Whether only the first GPU runs it, or, of a swap, one GPU of each pair submits; or engines
-    go to peers that are at other places of the node for each GPU of a group.
+    go to peers that are at other places of the node for each GPU of a group; or every GPU makes the
+    tiles of one owner first, which is another one, seen from each of them.
     """
     if isinstance(task, Copy | Commands):
         return task.gpus == "first"
+    if isinstance(task, Gemm):
+        return task.order == "by_owner"
     if not isinstance(task, Collective):
         return False
     return task.variant == "swap" or (task.backend == "dma" and task.group is not None)

@@ -6,12 +6,12 @@ the text of all three. Strategies, isolated times, explanations and studies all 
 
 from __future__ import annotations
 
-from c3sim.machine.machine import SHARING, STORE_QUEUES
+from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
 from c3sim.models.stores import stores_at_peers
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
-from c3sim.specs.task import KernelBase
+from c3sim.specs.task import EngineTask, KernelBase
 from c3sim.specs.workload import Collective, Workload
 
 #: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and
@@ -74,8 +74,10 @@ def undisturbed(node: Node, workload: Workload) -> Run:
 
 def kinds_of(workload: Workload) -> tuple[str, ...]:
     """Kinds of sharing that tasks of *workload* may have."""
-    storing = any(stores_at_peers(task) for task in workload.tasks.values())
-    return (*SHARING, STORE_QUEUES) if storing else SHARING
+    tasks = workload.tasks.values()
+    storing = any(stores_at_peers(task) for task in tasks)
+    posting = any(isinstance(task, EngineTask) and task.posted for task in tasks)
+    return (*SHARING, *[STORE_QUEUES] * storing, *[POSTS] * posting)
 
 
 def _text(node: Node, around: bool) -> str:

@@ -95,6 +95,8 @@ class DmaEngines(Spec):
     trigger_latency: Time | None = None
     """from the end of what a command waits for (tiles of a GEMM, other commands) to its start,
     where a tracker in memory sees it and no host has a part in it; left out: the host submits"""
+    post_time: Time | None = None
+    """a workgroup that posts packets is busy with one; left out: kernels post none"""
     poll_latency: Time
     """release to first byte of a command that waits behind a poll in its queue"""
     poll_interval: Time | None = None

@@ -9,32 +9,39 @@ from c3sim.errors import InputError
 from c3sim.specs.workload import Workload
 
 _AFTER = re.compile(
-    r"(?P<task>[\w-]+)(?:\.tiles\[(?P<tiles>\d+(?:\.\d+)?)%\]|\.chunk\[(?P<chunk>\d+)\])?"
+    r"(?P<task>[\w-]+)(?:\.tiles\[(?P<tiles>\d+(?:\.\d+)?)%\]|\.tiles\[peer (?P<peer>\d+)\]"
+    r"|\.chunk\[(?P<chunk>\d+)\])?"
 )
-_AFTER_ALLOWED = "write task, task.tiles[25%] or task.chunk[0]"
+_AFTER_ALLOWED = "write task, task.tiles[25%], task.tiles[peer 1] or task.chunk[0]"
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class After:
-    """What one entry waits for: a *task*, a share of its tiles (0 to 1], or a chunk (from 0)."""
+    """What one entry waits for: a *task*, a share of its tiles (0 to 1], those of its tiles that
+    belong to the GPU *peer* further round (0: to itself), or a chunk (from 0).
+    """
 
     task: str
     tiles: float | None = None
+    peer: int | None = None
     chunk: int | None = None
 
 
 def parse_after(text: str) -> After:
-    """``gemm``, ``gemm.tiles[25%]`` or ``gather.chunk[2]``. Raises InputError."""
+    """``gemm``, ``gemm.tiles[25%]``, ``gemm.tiles[peer 1]`` or ``gather.chunk[2]``. Raises
+    InputError.
+    """
     match = _AFTER.fullmatch(text)
     if not match:
         raise InputError(f"{text!r} is not a dependency; {_AFTER_ALLOWED}")
-    tiles, chunk = match["tiles"], match["chunk"]
+    tiles, peer, chunk = match["tiles"], match["peer"], match["chunk"]
     if tiles is not None and not 0 < float(tiles) <= 100:
         raise InputError(f"{text!r}: {tiles}% of the tiles; must be more than 0% and at most 100%")
     return After(
         task=match["task"],
         tiles=None if tiles is None else float(tiles) / 100,
+        peer=None if peer is None else int(peer),
         chunk=None if chunk is None else int(chunk),
     )
 

@@ -11,6 +11,8 @@ from c3sim.specs.task import TaskBase
 #: through them; it passes by them.
 StorePolicy = Literal["cached", "write_through", "uncached"]
 Publication = Literal["release", "flag"]
+#: Which tiles of a GEMM come first, by the GPU that their results belong to: see ``Gemm.order``.
+TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
 
 
 class Stores(TaskBase):

@@ -10,6 +10,9 @@ from c3sim.specs.quantities import Pieces, Time
 Dtype = Literal["bf16", "fp16", "fp8", "fp32", "fp64"]
 DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4, "fp64": 8}
 
+#: How a kernel posts packets: one lane all of them, or a lane for each queue its own.
+Posting = Literal["serial", "lanes"]
+
 
 class TaskBase(Spec):
     """Where a task stands among others."""
@@ -35,3 +38,12 @@ class KernelBase(TaskBase):
     awaits: tuple[str, ...] = ()
     """GEMMs and stores whose tiles its own wait for, by flags inside the kernel: a tile begins once
     the same share of theirs has finished. Its workgroups keep their places meanwhile"""
+
+
+class EngineTask(TaskBase):
+    """A task that DMA engines can do."""
+
+    posted: Posting | None = None
+    """engines only: by a workgroup of the kernel whose tiles it waits for (``after``), that which
+    ends the last of them and does nothing else meanwhile (dma_engines.post_time): one packet after
+    the other (serial), or a lane for each queue (lanes); left out: by the host, or a trigger"""

@@ -26,13 +26,13 @@ from c3sim.specs.quantities import (
     Workgroups,
 )
 from c3sim.specs.schedule import Schedule
-from c3sim.specs.stores import Publication, Stores
+from c3sim.specs.stores import Publication, Stores, TileOrder
 from c3sim.specs.submission import HostThreads as HostThreads
 from c3sim.specs.submission import Loop as Loop
 from c3sim.specs.submission import Stream as Stream
 from c3sim.specs.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.specs.task import Dtype as Dtype
-from c3sim.specs.task import KernelBase, TaskBase
+from c3sim.specs.task import EngineTask, KernelBase, TaskBase
 
 
 class Buffer(Spec):
@@ -105,6 +105,11 @@ class Gemm(KernelBase):
     """peers: C belongs to all GPUs in equal parts, and each tile is stored at its owner"""
     publish: Publication | None = None
     """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
+    order: TileOrder = "mixed"
+    """of its tiles, by the GPU of the node that they belong to, an equal part each: all mixed; all
+    of the first GPU's, then the second's, on every GPU (by_owner); the next GPU's, then those of
+    the one behind it, the own ones last (staggered); those of all peers, mixed, before the own ones
+    (remote_first)"""
     accumulate: bool = False
     """C += A B: C is read again, as of a GEMM that is split along K"""
     reused: Moved = 0.0
@@ -147,7 +152,7 @@ class Hold(TaskBase):
     """left out: all that a unit has"""
 
 
-class Collective(TaskBase):
+class Collective(EngineTask):
     """A collective over all GPUs, of all nodes where there are several, or in groups of them that
     each have one at the same time; *size* is the nccl-tests size (full buffer per GPU).
     """
@@ -198,7 +203,7 @@ class Collective(TaskBase):
     cache: TransferPolicy = TransferPolicy()
 
 
-class Copy(TaskBase):
+class Copy(EngineTask):
     """One copy: executor dma (engines) or kernel (compute units) inside a node, nic between nodes.
 
     Peers are numbered relative to the GPU, round its node; on n GPUs per node, n x k + j is the GPU
@@ -230,7 +235,7 @@ class Copy(TaskBase):
     cache: TransferPolicy = TransferPolicy()
 
 
-class Commands(TaskBase):
+class Commands(EngineTask):
     """A program for the DMA engines: every queue runs its commands in order. Peers are numbered
     relative to the GPU.
     """

@@ -104,3 +104,19 @@ def test_units_that_a_mask_takes_away_are_lost_to_compute_units():
     assert next(iter(lost.parts_s)) == "compute_units"
     parts = sum(lost.parts_s.values()) + lost.together_s - lost.hidden_s - lost.whole_s
     assert parts == pytest.approx(lost.lost_s) == pytest.approx(run.wall_s - lost.serial_s)
+
+
+def test_packets_that_a_workgroup_posts_are_a_loss_of_their_own():
+    """Behind one round of tiles one lane posts 28 packets, 48 us. Part of it is hidden: engines
+    take some us for each of their four.
+    """
+    workload = c3sim.load_workload("gemm-posts-all-gather")
+    node = load_hardware("mi355x-8").node
+    short = {
+        name: task.model_copy(update={"size": 1024.0}) if name.startswith("quarter") else task
+        for name, task in workload.tasks.items()
+    }
+    workload = workload.model_copy(update={"tasks": short})
+    found = losses(node, workload, run_once(node, workload))
+    assert found["posts"] == max(found.values())
+    assert 0.5 < found["posts"] / (28 * node.gpu.dma_engines.post_time) < 1

@@ -12,7 +12,7 @@ from c3sim.models.links import SWITCH_PORTS, reverse, route
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 from c3sim.specs.stores import Stores
-from c3sim.specs.workload import Collective, Commands, Copy
+from c3sim.specs.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm
 
 # What each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A ring
 # all-reduce passes every one of n parts n-1 times in its reduce-scatter and n-1 times in its
@@ -101,7 +101,7 @@ def _sent_in_node(node: Node, task: Collective, algorithm: str) -> float:
 
 def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
     """(source, destination, bytes) between GPUs of a node that a task asks of the DMA engines, or
-    of a kernel that copies, or stores an equal part at every peer.
+    of a kernel that copies, or stores an equal part at every peer (a GEMM: of whole tiles).
     """
     gpus, everyone = node.gpus, range(node.ranks)
     if (
@@ -115,6 +115,9 @@ def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
         ]
     if isinstance(task, Stores):
         size = task.bytes / (gpus - 1)
+        return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
+    if isinstance(task, Gemm) and task.results == "peers":
+        size = task.m * task.n * DTYPE_BYTES[task.dtype] / gpus
         return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
     if isinstance(task, Collective) and task.backend == "dma":
         size = task.size / (node.ranks if task.algorithm == "direct" else gpus)

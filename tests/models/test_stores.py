@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.models.stores import kept_share, sight_time, tile_time
+from c3sim.models.stores import busy_links, kept_share, sight_time, tile_time
 from c3sim.specs.stores import Stores
 from c3sim.specs.workload import Gemm
 
@@ -57,3 +57,27 @@ def test_only_flags_are_seen_later():
     assert sight_time(MI300X.gpu, task(publish="flag")) == pytest.approx(1e-6)
     assert sight_time(MI300X.gpu, task(publish="release")) == 0.0
     assert sight_time(MI300X.gpu, Gemm.model_validate(gemm)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("queues", "links", "busy"),
+    [
+        (1, 1, 1.0),
+        (5, 1, 1.0),  # all wait for one link, which never rests
+        (1, 4, 1 / 4),  # one queue keeps one link busy at a time
+        # two heads: at the same link (chance p) one is served and the other stays, else both are.
+        # p = 1/2 whatever came before, so 1.5 of 2 links
+        (2, 2, 0.75),
+        # table 1 of Karol, Hluchyj and Morgan 1987
+        (4, 4, 0.6553),
+        (8, 8, 0.6184),
+    ],
+)
+def test_links_that_work_behind_queues_served_in_order(queues, links, busy):
+    assert busy_links(queues, links) == pytest.approx(busy, abs=1e-4)
+
+
+def test_more_queues_keep_more_links_busy():
+    shares = [busy_links(queues, 7) for queues in (2, 4, 8, 16)]
+    assert shares == sorted(shares)
+    assert shares[-1] < 1

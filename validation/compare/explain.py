@@ -24,6 +24,7 @@ CAUSES = {
     "dma": "DMA engines",
     "clock": "clock",
     "host": "host",
+    "posts": "packets that workgroups post",
     "store_queues": "queues full of stores to peers",
     "ranks": "ranks out of step",
     "dependencies": "dependencies",

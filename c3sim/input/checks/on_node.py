@@ -8,6 +8,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
 from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
 from c3sim.input.checks.groups import group_errors
+from c3sim.input.checks.posting import owner_errors, posting_on_node_errors
 from c3sim.input.checks.stores import stores_errors, storing_gemm_errors
 from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
@@ -22,6 +23,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
 from c3sim.specs.stores import Stores
+from c3sim.specs.task import EngineTask
 from c3sim.specs.workload import (
     DTYPE_BYTES,
     Collective,
@@ -72,6 +74,7 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
 
 
 def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
+    yield from owner_errors(task, node, path)
     yield from _size_errors(task, node, path)
     yield from _cache_errors(task, node, join(path, "cache"))
     if isinstance(task, Collective):
@@ -95,6 +98,8 @@ def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
         yield from command_errors(task, node, path)
     if isinstance(task, Collective | Copy):
         yield from engine_errors(task, node, path)
+    if isinstance(task, EngineTask) and task.posted is not None:
+        yield from posting_on_node_errors(task, node, path)
     managed = isinstance(task, Copy) and task.parameters == "managed"
     if managed and node.gpu.kernels.parameter_fault is None:
         message = f"{node.gpu.name} gives no kernels.parameter_fault; what 'managed' costs there"

@@ -10,13 +10,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from c3sim.errors import InputError, InputErrors
+from c3sim.input.checks.posting import posting_errors
 from c3sim.input.checks.programs import program_errors
 from c3sim.input.hints import unknown, unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_after, task_order
 from c3sim.specs.stores import Stores
-from c3sim.specs.task import KernelBase
+from c3sim.specs.task import EngineTask, KernelBase
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -52,6 +53,8 @@ def _errors(workload: Workload) -> Iterator[InputError]:
             yield from _after_errors(text, workload, task, name, join(path, "after", i))
         if isinstance(task, KernelBase):
             yield from _awaits_errors(task, workload, path)
+        if isinstance(task, EngineTask) and task.posted is not None:
+            yield from posting_errors(task, path)
         if isinstance(task, Copy):
             yield from _copy_errors(task, path)
         elif isinstance(task, Collective):
@@ -92,6 +95,9 @@ def _after_errors(
         yield InputError(message, path)
     elif after.tiles is not None and not isinstance(task, Gemm | Kernel | Stores):
         message = f"a {task.kind} task has no tiles; only gemm, kernel and stores tasks have"
+        yield InputError(f"{text!r}: {message}", path)
+    elif after.peer is not None and not isinstance(task, Gemm):
+        message = f"tiles of a {task.kind} task belong to nobody; those of gemm tasks do"
         yield InputError(f"{text!r}: {message}", path)
     elif after.chunk is not None and not isinstance(task, Collective):
         message = f"a {task.kind} task has no chunks; only collective tasks have"

@@ -24,6 +24,7 @@ CAUSES = {
     "clock": "a lower clock, from shared power",
     "host": "a host thread busy with other launches",
     "store_queues": "memory requests behind unfinished stores to peers",
+    "posts": "packets that workgroups post for engines",
     "ranks": "ranks that begin by themselves, not in step",
     "dependencies": "waited for tasks it depends on",
     "left_over": "interaction of causes: they hide each other, or add up to more than their parts",

@@ -6,6 +6,7 @@
 - Prelaunched: the commands lie in their rings behind a poll. At the release they cost no host time
   and no fetch, only the poll's latency.
 - A program that polls its signals sees one after another, one per queue.
+- Kernels that post packets (``posted``) pay for them themselves, and ring as they go.
 - A thread that finds a ring full waits until the engine has taken enough of it, and does nothing
   else meanwhile.
 """
@@ -16,10 +17,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from c3sim.machine.machine import POSTS
 from c3sim.models.dma import POLL_STAGGERS
 from c3sim.processes.context import Context, HostThread
 from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step
 from c3sim.processes.signals import Callback, countdown
+from c3sim.specs.task import Posting
 from c3sim.specs.workload import Commands
 
 
@@ -72,6 +75,24 @@ class DmaHost:
             cost = self._batch_cost(host, task, steps)
             for key, queue in queues.items():
                 host.when_free(partial(self._write, host, key, queue, ends[key], cost))
+
+    def post(
+        self, task: str, gpu: int, steps: list[Step], posting: Posting, done: Callback
+    ) -> float:
+        """A workgroup posts *steps* in order from now on, without a host; *done()* at the end of
+        every queue. Seconds until it has posted the last.
+        """
+        each = self.context.node.gpu.dma_engines.post_time or 0.0  # given (checked on input)
+        each *= POSTS not in self.context.machine.private
+        keys = [self._key(task, step) for step in steps]
+        ends = countdown(len(steps), done)
+        busy: dict[QueueKey | None, float] = {}  # by lane
+        for key, step in zip(keys, steps, strict=True):
+            lane = key if posting == "lanes" else None
+            busy[lane] = busy.get(lane, 0.0) + step.packets * each
+            arrive = partial(self.engines.arrive, key, [replace(step, size=0.0)], ends)
+            self.context.once_past(busy[lane], arrive)
+        return max(busy.values())
 
     def _key(self, task: str, step: Step) -> QueueKey:
         machine = self.context.machine

@@ -28,9 +28,9 @@ from c3sim.models.cache_policy import last_policy, room
 from c3sim.models.insertion import released_of
 from c3sim.models.memory import served_share
 from c3sim.processes.context import Context
-from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.memory_kernels import CLAIM
 from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.specs.hardware import ComputeUnits, Gpu
 from c3sim.specs.kernel import Kernel
 

@@ -13,9 +13,9 @@ from c3sim.models.insertion import results_take_lines
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.processes.context import Context
-from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.memory_kernels import CLAIM
 from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.processes.kernels.warm_operands import surviving_share
 from c3sim.specs.hardware import Gpu
 from c3sim.specs.workload import DTYPE_BYTES, Gemm

@@ -16,17 +16,15 @@ unit of work is one tile per workgroup. The schedule says where the next tile co
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import ceil
 
 from c3sim.engine.flow import Flow
-from c3sim.machine.state import GpuState
-from c3sim.machine.traffic import Traffic
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.dispatcher import Batch, Grid
-from c3sim.processes.kernels.residency import Claim, EngineGroup
+from c3sim.processes.kernels.residency import EngineGroup
+from c3sim.processes.kernels.spec import Awaited, CostOfPart, KernelSpec
 
 Parts = list[tuple[EngineGroup, int]]  # workgroups per engine of each group
 #: Schedules whose workgroups take further tiles from a pool.
@@ -35,55 +33,42 @@ POOLED = ("work_stealing", "dynamic_persistent")
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class TileCost:
-    """What one tile costs a workgroup."""
-
-    rate: Callable[[GpuState], float]  # tiles/s
-    traffic: Traffic
-
-
-#: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
-CostOfTile = Callable[[int, int], TileCost]
-#: Calls back once this share of the tiles that a kernel waits for has finished.
-Awaited = Callable[[float, Callable[[], None]], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelSpec:
-    """A kernel as the dispatcher sees it."""
-
-    tiles: int
-    schedule: str
-    claim: Claim
-    residents: int  # workgroups that share a compute unit
-    cost: CostOfTile
-    setup: float = 0.0  # s before the grid is launched
-    fault: float = 0.0  # s from the first workgroup's start until their parameters are there
-    own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
-    # several rounds may be one segment (not when a task waits for tiles)
-    fold_rounds: bool = True
-    # the same where engines are not filled in one order, each by itself
-    fold_any_order: bool = False
-    # parts of a tile, each with the cost at its own begin (where rounds are not folded)
-    pieces: int = 1
-
-
 class _Cohort:
-    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each."""
+    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each, of *cost*, and on
+    *later* ones behind them. *exact*: they take *count* tiles next, whatever *parts*, which are of
+    all engines that are alike, would.
+    """
 
-    __slots__ = ("batch", "count", "flow", "left", "parts", "rounds")
+    __slots__ = ("batch", "cost", "count", "exact", "flow", "later", "left", "parts", "rounds")
 
-    def __init__(self, parts: Parts, count: int, rounds: float, batch: Batch | None = None):
+    def __init__(
+        self,
+        parts: Parts,
+        count: int,
+        rounds: float,
+        batch: Batch | None = None,
+        cost: CostOfPart | None = None,
+        *,
+        later: float = 0.0,
+        exact: bool = False,
+    ):
         self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
+        self.cost, self.later, self.exact = cost, later, exact
         self.flow: Flow | None = None
         self.left = 0  # pieces to do behind the one in progress
+
+    @property
+    def wanted(self) -> int:
+        """Tiles that they take next from a pool."""
+        if self.exact:
+            return self.count
+        return sum(group.multiplicity * count for group, count in self.parts)
 
 
 class Kernel:
     """One launch of a kernel on one GPU; calls *started()* when workgroups get room,
-    *progressed(tiles)* as tiles finish, *done()* after the last workgroup. *awaited*: what its
-    tiles wait for.
+    *progressed(tiles)* as tiles finish (seconds in which one workgroup posts packets), *done()*
+    after the last workgroup. *awaited*: what its tiles wait for.
     """
 
     def __init__(
@@ -94,7 +79,7 @@ class Kernel:
         spec: KernelSpec,
         *,
         started: Callable[[], None],
-        progressed: Callable[[float], None],
+        progressed: Callable[[float], float],
         done: Callable[[], None],
         awaited: Awaited | None = None,
     ):
@@ -186,8 +171,7 @@ class Kernel:
 
     def _steal(self, cohort: _Cohort, *, first: bool) -> None:
         """Take a tile (or several rounds) per workgroup from the pool; the others end."""
-        want = sum(group.multiplicity * count for group, count in cohort.parts)
-        rounds = 1
+        want, exact, rounds = cohort.wanted, cohort.exact, 1
         if not first and self.spec.fold_rounds:
             rounds = max(1, self.pool // (want + sum(c.count for c in self.active)))
         count = min(self.pool, want)
@@ -198,10 +182,10 @@ class Kernel:
             self._leave(cohort.parts)
             return
         if count == want:
-            self._begin(_Cohort(cohort.parts, count, float(rounds)))
+            self._begin(_Cohort(cohort.parts, count, float(rounds), exact=exact))
             return
         busy, idle = _split(cohort.parts, count, want)
-        self._begin(_Cohort(busy, count, 1.0))
+        self._begin(_Cohort(busy, count, 1.0, exact=exact))
         self._leave(idle)
 
     def _expected(self) -> tuple[int, int]:
@@ -218,14 +202,33 @@ class Kernel:
         return concurrent, max(1, min(self.spec.residents, ceil(concurrent / max(1, units))))
 
     def _begin(self, cohort: _Cohort) -> None:
-        self.active[cohort] = None
+        if not self.spec.fold_rounds and cohort.rounds > 1:  # each of them counts
+            cohort.later, cohort.rounds = cohort.rounds - 1.0, 1.0
+        parts = list(self._by_cost(cohort)) if self.spec.parts else [cohort]
+        self.active |= dict.fromkeys(parts)
+        for part in parts:
+            self._begin_part(part)
+
+    def _by_cost(self, cohort: _Cohort) -> Iterator[_Cohort]:
+        """*cohort*, of one round, as cohorts whose tiles cost the same, in the order of tiles."""
+        parts, left, begin = cohort.parts, cohort.count, self.begun
+        self.active.pop(cohort, None)
+        for end, cost in self.spec.parts:
+            count = min(left, int(end - begin))
+            if count <= 0:
+                continue
+            mine, parts = _split(parts, count, left) if count < left else (parts, [])
+            left, begin = left - count, begin + count
+            yield _Cohort(mine, count, cohort.rounds, cohort.batch, cost, exact=True)
+
+    def _begin_part(self, cohort: _Cohort) -> None:
         if cohort.rounds <= 0:  # a persistent workgroup without a tile
             self._complete(cohort)
             return
+        self.begun += cohort.count * cohort.rounds
         if self.awaited is None:
             self._run(cohort)
             return
-        self.begun += cohort.count * cohort.rounds
         self.awaited(min(1.0, self.begun / self.spec.tiles), partial(self._run, cohort))
 
     def _run(self, cohort: _Cohort) -> None:
@@ -235,7 +238,11 @@ class Kernel:
     def _run_piece(self, cohort: _Cohort) -> None:
         running = min(self.concurrent, sum(other.count for other in self.active))
         per_unit = min(self.per_unit, max(1, ceil(self.per_unit * running / self.concurrent)))
-        cost = self.spec.cost(per_unit, max(1, running))
+        if cohort.cost is None:
+            cost = self.spec.cost(per_unit, max(1, running))
+        else:
+            alike = sum(other.count for other in self.active if other.cost is cohort.cost)
+            cost = cohort.cost(per_unit, running, alike)
         cohort.flow = self.context.machine.flow(
             self.task,
             task=self.task,
@@ -254,8 +261,26 @@ class Kernel:
             self._run_piece(cohort)
             return
         del self.active[cohort]
-        self.progressed(cohort.count * cohort.rounds)
-        if self.spec.schedule in POOLED:
+        posting = self.progressed(cohort.count * cohort.rounds)
+        if not posting:
+            self._go_on(cohort)
+            return
+        mine, rest = _split(cohort.parts, 1, cohort.count)
+        one = _Cohort(mine, 1, 0.0, later=cohort.later, exact=True)
+        self.active[one] = None
+        self.context.after(posting, partial(self._posted, one))
+        if cohort.count > 1:
+            self._go_on(_Cohort(rest, cohort.count - 1, 0.0, later=cohort.later, exact=True))
+
+    def _posted(self, cohort: _Cohort) -> None:
+        del self.active[cohort]
+        self._go_on(cohort)
+
+    def _go_on(self, cohort: _Cohort) -> None:
+        """Workgroups that have ended their tiles take the next ones, or leave."""
+        if cohort.later > 0:
+            self._begin(_Cohort(cohort.parts, cohort.count, cohort.later, exact=cohort.exact))
+        elif self.spec.schedule in POOLED:
             self._steal(cohort, first=False)
         else:
             self._leave(cohort.parts)

@@ -11,9 +11,9 @@ from c3sim.models.insertion import released_of
 from c3sim.models.links import route
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
-from c3sim.processes.kernels.kernel import CostOfTile, KernelSpec, TileCost
 from c3sim.processes.kernels.passes import served_passes
 from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.kernels.spec import CostOfTile, KernelSpec, TileCost
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Copy, Hold, StreamKernel
 

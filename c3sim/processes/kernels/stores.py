@@ -9,10 +9,11 @@ from math import ceil
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.links import Hop, route
-from c3sim.models.stores import kept_share, policy_cost, remote_stores, tile_time
+from c3sim.models.stores import busy_links, policy_cost, remote_stores, tile_time
+from c3sim.models.tile_order import groups_of, share_behind
 from c3sim.processes.context import Context
-from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.specs.hardware import Node
 from c3sim.specs.stores import Stores
 from c3sim.specs.workload import Gemm
@@ -56,41 +57,81 @@ def storing_gemm(context: Context, gpu: int, task: Gemm, spec: KernelSpec) -> Ke
     """*spec* of a GEMM that stores its results at peers, or makes a release behind each tile, by
     the first policy of the GPU's file. A workgroup does so once its tile is computed.
 
-    Tiles of a round end together, so their stores come at once; while the links drain them, what
-    waits behind them in the queues of the dies goes on at the share of models/stores.py.
+    Where tiles come in an order, each group of owners has a cost of its own.
     """
     if task.publish is None and task.results == "here":
         return spec
-    node, device = context.node, context.node.gpu
-    stores = remote_stores(device)
-    policy = policy_cost(stores, None)
-    away = (node.gpus - 1) / node.gpus if task.results == "peers" else 0.0
-    release = policy.release_time if task.publish else 0.0
+    if task.results == "here":
+        return replace(spec, cost=_Storing(context, gpu, task, spec, ()).cost)
+    gpus = context.node.gpus
+    groups = groups_of(task.order, gpu % gpus, gpus)
+    costs = [_Storing(context, gpu, task, spec, group).cost for group in groups]
+    if len(groups) == 1:
+        return replace(spec, cost=costs[0])
+    ends = [round(spec.tiles * share_behind(groups, group[-1])) for group in groups]
+    return replace(spec, parts=tuple(zip(ends, costs, strict=True)))
 
-    def cost(per_unit: int, concurrent: int) -> TileCost:
-        tile = spec.cost(per_unit, concurrent)
-        stored = away * tile.traffic.hbm_write
-        storing = stored * per_unit / (policy.bandwidth * device.clock.maximum)
-        per_die = ceil(concurrent / device.dies.count) if policy.one_release else 0
-        traffic = replace(
-            tile.traffic,
-            ports=tuple(_ports(node, gpu, range(1, node.gpus), stored).items()),
-            stored=stored > 0,
-            releasing=release,
-            release_hold=policy.release_hold,
-        )
 
-        draining = concurrent * context.machine.port_time(traffic) if stored else 0.0
-        overload = draining * per_unit / storing if storing else 0.0
-        held = draining * (1.0 - kept_share(stores.local_share, overload))
+class _Storing:
+    """What a tile costs that belongs to one of the GPUs at *owners*, mixed.
+
+    Tiles of a round end together, so their stores come at once. Where they stand in the queues of
+    the dies, the next loads stand behind them: nothing is computed until the links have drained
+    them. Where no queue blocks (no local_share), they drain while the next tiles are computed.
+    While a die makes the releases of its workgroups, the traffic of all of them stands still for
+    the share that it does for others.
+    """
+
+    def __init__(
+        self, context: Context, gpu: int, task: Gemm, spec: KernelSpec, owners: Sequence[int]
+    ):
+        self.context, self.gpu, self.spec = context, gpu, spec
+        self.gpus, device = context.node.gpus, context.node.gpu
+        self.dies, self.blocks = device.dies.count, remote_stores(device).local_share is not None
+        self.policy = policy_cost(remote_stores(device), None)
+        self.peers = [owner for owner in owners if owner]
+        self.away = len(self.peers) / len(owners) if owners else 0.0
+        self.release = self.policy.release_time if task.publish else 0.0
+        # other GPUs store elsewhere in the meantime: what leaves here is not what arrives
+        self.apart = task.order == "by_owner" and bool(owners)
+
+    def cost(self, per_unit: int, concurrent: int, alike: int | None = None) -> TileCost:
+        """*alike*: of the workgroups, those whose tiles belong to these owners; None: all."""
+        tile, policy = self.spec.cost(per_unit, concurrent), self.policy
+        stored = self.away * tile.traffic.hbm_write
+        clock = self.context.node.gpu.clock.maximum
+        storing = stored * per_unit / (policy.bandwidth * clock)
+        traffic = self._traffic(tile.traffic, stored)
+        draining = self._draining(traffic, alike or concurrent) if stored and self.blocks else 0.0
+        per_die = ceil(concurrent / self.dies) if policy.one_release else 0
+        turn = per_die * self.release
+        release = self.release + max(0.0, turn - self.release) * policy.release_hold
 
         def rate(state: GpuState) -> float:
-            time = 1.0 / tile.rate(state) + max(storing / state.clock, held) + release
-            return 1.0 / max(time, per_die * release)
+            time = 1.0 / tile.rate(state) + max(storing / state.clock, draining) + release
+            return 1.0 / max(time, turn)
 
         return TileCost(rate, traffic)
 
-    return replace(spec, cost=cost)
+    def _traffic(self, tile: Traffic, stored: float) -> Traffic:
+        """Of *tile*, with *stored* bytes of it at peers."""
+        node = self.context.node
+        remote = tuple((node.peer(self.gpu, peer), 0.0, stored) for peer in self.peers)
+        return replace(
+            tile,
+            hbm_write=tile.hbm_write - stored * self.apart,
+            remote=remote if self.apart else (),
+            ports=tuple(_ports(node, self.gpu, self.peers, stored).items()),
+            stored=stored > 0,
+            releasing=self.release,
+            release_hold=self.policy.release_hold,
+        )
+
+    def _draining(self, traffic: Traffic, concurrent: int) -> float:
+        """Seconds in which the links drain a tile of each of *concurrent* workgroups."""
+        links = sum(where == self.gpu for (where, _), _ in traffic.ports)
+        busy = busy_links(min(self.dies, concurrent), links) if links > 1 else 1.0
+        return concurrent * self.context.machine.port_time(traffic) / busy
 
 
 def _traffic(node: Node, gpu: int, task: Stores, tile: float) -> Traffic:

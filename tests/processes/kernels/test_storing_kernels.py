@@ -123,8 +123,9 @@ def test_a_gemm_that_stores_its_tiles_takes_longer_than_either_where_queues_bloc
     here = simulate(MI300X, workload(gemm=one)).end
     there = simulate(MI300X, workload(gemm={**one, "results": "peers"})).end
     drain = 7 / 8 * 8192 * 4096 * 2 / (7 * 46.5e9)
-    # compute goes on at 0.19 while links drain, at a higher clock than without
-    assert here + 0.5 * drain < there < here + 0.82 * drain
+    # 8 dies before 7 links keep 0.66 of them busy; nothing is computed meanwhile, and the clock is
+    # higher than without
+    assert here + drain < there < here + drain / 0.66
     free = MI300X.gpu.remote_stores.model_copy(update={"local_share": None})
     node = MI300X.model_copy(update={"gpu": MI300X.gpu.model_copy(update={"remote_stores": free})})
     unblocked = simulate(node, workload(gemm={**one, "results": "peers"})).end
