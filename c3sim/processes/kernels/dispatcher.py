@@ -143,6 +143,7 @@ class Dispatcher:
         """*grid* has ended."""
         self._queue.remove(grid)
         del self.grids[grid.number]
+        del grid.placed, grid.cut  # of its kernel: no circle is left for the garbage collector
 
     def fill(self) -> None:
         """Place what has room, grid by grid."""
