@@ -80,69 +80,92 @@ class StateRule:
                 holding = own if "store_queues" in self.private else flows
                 drawing = own if "clock" in self.private else flows
                 name = group if "clock" in self.private else ""
-                others = disturbing, holding
-                by_group[group] = self._state(*others, self._clock(drawing, *others, name))
-        return GpuStates(self._state(flows, flows, self._clock(flows, flows, flows)), by_group)
+                by_group[group] = self._within_limits(drawing, disturbing, holding, name)
+        return GpuStates(self._within_limits(flows, flows, flows), by_group)
 
-    def _clock(
+    def _within_limits(
         self,
         drawing: Sequence[Flow],
         disturbing: Sequence[Flow],
         holding: Sequence[Flow],
         name: str = "",
-    ) -> float:
-        """The clock at which *drawing* flows stay within the limits of the governor *name*."""
+    ) -> GpuState:
+        """The state at the clock at which *drawing* flows stay within the limits of the governor
+        *name*; *disturbing* ones load memory, *holding* ones may hold others up.
+        """
         if name not in self._governors:
             self._governors[name] = self.governor()
+        state_at, power_in = self._states(disturbing, holding), self._power(drawing)
+        states: dict[float, GpuState] = {}
         drawn: dict[float, float] = {}  # a governor asks for some clocks again and again
 
         def power_at(clock: float) -> float:
-            watts = drawn.get(clock)
-            if watts is None:
-                state = self._state(disturbing, holding, clock)
-                watts = drawn[clock] = self._power(drawing, state)
-            return watts
+            if clock not in drawn:
+                states[clock] = state = state_at(clock)
+                drawn[clock] = power_in(state)
+            return drawn[clock]
 
-        return self._governors[name].factor(power_at)
+        return states[self._governors[name].factor(power_at)]
 
-    def _power(self, flows: Sequence[Flow], state: GpuState) -> float:
-        """W of *flows* in *state*, no less than what they take once tasks share capacities. Flows
-        of one task that are bound by one capacity get together what one of them could alone.
+    def _power(self, flows: Sequence[Flow]) -> Callable[[GpuState], float]:
+        """W of *flows* by state, no less than what they take once tasks share capacities. Flows of
+        one task that are bound by one capacity get together what one of them could alone.
         """
-        clock = self.gpu.clock
-        used: dict[object, float] = {}
-        rates = []
+        idle, exponent = self.gpu.clock.idle_power, self.gpu.clock.voltage_exponent
+        bounds: dict[object, int] = {}  # task and capacity -> number
+        drawing = []
         for flow in flows:
             tags = flow.tags
-            rate, key = tags.rate(state), (tags.task, tags.narrowest)
-            used[key] = used.get(key, 0.0) + rate / tags.alone
-            rates.append((tags.load, rate, key))
-        total, exponent = clock.idle_power, clock.voltage_exponent
-        for load, rate, key in rates:
-            total += power(load, rate / max(1.0, used[key]), state.clock, exponent)
-        return total
+            bound = bounds.setdefault((tags.task, tags.narrowest), len(bounds))
+            drawing.append((tags.rate, tags.alone, bound, tags.load))
 
-    def _state(self, flows: Sequence[Flow], holding: Sequence[Flow], clock: float) -> GpuState:
-        """*flows* load memory, *holding* ones may hold others up."""
-        load, first, l2, behind = 0.0, 0.0, 0.0, 0.0
-        undisturbed = None if clock == 1.0 else GpuState(clock, 1.0)
+        def watts(state: GpuState) -> float:
+            used = [0.0] * len(bounds)
+            rates = []
+            for rate_in, alone, bound, load in drawing:
+                rate = rate_in(state)
+                used[bound] += rate / alone
+                rates.append((load, rate, bound))
+            total, clock = idle, state.clock
+            for load, rate, bound in rates:
+                most = used[bound]
+                total += power(load, rate / most if most > 1.0 else rate, clock, exponent)
+            return total
+
+        return watts
+
+    def _states(
+        self, flows: Sequence[Flow], holding: Sequence[Flow]
+    ) -> Callable[[float], GpuState]:
+        """The state by clock where *flows* load memory and *holding* ones may hold others up."""
+        gpu, exponent = self.gpu, self.gpu.hbm.saturation_exponent
+        first, loading = 0.0, []
         for flow in flows:
             tags = flow.tags
-            wanted = tags.full if undisturbed is None else tags.rate(undisturbed)
-            demand = min(wanted, tags.through_ports)
-            load += demand * tags.memory_time
-            behind += demand * tags.memory_time * tags.behind
             first += tags.memory_first
-            l2 += demand * tags.l2_time / clock  # the L2s run at the engine clock
-        admitted = admitted_share(self.gpu, load - behind) if behind else 1.0
-        forced = least_admitted(self.gpu) if behind else 0.0
-        felt = load_behind(load - behind * (1.0 - forced), first) + l2
-        memory = served_share(felt, self.gpu.hbm.saturation_exponent)
-        held = self._kept(holding, GpuState(clock, 1.0))
-        return GpuState(clock, memory, load, held, admitted)
+            most, times = tags.through_ports, (tags.memory_time, tags.l2_time)
+            loading.append((tags.rate, tags.full, most, *times, tags.behind))
+        all_tags = [flow.tags for flow in holding]
+        storing = [(t.stores, t.rate, t.compute_units) for t in all_tags if t.stores is not None]
 
-    def _kept(self, holding: Sequence[Flow], state: GpuState) -> float:
-        storing = [flow.tags for flow in holding if flow.tags.stores is not None]
-        if not storing:
-            return 1.0
-        return kept(self.gpu, [(t.stores, t.rate(state), t.compute_units) for t in storing])
+        def at(clock: float) -> GpuState:
+            load, l2, behind, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
+            for rate_in, full, most, memory_time, l2_time, is_behind in loading:
+                demand = full if clock == 1.0 else rate_in(undisturbed)
+                if demand > most:
+                    demand = most
+                load += demand * memory_time
+                l2 += demand * l2_time / clock  # the L2s run at the engine clock
+                if is_behind:
+                    behind += demand * memory_time
+            admitted = admitted_share(gpu, load - behind) if behind else 1.0
+            forced = least_admitted(gpu) if behind else 0.0
+            felt = load_behind(load - behind * (1.0 - forced), first) + l2
+            memory, held = served_share(felt, exponent), 1.0
+            if storing:
+                held = kept(
+                    gpu, [(asked, rate(undisturbed), units) for asked, rate, units in storing]
+                )
+            return GpuState(clock, memory, load, held, admitted)
+
+        return at

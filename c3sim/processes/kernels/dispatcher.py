@@ -201,6 +201,8 @@ class Dispatcher:
 
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
         """Join rounds as large as the first, each with every unit free, to one segment."""
+        if self._between(grid, batch.ends[0], grid.last) < FOLDED_ROUNDS * batch.workgroups:
+            return
         while self.waits(grid):
             given = [turn.count(min(grid.pointer, turn.total)) for _, turn, _ in rooms]
             stop = self._stop(grid, rooms, given)
