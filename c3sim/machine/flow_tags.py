@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from c3sim.machine.energy import Bill
 from c3sim.machine.holding import StoreLoad
@@ -14,8 +14,7 @@ from c3sim.models.capacity import Capacity
 from c3sim.models.power import Load
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowTags:
+class FlowTags(NamedTuple):
     """What a flow declares to the rules of clock, memory and energy; static, no solved rate."""
 
     task: str
@@ -37,3 +36,4 @@ class FlowTags:
     traffic: Traffic
     stores: StoreLoad | None = None
     behind: bool = False  # whether memory serves compute units before it
+    clocked: bool = True  # whether the rate follows the clock

@@ -88,12 +88,13 @@ class Machine:
         sharers: int = 1,
         first: bool = False,
         behind: bool = False,
+        clocked: bool = True,
         done: Callable[[Flow], None],
     ) -> Flow:
         """Start a flow.
 
-        *cap*: its greatest rate; a function of the state follows clock and memory, a number not.
-        *share*: its part of what its kernel has running, so that parts declare parts.
+        *cap*: its greatest rate; a function of the state follows memory and, if *clocked*, the
+        clock. *share*: its part of what its kernel has running, so that parts declare parts.
         *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
         through. *first*: its memory is served before what compute units ask for; *behind*: after.
         """
@@ -105,7 +106,7 @@ class Machine:
         full = rate(FULL_SPEED)
         through_ports = self._through_ports(traffic) / sharers if sharers > 1 else math.inf
         alone, narrowest = self._alone(amounts, traffic)
-        nominal = min(full, through_ports, share * alone)
+        nominal, memory_time = min(full, through_ports, share * alone), self.memory_time(traffic)
         here, home = self.home(gpu), partial(self.home, here=self.home(gpu))
         bill = bill_of(self.node, here, traffic, work, compute_units, home)
         tags = FlowTags(
@@ -120,14 +121,15 @@ class Machine:
             reads=nominal * traffic.hbm_read,
             writes=nominal * traffic.hbm_write,
             inserts=taken(self._insertion.get(task), nominal * traffic.inserted),
-            memory_time=self.memory_time(traffic),
-            memory_first=nominal * self.memory_time(traffic) if first else 0.0,
+            memory_time=memory_time,
+            memory_first=nominal * memory_time if first else 0.0,
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             bill=bill,
             compute_units=compute_units,
             stores=store_load(self.port_time(traffic), traffic) if traffic.stored else None,
             traffic=traffic,
             behind=behind,
+            clocked=clocked and callable(cap),
         )
         flow = Flow(
             name,

@@ -122,15 +122,15 @@ class StateRule:
         def watts(state: GpuState) -> float:
             used = [0.0] * len(bounds)
             rates = []
-            for rate_in, alone, bound, load in drawing:
+            for rate_in, alone, bound, _ in drawing:
                 rate = rate_in(state)
                 used[bound] += rate / alone
-                rates.append((load, rate, bound))
-            total, clock = idle, state.clock
-            for load, rate, bound in rates:
-                most = used[bound]
-                total += power(load, rate / most if most > 1.0 else rate, clock, exponent)
-            return total
+                rates.append(rate)
+            shared = [
+                (load, rate / used[bound] if used[bound] > 1.0 else rate)
+                for rate, (_, _, bound, load) in zip(rates, drawing, strict=True)
+            ]
+            return power(idle, shared, state.clock, exponent)
 
         return watts
 
@@ -144,14 +144,14 @@ class StateRule:
             tags = flow.tags
             first += tags.memory_first
             most, times = tags.through_ports, (tags.memory_time, tags.l2_time)
-            loading.append((tags.rate, tags.full, most, *times, tags.behind))
+            loading.append((tags.rate, tags.clocked, tags.full, most, *times, tags.behind))
         all_tags = [flow.tags for flow in holding]
         storing = [(t.stores, t.rate, t.compute_units) for t in all_tags if t.stores is not None]
 
         def at(clock: float) -> GpuState:
             load, l2, behind, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
-            for rate_in, full, most, memory_time, l2_time, is_behind in loading:
-                demand = full if clock == 1.0 else rate_in(undisturbed)
+            for rate_in, clocked, full, most, memory_time, l2_time, is_behind in loading:
+                demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
                 if demand > most:
                     demand = most
                 load += demand * memory_time

@@ -134,17 +134,14 @@ class _CopyRun:
         engines = context.node.gpu.dma_engines
         work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=linked)
         ways = 2 if copy.op == "swap" else 1
+        rate = engine_rate(context.node, linked=linked, pull=copy.pull, work=work, ways=ways)
         context.machine.flow(
             f"{self.task}:copy",
             task=self.task,
             gpu=copy.gpu,
             work=copy.size,
-            cap=lambda state: (
-                engine_rate(
-                    context.node, state.load, linked=linked, pull=copy.pull, work=work, ways=ways
-                )
-                * state.admitted
-            ),
+            cap=lambda state: rate(state.load) * state.admitted,
+            clocked=False,
             traffic=traffic(context.node, copy, work),
             sharers=self.sharers,
             first=context.node.gpu.hbm.first == "engines" and not copy.pull,

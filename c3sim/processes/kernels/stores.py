@@ -39,7 +39,7 @@ def stores_kernel(context: Context, name: str, gpu: int, task: Stores, *, fold: 
         policy = policy_cost(remote_stores(spec), task.policy)
         return TileCost(
             rate,
-            replace(traffic, stored=True, releasing=time.release, release_hold=policy.release_hold),
+            traffic._replace(stored=True, releasing=time.release, release_hold=policy.release_hold),
         )
 
     return KernelSpec(
@@ -72,8 +72,7 @@ def storing_gemm(context: Context, gpu: int, task: Gemm, spec: KernelSpec) -> Ke
         stored = away * tile.traffic.hbm_write
         storing = stored * per_unit / (policy.bandwidth * device.clock.maximum)
         per_die = ceil(concurrent / device.dies.count) if policy.one_release else 0
-        traffic = replace(
-            tile.traffic,
+        traffic = tile.traffic._replace(
             ports=tuple(_ports(node, gpu, range(1, node.gpus), stored).items()),
             stored=stored > 0,
             releasing=release,
