@@ -209,7 +209,7 @@ class Kernel:
             here = group.units_for(self.shape.mask) if turn.weight else 0
             units += group.multiplicity * here
             size = self.shape.cluster
-            places = min(turn.count(turn.total), here * self.spec.residents // size)
+            places = min(turn.all, here * self.spec.residents // size)
             concurrent += group.multiplicity * places * size
         concurrent = max(1, concurrent)
         return concurrent, max(1, min(self.spec.residents, ceil(concurrent / max(1, units))))
