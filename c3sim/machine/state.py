@@ -7,7 +7,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ class GpuState(NamedTuple):
 
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
+Rate = Callable[[GpuState], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +113,23 @@ class StateRule:
         one task that are bound by one capacity get together what one of them could alone.
         """
         idle, exponent = self.gpu.clock.idle_power, self.gpu.clock.voltage_exponent
-        bounds: dict[object, int] = {}  # task and capacity -> number
+        bounds: dict[Hashable, int] = {}  # task and capacity -> number
+        kinds: dict[tuple[Rate, float], int] = {}  # rate and that alone -> number
         drawing = []
         for flow in flows:
             tags = flow.tags
             bound = bounds.setdefault((tags.task, tags.narrowest), len(bounds))
-            drawing.append((tags.rate, tags.alone, bound, tags.load))
+            kind = kinds.setdefault((tags.rate, tags.alone), len(kinds))
+            drawing.append((tags.load, kind, bound))
 
         def watts(state: GpuState) -> float:
+            rates = [(rate := rate_in(state), rate / alone) for rate_in, alone in kinds]
             used = [0.0] * len(bounds)
-            rates = []
-            for rate_in, alone, bound, _ in drawing:
-                rate = rate_in(state)
-                used[bound] += rate / alone
-                rates.append(rate)
+            for _, kind, bound in drawing:
+                used[bound] += rates[kind][1]
             shared = [
-                (load, rate / used[bound] if used[bound] > 1.0 else rate)
-                for rate, (_, _, bound, load) in zip(rates, drawing, strict=True)
+                (load, rates[kind][0] / used[bound] if used[bound] > 1.0 else rates[kind][0])
+                for load, kind, bound in drawing
             ]
             return power(idle, shared, state.clock, exponent)
 

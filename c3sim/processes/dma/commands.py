@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+from c3sim.machine.state import Rate
 from c3sim.models.dma import engine_rate, engine_work
 from c3sim.processes.context import Context
 from c3sim.processes.dma.copies import HOST, DmaCopy, as_executed, traffic
@@ -134,13 +135,12 @@ class _CopyRun:
         engines = context.node.gpu.dma_engines
         work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=linked)
         ways = 2 if copy.op == "swap" else 1
-        rate = engine_rate(context.node, linked=linked, pull=copy.pull, work=work, ways=ways)
         context.machine.flow(
             f"{self.task}:copy",
             task=self.task,
             gpu=copy.gpu,
             work=copy.size,
-            cap=lambda state: rate(state.load) * state.admitted,
+            cap=_rate_by_state(context, linked, copy.pull, work, ways),
             clocked=False,
             traffic=traffic(context.node, copy, work),
             sharers=self.sharers,
@@ -163,6 +163,17 @@ class _CopyRun:
         else:
             execution.free_engine()
             context.after(self.landing, execution.free_ring)
+
+
+def _rate_by_state(context: Context, linked: bool, pull: bool, work: float, ways: int) -> Rate:
+    """As :func:`engine_rate`, where memory admits the engine; the same function for copies that are
+    alike, so that a GPU's state asks it once.
+    """
+    alike = linked, pull, work, ways
+    if alike not in context.engine_rates:
+        rate = engine_rate(context.node, linked=linked, pull=pull, work=work, ways=ways)
+        context.engine_rates[alike] = lambda state: rate(state.load) * state.admitted
+    return context.engine_rates[alike]
 
 
 def word_step(

@@ -161,7 +161,8 @@ class Dispatcher:
     def _advance(self, grid: Grid) -> None:
         """Dispatch *grid* along its order as far as there is room."""
         pairs = zip(self.groups, grid.turns, strict=True)
-        rooms = [(group, turn, self._room(group, grid)) for group, turn in pairs]
+        places = self.residency.places
+        rooms = [(group, turn, places(group, grid.shape, grid.number)) for group, turn in pairs]
         start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
         parts, units = [], 0
         stop = self._stop(grid, rooms, [group.assigned[grid.number] for group in self.groups])
@@ -202,13 +203,16 @@ class Dispatcher:
 
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
         """Join rounds as large as the first, each with every unit free, to one segment."""
+        if grid.shape.workgroups < FOLDED_ROUNDS * batch.workgroups:
+            return
+        given = [group.assigned[grid.number] for group in self.groups]
         while self.waits(grid):
-            given = [turn.count(grid.pointer) for _, turn, _ in rooms]
             stop = self._stop(grid, rooms, given)
-            if self._between(grid, grid.pointer, stop) != batch.workgroups:
+            reached = [turn.count(stop) for turn in grid.turns]
+            if self._workgroups(grid, given, reached) != batch.workgroups:
                 break
             batch.ends.append(stop)
-            grid.pointer = stop
+            grid.pointer, given = stop, reached
         if batch.rounds >= FOLDED_ROUNDS:
             self._assign(grid)
         elif batch.rounds > 1:
@@ -234,16 +238,12 @@ class Dispatcher:
         for group, turn in zip(self.groups, grid.turns, strict=True):
             group.assigned[grid.number] = turn.count(grid.pointer)
 
-    def _between(self, grid: Grid, start: int, stop: int) -> int:
-        """Workgroups of *grid* between two places of every die's order."""
-        places = 0
-        for group, turn in zip(self.groups, grid.turns, strict=True):
-            places += group.multiplicity * (turn.count(stop) - turn.count(start))
-        return places * grid.shape.cluster
-
-    def _room(self, group: EngineGroup, grid: Grid) -> int:
-        """Places of *grid* that one engine of *group* has room for now: whole clusters."""
-        return sum(
-            room // grid.shape.cluster
-            for room in self.residency.rooms(group, grid.shape.mask, grid.number).values()
+    def _workgroups(self, grid: Grid, given: list[int], reached: list[int]) -> int:
+        """Workgroups of *grid* between two places of every die's order; by group of engines, the
+        places that each engine was given up to them.
+        """
+        places = sum(
+            group.multiplicity * (last - first)
+            for group, first, last in zip(self.groups, given, reached, strict=True)
         )
+        return places * grid.shape.cluster
