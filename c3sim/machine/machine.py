@@ -19,8 +19,8 @@ from c3sim.machine.energy import bill_of
 from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
 from c3sim.machine.holding import held_by_stores, store_load
-from c3sim.machine.rates import l2_rate, link_rate, rate_of
-from c3sim.machine.state import FULL_SPEED, GpuState, StateRule
+from c3sim.machine.rates import host_memory_share, l2_rate, link_rate, rate_of, request_latency
+from c3sim.machine.state import FULL_SPEED, Declared, GpuState, StateRule
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_weight
 from c3sim.models.cache_policy import Insertion, taken, total
@@ -63,6 +63,8 @@ class Machine:
         self.set_aside, self._insertion = set_aside, insertion or {}
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
+        self._kinds: dict[Declared, int] = {}
+        self._bounds: dict[tuple[str, Capacity | None], int] = {}
 
     def group(self, task: str) -> str:
         """Who shares with *task* what is private: the name of a group, or *task* itself."""
@@ -109,34 +111,39 @@ class Machine:
         nominal, memory_time = min(full, through_ports, share * alone), self.memory_time(traffic)
         here, home = self.home(gpu), partial(self.home, here=self.home(gpu))
         bill = bill_of(self.node, here, traffic, work, compute_units, home)
-        tags = FlowTags(
-            task=task,
-            gpu=gpu,
+        declared = Declared(
             rate=rate,
+            clocked=clocked and callable(cap),
             full=full,
             through_ports=through_ports,
             alone=alone,
-            narrowest=narrowest,
             load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
-            reads=nominal * traffic.hbm_read,
-            writes=nominal * traffic.hbm_write,
-            inserts=taken(self._insertion.get(task), nominal * traffic.inserted),
             memory_time=memory_time,
             memory_first=nominal * memory_time if first else 0.0,
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
-            bill=bill,
             compute_units=compute_units,
             stores=store_load(self.port_time(traffic), traffic) if traffic.stored else None,
-            traffic=traffic,
             behind=behind,
-            clocked=clocked and callable(cap),
+        )
+        tags = FlowTags(
+            task=task,
+            gpu=gpu,
+            declared=declared,
+            kind=self._kinds.setdefault(declared, len(self._kinds)),
+            bound=self._bounds.setdefault((task, narrowest), len(self._bounds)),
+            reads=nominal * traffic.hbm_read,
+            writes=nominal * traffic.hbm_write,
+            inserts=taken(self._insertion.get(task), nominal * traffic.inserted),
+            bill=bill,
+            compute_units=compute_units,
+            traffic=traffic,
         )
         flow = Flow(
             name,
             work,
             cap=(lambda states: rate(states.of(group))) if callable(cap) else cap,
             weight=max(full, LEAST_WEIGHT)
-            * self._latency(traffic)
+            * request_latency(self.node, traffic)
             * least_weight(self.node.gpu, behind),
             amounts=self._with_answers(amounts, group, here, traffic).items(),
             domain=self._domain(gpu),
@@ -200,7 +207,8 @@ class Machine:
             draw(Capacity("gpu", self.home(where, here), "hbm"), "hbm", read + written)
         for direction, amount in traffic.host:
             draw(Capacity("gpu", here, "host", direction=direction), "links", amount)
-            drawn = self._host_memory(direction, amount)
+            gpus = node.gpus if self.folded else 1
+            drawn = host_memory_share(node, direction, amount * gpus)
             draw(Capacity("host", here // node.gpus, "memory"), "links", drawn)
         if traffic.engine is not None:
             draw(Capacity("gpu", here, "dma", traffic.engine[0]), "dma", traffic.engine[1])
@@ -220,12 +228,6 @@ class Machine:
             drawn[own] = drawn.get(own, 0.0) + amount * share
             self._declare(own, 1)
         return drawn
-
-    def _host_memory(self, direction: str, amount: float) -> float:
-        """Share of what host memory can do for *amount* B/s; in a folded run of all GPUs."""
-        host = self.node.host
-        most = host.memory_write_bandwidth if direction == "out" else host.memory_read_bandwidth
-        return amount * (self.node.gpus if self.folded else 1) / most if most else 0.0
 
     def _declare(self, capacity: Capacity, sharers: int) -> None:
         if capacity not in self._rates:
@@ -276,14 +278,6 @@ class Machine:
             key=itemgetter(0),
             default=(math.inf, None),
         )
-
-    def _latency(self, traffic: Traffic) -> float:
-        """Seconds of a request, there and back."""
-        latency = self.node.gpu.hbm.latency
-        if traffic.network:
-            assert self.node.scale_out is not None
-            return latency + 2 * self.node.scale_out.latency
-        return latency + 2 * self.node.links.latency if traffic.ports or traffic.host else latency
 
     def _domain(self, gpu: int) -> Capacity:
         domain = Capacity("gpu", self.home(gpu), "clock")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
 from c3sim.models.network import leaf_switch_rate, nic_rate
@@ -26,6 +27,22 @@ def l2_rate(node: Node) -> float:
 def link_rate(node: Node) -> float:
     """All links to one peer, or to the switch, each direction [B/s]."""
     return node.links.bandwidth * node.links.per_peer
+
+
+def host_memory_share(node: Node, direction: str, amount: float) -> float:
+    """Share of what the memory of a host can do that *amount* B/s take, "in" or "out" of a GPU."""
+    host = node.host
+    most = host.memory_write_bandwidth if direction == "out" else host.memory_read_bandwidth
+    return amount / most if most else 0.0
+
+
+def request_latency(node: Node, traffic: Traffic) -> float:
+    """Seconds of a request of *traffic*, there and back."""
+    latency = node.gpu.hbm.latency
+    if traffic.network:
+        assert node.scale_out is not None
+        return latency + 2 * node.scale_out.latency
+    return latency + 2 * node.links.latency if traffic.ports or traffic.host else latency
 
 
 def _cache_rate(node: Node) -> float:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from c3sim.engine.flow import Flow
 from c3sim.machine.governor import Governor
-from c3sim.machine.holding import kept
+from c3sim.machine.holding import StoreLoad, kept
 from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.models.memory import load_behind, served_share
-from c3sim.models.power import power
+from c3sim.models.power import Load, power
 from c3sim.specs.hardware import Gpu
 
 
@@ -38,6 +38,27 @@ class GpuState(NamedTuple):
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
 Rate = Callable[[GpuState], float]
+#: Sets of flows whose states are remembered, some kB each; then all are forgotten.
+REMEMBERED = 1000
+
+
+class Declared(NamedTuple):
+    """All that the state of a GPU depends on of a flow; static, no solved rate. Equal ones are of
+    one *kind*, so rates that are values, not functions made on the spot, are worked out once.
+    """
+
+    rate: Rate  # units/s that it asks for in a state
+    clocked: bool  # whether that follows the clock
+    full: float  # the same at full speed
+    through_ports: float  # units/s that ports let through to memory
+    alone: float  # units/s with all capacities to itself
+    load: Load
+    memory_time: float  # s of all that memory gives, per unit
+    memory_first: float  # share of all that memory gives that it takes before compute units
+    l2_time: float  # the same of the L2s at full clock, for what they serve themselves
+    compute_units: float
+    stores: StoreLoad | None
+    behind: bool  # whether memory serves compute units before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +90,7 @@ class StateRule:
     ):
         self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
         self._governors: dict[str, Governor] = {}  # by group; "": of all tasks
+        self._known: dict[Hashable, StateByClock] = {}  # by kinds of flows
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
         by_group: dict[str, GpuState] = {}
@@ -96,77 +118,100 @@ class StateRule:
         """
         if name not in self._governors:
             self._governors[name] = self.governor()
-        state_at, power_in = self._states(disturbing, holding), self._power(drawing)
-        states: dict[float, GpuState] = {}
-        drawn: dict[float, float] = {}  # a governor asks for some clocks again and again
+        bounds: dict[int, int] = {}  # numbered by appearance
+        kinds = (
+            tuple([(f.tags.kind, bounds.setdefault(f.tags.bound, len(bounds))) for f in drawing]),
+            None if disturbing is drawing else tuple([f.tags.kind for f in disturbing]),
+            None if holding is drawing else tuple([f.tags.kind for f in holding]),
+        )
+        by_clock = self._known.get(kinds)
+        if by_clock is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            by_clock = self._known[kinds] = StateByClock(
+                self.gpu,
+                [f.tags.declared for f in drawing],
+                [bound for _, bound in kinds[0]],
+                [f.tags.declared for f in disturbing],
+                [f.tags.declared for f in holding],
+            )
+        return by_clock.states[self._governors[name].factor(by_clock.power)]
 
-        def power_at(clock: float) -> float:
-            if clock not in drawn:
-                states[clock] = state = state_at(clock)
-                drawn[clock] = power_in(state)
-            return drawn[clock]
 
-        return states[self._governors[name].factor(power_at)]
+class StateByClock:
+    """State and power of a GPU at any clock, by what its flows declare and nothing else, so that
+    flows which declare the same have the same. Each clock is worked out once.
+    """
 
-    def _power(self, flows: Sequence[Flow]) -> Callable[[GpuState], float]:
-        """W of *flows* by state, no less than what they take once tasks share capacities. Flows of
-        one task that are bound by one capacity get together what one of them could alone.
+    def __init__(
+        self,
+        gpu: Gpu,
+        drawing: Sequence[Declared],
+        bounds: Sequence[int],
+        loading: Sequence[Declared],
+        holding: Sequence[Declared],
+    ):
+        """*drawing* flows draw power, *loading* ones load memory, *holding* ones may hold others
+        up. *bounds*: a number for each *drawing* one; equal: of one task, bound by one capacity.
         """
-        idle, exponent = self.gpu.clock.idle_power, self.gpu.clock.voltage_exponent
-        bounds: dict[Hashable, int] = {}  # task and capacity -> number
-        kinds: dict[tuple[Rate, float], int] = {}  # rate and that alone -> number
-        drawing = []
-        for flow in flows:
-            tags = flow.tags
-            bound = bounds.setdefault((tags.task, tags.narrowest), len(bounds))
-            kind = kinds.setdefault((tags.rate, tags.alone), len(kinds))
-            drawing.append((tags.load, kind, bound))
+        self.gpu = gpu
+        self.states: dict[float, GpuState] = {}
+        self._watts: dict[float, float] = {}
+        self._kinds = list(dict.fromkeys(drawing))
+        self._drawing = [
+            (flow.load, self._kinds.index(flow), bound)
+            for flow, bound in zip(drawing, bounds, strict=True)
+        ]
+        self._bounds = len(set(bounds))
+        self._loading = [
+            (f.rate, f.clocked, f.full, f.through_ports, f.memory_time, f.l2_time, f.behind)
+            for f in loading
+        ]
+        self._first = 0.0
+        for flow in loading:
+            self._first += flow.memory_first
+        self._storing = [(f.stores, f.rate, f.compute_units) for f in holding if f.stores]
 
-        def watts(state: GpuState) -> float:
-            rates = [(rate := rate_in(state), rate / alone) for rate_in, alone in kinds]
-            used = [0.0] * len(bounds)
-            for _, kind, bound in drawing:
-                used[bound] += rates[kind][1]
-            shared = [
-                (load, rates[kind][0] / used[bound] if used[bound] > 1.0 else rates[kind][0])
-                for load, kind, bound in drawing
-            ]
-            return power(idle, shared, state.clock, exponent)
+    def power(self, clock: float) -> float:
+        """W at *clock*, whose state is in *states* from then on."""
+        if clock not in self._watts:
+            state = self.states[clock] = self._state(clock)
+            self._watts[clock] = self._power(state)
+        return self._watts[clock]
 
-        return watts
+    def _power(self, state: GpuState) -> float:
+        """W in *state*, no less than what flows take once tasks share capacities. Flows of one task
+        that are bound by one capacity get together what one of them could alone.
+        """
+        rates = [kind.rate(state) for kind in self._kinds]
+        shares = [rate / kind.alone for rate, kind in zip(rates, self._kinds, strict=True)]
+        used = [0.0] * self._bounds
+        for _, kind, bound in self._drawing:
+            used[bound] += shares[kind]
+        shared = [
+            (load, rates[kind] / used[bound] if used[bound] > 1.0 else rates[kind])
+            for load, kind, bound in self._drawing
+        ]
+        return power(
+            self.gpu.clock.idle_power, shared, state.clock, self.gpu.clock.voltage_exponent
+        )
 
-    def _states(
-        self, flows: Sequence[Flow], holding: Sequence[Flow]
-    ) -> Callable[[float], GpuState]:
-        """The state by clock where *flows* load memory and *holding* ones may hold others up."""
-        gpu, exponent = self.gpu, self.gpu.hbm.saturation_exponent
-        first, loading = 0.0, []
-        for flow in flows:
-            tags = flow.tags
-            first += tags.memory_first
-            most, times = tags.through_ports, (tags.memory_time, tags.l2_time)
-            loading.append((tags.rate, tags.clocked, tags.full, most, *times, tags.behind))
-        all_tags = [flow.tags for flow in holding]
-        storing = [(t.stores, t.rate, t.compute_units) for t in all_tags if t.stores is not None]
-
-        def at(clock: float) -> GpuState:
-            load, l2, behind, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
-            for rate_in, clocked, full, most, memory_time, l2_time, is_behind in loading:
-                demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
-                if demand > most:
-                    demand = most
-                load += demand * memory_time
-                l2 += demand * l2_time / clock  # the L2s run at the engine clock
-                if is_behind:
-                    behind += demand * memory_time
-            admitted = admitted_share(gpu, load - behind) if behind else 1.0
-            forced = least_admitted(gpu) if behind else 0.0
-            felt = load_behind(load - behind * (1.0 - forced), first) + l2
-            memory, held = served_share(felt, exponent), 1.0
-            if storing:
-                held = kept(
-                    gpu, [(asked, rate(undisturbed), units) for asked, rate, units in storing]
-                )
-            return GpuState(clock, memory, load, held, admitted)
-
-        return at
+    def _state(self, clock: float) -> GpuState:
+        gpu = self.gpu
+        load, l2, behind, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
+        for rate_in, clocked, full, most, memory_time, l2_time, is_behind in self._loading:
+            demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
+            if demand > most:
+                demand = most
+            load += demand * memory_time
+            l2 += demand * l2_time / clock  # the L2s run at the engine clock
+            if is_behind:
+                behind += demand * memory_time
+        admitted = admitted_share(gpu, load - behind) if behind else 1.0
+        forced = least_admitted(gpu) if behind else 0.0
+        felt = load_behind(load - behind * (1.0 - forced), self._first) + l2
+        memory, held = served_share(felt, gpu.hbm.saturation_exponent), 1.0
+        if self._storing:
+            asked = [(stores, rate(undisturbed), units) for stores, rate, units in self._storing]
+            held = kept(gpu, asked)
+        return GpuState(clock, memory, load, held, admitted)
