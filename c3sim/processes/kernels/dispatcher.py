@@ -161,8 +161,7 @@ class Dispatcher:
     def _advance(self, grid: Grid) -> None:
         """Dispatch *grid* along its order as far as there is room."""
         pairs = zip(self.groups, grid.turns, strict=True)
-        places = self.residency.places
-        rooms = [(group, turn, places(group, grid.shape, grid.number)) for group, turn in pairs]
+        rooms = [(group, turn, self._room(group, grid)) for group, turn in pairs]
         start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
         parts, units = [], 0
         stop = self._stop(grid, rooms, [group.assigned[grid.number] for group in self.groups])
@@ -237,6 +236,11 @@ class Dispatcher:
         """Set what each engine was given to what the order says up to the pointer."""
         for group, turn in zip(self.groups, grid.turns, strict=True):
             group.assigned[grid.number] = turn.count(grid.pointer)
+
+    def _room(self, group: EngineGroup, grid: Grid) -> int:
+        """Places of *grid* that one engine of *group* has room for now: whole clusters."""
+        rooms = self.residency.rooms(group, grid.shape.mask, grid.number).values()
+        return sum([room // grid.shape.cluster for room in rooms])
 
     def _workgroups(self, grid: Grid, given: list[int], reached: list[int]) -> int:
         """Workgroups of *grid* between two places of every die's order; by group of engines, the

@@ -88,7 +88,6 @@ class Residency:
         self._names = naturals()
         self._moves: dict[tuple[int, Hashable], tuple[dict[State, int], int, int]] = {}
         self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
-        self._places: dict[tuple[int, Mask, int, int], int] = {}
 
     def number(self, claim: Claim, beside: Container[int]) -> int:
         """The number of a new grid with *claim*, *beside* those of others that are there."""
@@ -125,7 +124,7 @@ class Residency:
 
     def _forget(self) -> None:
         """Forget all states; groups that hold one go on under the name it had."""
-        for memory in (self._states, self._moves, self._rooms, self._places, self._fits):
+        for memory in (self._states, self._moves, self._rooms, self._fits):
             memory.clear()
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
@@ -134,14 +133,6 @@ class Residency:
         if key not in self._rooms:
             self._rooms[key] = self._rooms_now(group, mask, number)
         return self._rooms[key]
-
-    def places(self, group: EngineGroup, shape: GridShape, number: int) -> int:
-        """Clusters of grid *number* with that *shape* that one engine of *group* has room for."""
-        key = (self._state(group), shape.mask, shape.cluster, number)
-        if key not in self._places:
-            rooms = self.rooms(group, shape.mask, number).values()
-            self._places[key] = sum(room // shape.cluster for room in rooms)
-        return self._places[key]
 
     def _rooms_now(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         rooms = dict[int, int]()
