@@ -5,7 +5,9 @@ bounds asked of them.
 
 A scenario is one GEMM beside one all-gather on eight GPUs, folded. Its result is computed again
 each time (a process otherwise remembers runs). The study runs in a process of its own without its
-band; its time includes start-up. Times hold for the computer on which they were taken.
+band; its time includes start-up. Times hold for the computer on which they were taken; those of the
+large runs are processor times, and their growth, of four times as many tasks over four times the
+time, is that of the program: one that is more than linear ends the benchmark with an error.
 """
 
 from __future__ import annotations
@@ -18,17 +20,23 @@ from collections.abc import Callable
 from functools import partial
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 
 from figures import Row, show
 
 from c3sim.api import prepare
 from c3sim.evaluation.evaluate import evaluate_run
-from c3sim.input.loading import load_study
+from c3sim.input.loading import load_hardware, load_study, open_iteration
+from c3sim.iterations.measure import run_iteration
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.strategies.table import candidates_of
 from c3sim.studies.cases import study_cases
+
+PIECES, ITERATION = "gemm-behind-all-gather-in-pieces", "llama3-405b-training"
+LAYERS = 104  # of ITERATION that have 10,000 tasks
+GROWTH = "growth"
+MOST = 1.5  # of a growth
 
 COMMAND = (
     sys.executable,
@@ -89,6 +97,54 @@ def event_rows() -> list[Row]:
     ]
 
 
+def least(call: Callable[[], object], repeats: int) -> float:
+    """Processor seconds of *call*, the least of *repeats*, the first one left out."""
+    call()
+    taken = []
+    for _ in range(repeats):
+        begin = process_time()
+        call()
+        taken.append(process_time() - begin)
+    return min(taken)
+
+
+def pieces_rows(repeats: int) -> list[Row]:
+    """All-gather and GEMM on eight GPUs in 64 pieces, simulated once; and against 16 pieces."""
+    rows, changes = [], {"workload.schedule.steps": "uniform", "task.gemm.m": 16384}
+    for words, backend in (("engines", "dma"), ("kernels", "rccl")):
+
+        def taken(pieces: int, moved_by: str = backend) -> float:
+            changed = {"workload.schedule.pieces": pieces, "task.gather.backend": moved_by}
+            workload, node = prepare(PIECES, None, {**changes, **changed})
+            return least(partial(simulate, node, workload), repeats)
+
+        many, few = taken(64), taken(16)
+        rows += [
+            Row(
+                name=f"64 pieces by {words}: simulated once", value=1e3 * many, unit="ms", bound=50
+            ),
+            Row(name=f"64 pieces by {words}: {GROWTH}", value=many / few / 4, unit="x", bound=MOST),
+        ]
+    return rows
+
+
+def iteration_rows(layers: int) -> list[Row]:
+    """A training step with every layer simulated: with all tasks, one side, and the other."""
+    opened = open_iteration(ITERATION)
+    node = load_hardware(opened.iteration.node).node
+    times = []
+    for count in (layers // 4, layers):
+        some = opened.iteration.model_copy(update={"layers": count})
+        begin = process_time()
+        result = run_iteration(some, opened.model, node, all_layers=True)
+        times.append((process_time() - begin) / len(result.tasks))
+    name = f"iteration of {len(result.tasks)} tasks"
+    return [
+        Row(name=f"{name}: per 10,000", value=10_000 * times[1], unit="s", bound=10),
+        Row(name=f"{name}: {GROWTH}", value=times[1] / times[0], unit="x", bound=MOST),
+    ]
+
+
 def study_rows(repeats: int) -> list[Row]:
     """The study as a command: seconds, and the most memory that was resident."""
     with TemporaryDirectory() as folder:
@@ -136,8 +192,17 @@ def main() -> None:
     )
     args = parser.parse_args()
     repeats = 3 if args.quick else 50
-    rows = [*scenario_rows(repeats), *event_rows(), *study_rows(1 if args.quick else 3)]
+    rows = [
+        *scenario_rows(repeats),
+        *event_rows(),
+        *pieces_rows(min(repeats, 8)),
+        *iteration_rows(LAYERS // 4 if args.quick else LAYERS),
+        *study_rows(1 if args.quick else 3),
+    ]
     show("scenarios", rows, as_json=args.json)
+    for row in rows:
+        if row.name.endswith(GROWTH) and row.bound is not None and row.value > row.bound:
+            raise SystemExit(f"{row.name}: {row.value:.2f} times; bound {row.bound}")
 
 
 if __name__ == "__main__":

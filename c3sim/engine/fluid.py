@@ -98,6 +98,10 @@ class Fluid:
         """State of every domain."""
         return self._progress.states
 
+    def close(self) -> None:
+        """The run is over: tell nobody any more, so that what observers hold can be freed."""
+        self.observers = ()
+
     def solve(self) -> None:
         """For the clock: solve rates after the changes of this instant."""
         self.changed = False
@@ -114,4 +118,6 @@ class Fluid:
         for flow in self._progress.take_due(now * (1.0 + SAME_INSTANT), now):
             for observer in self.observers:
                 observer.ended(now, flow)
-            flow.done(flow)
+            done = flow.done
+            del flow.done  # it may refer to the flow: no circle is left for the garbage collector
+            done(flow)

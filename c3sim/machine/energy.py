@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from c3sim.machine.traffic import Traffic
 from c3sim.specs.hardware import Gpu, Node
@@ -55,8 +54,7 @@ PLAIN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Bill:
+class Bill(NamedTuple):
     """What a flow costs: J per unit of its progress by name of the energy, and W while it runs."""
 
     core: tuple[tuple[str, float], ...] = ()  # at the maximum clock, on the flow's own GPU

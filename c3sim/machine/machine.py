@@ -20,8 +20,17 @@ from c3sim.machine.energy import bill_of
 from c3sim.machine.flow_tags import FlowTags
 from c3sim.machine.governor import Governor
 from c3sim.machine.holding import held_by_stores, store_load
-from c3sim.machine.rates import l2_rate, link_rate, memory_rule, memory_time, rate_of, with_like
-from c3sim.machine.state import FULL_SPEED, GpuState, StateRule, waits_for_lines
+from c3sim.machine.rates import (
+    host_memory_share,
+    l2_rate,
+    memory_rule,
+    memory_time,
+    rate_of,
+    request_latency,
+    through_ports,
+    with_like,
+)
+from c3sim.machine.state import FULL_SPEED, Declared, GpuState, StateRule, WaitsForLines
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_weight
 from c3sim.models.cache_lines import row_misses, stall_rule
@@ -69,6 +78,8 @@ class Machine:
         self._stall = stall_rule(node.gpu, set_aside)
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
+        self._kinds: dict[Declared, int] = {}
+        self._bounds: dict[tuple[str, Capacity | None], int] = {}
 
     def group(self, task: str) -> str:
         """Who shares with *task* what is private: the name of a group, or *task* itself."""
@@ -94,12 +105,13 @@ class Machine:
         sharers: int = 1,
         first: bool = False,
         behind: bool = False,
+        clocked: bool = True,
         done: Callable[[Flow], None],
     ) -> Flow:
         """Start a flow.
 
-        *cap*: its greatest rate; a function of the state follows clock and memory, a number not.
-        *share*: its part of what its kernel has running, so that parts declare parts.
+        *cap*: its greatest rate; a function of the state follows memory and, if *clocked*, the
+        clock. *share*: its part of what its kernel has running, so that parts declare parts.
         *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
         through. *first*: its memory is served before what compute units ask for; *behind*: after.
         """
@@ -110,44 +122,51 @@ class Machine:
         lines = self._lines_of(task)
         waits = self._stall is not None and any(lines.inserted)
         if waits and callable(cap):
-            cap = waits_for_lines(cap)
+            cap = WaitsForLines(cap)
         rate = cap if callable(cap) else lambda _state: cap
         full = rate(FULL_SPEED)
-        through_ports = self._through_ports(traffic) / sharers if sharers > 1 else math.inf
+        most = through_ports(self.node, traffic) / sharers if sharers > 1 else math.inf
         alone, narrowest = self._alone(amounts, traffic, lines.row_misses)
-        nominal = min(full, through_ports, share * alone)
+        nominal, busy = min(full, most, share * alone), self.memory_time(traffic, task)
         here, home = self.home(gpu), partial(self.home, here=self.home(gpu))
         bill = bill_of(self.node, here, traffic, work, compute_units, home)
+        declared = Declared(
+            rate=rate,
+            clocked=clocked and callable(cap),
+            full=full,
+            through_ports=most,
+            alone=alone,
+            load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
+            memory_time=busy,
+            memory_first=nominal * busy if first else 0.0,
+            memory_bytes=traffic.hbm_read + traffic.hbm_write,
+            l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
+            compute_units=compute_units,
+            stores=store_load(self.port_time(traffic), traffic) if traffic.stored else None,
+            behind=behind,
+        )
         tags = FlowTags(
             task=task,
             gpu=gpu,
-            rate=rate,
-            full=full,
-            through_ports=through_ports,
-            alone=alone,
-            narrowest=narrowest,
-            load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
+            declared=declared,
+            kind=self._kinds.setdefault(declared, len(self._kinds)),
+            bound=self._bounds.setdefault((task, narrowest), len(self._bounds)),
             reads=nominal * traffic.hbm_read,
             writes=nominal * traffic.hbm_write,
             inserts=taken(lines.inserted, nominal * traffic.inserted),
             touches=nominal * traffic.touched,
             lines=lines,
             waits=waits,
-            memory_time=self.memory_time(traffic, task),
-            memory_first=nominal * self.memory_time(traffic, task) if first else 0.0,
-            l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             bill=bill,
             compute_units=compute_units,
-            stores=store_load(self.port_time(traffic), traffic) if traffic.stored else None,
             traffic=traffic,
-            behind=behind,
         )
         flow = Flow(
             name,
             work,
             cap=(lambda states: rate(states.of(group))) if callable(cap) else cap,
             weight=max(full, LEAST_WEIGHT)
-            * self._latency(traffic)
+            * request_latency(self.node, traffic)
             * least_weight(self.node.gpu, behind),
             amounts=self._with_answers(amounts, group, here, traffic).items(),
             domain=self._domain(gpu),
@@ -203,7 +222,8 @@ class Machine:
             draw(Capacity("gpu", self.home(where, here), "hbm"), "hbm", read + written)
         for direction, amount in traffic.host:
             draw(Capacity("gpu", here, "host", direction=direction), "links", amount)
-            drawn = self._host_memory(direction, amount)
+            gpus = node.gpus if self.folded else 1
+            drawn = host_memory_share(node, direction, amount * gpus)
             draw(Capacity("host", here // node.gpus, "memory"), "links", drawn)
         if traffic.engine is not None:
             draw(Capacity("gpu", here, "dma", traffic.engine[0]), "dma", traffic.engine[1])
@@ -224,12 +244,6 @@ class Machine:
             self._declare(own, 1)
         return drawn
 
-    def _host_memory(self, direction: str, amount: float) -> float:
-        """Share of what host memory can do for *amount* B/s; in a folded run of all GPUs."""
-        host = self.node.host
-        most = host.memory_write_bandwidth if direction == "out" else host.memory_read_bandwidth
-        return amount * (self.node.gpus if self.folded else 1) / most if most else 0.0
-
     def _declare(self, capacity: Capacity, sharers: int) -> None:
         if capacity not in self._rates:
             self._rates[capacity] = rate_of(self.node, capacity)
@@ -237,22 +251,9 @@ class Machine:
             rule = partial(memory_rule, self.node.gpu) if capacity.kind == "hbm" else None
             self.fluid.capacity(capacity, self._rates[capacity], rule)
 
-    def _through_ports(self, traffic: Traffic) -> float:
-        """Units of progress per second that the fullest port lets through where every GPU does the
-        same: what goes on through another GPU's port then comes from others through this GPU's.
-        """
-        amounts: dict[object, float] = {}
-        for hop, amount in traffic.ports:
-            for (_, port), drawn in (
-                (hop, amount),
-                (traffic.answering(self.node.gpus, hop), amount * self.node.links.reverse_share),
-            ):
-                amounts[port] = amounts.get(port, 0.0) + drawn
-        return link_rate(self.node) / max(amounts.values()) if amounts else math.inf
-
     def port_time(self, traffic: Traffic) -> float:
         """Seconds of the fullest port per unit of progress, where every GPU does the same."""
-        return 1.0 / self._through_ports(traffic)
+        return 1.0 / through_ports(self.node, traffic)
 
     def _alone(
         self, amounts: dict[Capacity, float], traffic: Traffic, row_misses: float
@@ -272,14 +273,6 @@ class Machine:
             key=itemgetter(0),
             default=(math.inf, None),
         )
-
-    def _latency(self, traffic: Traffic) -> float:
-        """Seconds of a request, there and back."""
-        latency = self.node.gpu.hbm.latency
-        if traffic.network:
-            assert self.node.scale_out is not None
-            return latency + 2 * self.node.scale_out.latency
-        return latency + 2 * self.node.links.latency if traffic.ports or traffic.host else latency
 
     def _domain(self, gpu: int) -> Capacity:
         domain = Capacity("gpu", self.home(gpu), "clock")

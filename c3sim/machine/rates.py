@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from c3sim.engine.flow import Flow
@@ -50,6 +51,36 @@ def memory_rule(gpu: Gpu, _value: float, users: Sequence[Flow]) -> float:
 def link_rate(node: Node) -> float:
     """All links to one peer, or to the switch, each direction [B/s]."""
     return node.links.bandwidth * node.links.per_peer
+
+
+def through_ports(node: Node, traffic: Traffic) -> float:
+    """Units of progress per second that the fullest port lets through where every GPU does the
+    same: what goes on through another GPU's port then comes from others through this GPU's.
+    """
+    amounts: dict[object, float] = {}
+    for hop, amount in traffic.ports:
+        for (_, port), drawn in (
+            (hop, amount),
+            (traffic.answering(node.gpus, hop), amount * node.links.reverse_share),
+        ):
+            amounts[port] = amounts.get(port, 0.0) + drawn
+    return link_rate(node) / max(amounts.values()) if amounts else math.inf
+
+
+def host_memory_share(node: Node, direction: str, amount: float) -> float:
+    """Share of what the memory of a host can do that *amount* B/s take, "in" or "out" of a GPU."""
+    host = node.host
+    most = host.memory_write_bandwidth if direction == "out" else host.memory_read_bandwidth
+    return amount / most if most else 0.0
+
+
+def request_latency(node: Node, traffic: Traffic) -> float:
+    """Seconds of a request of *traffic*, there and back."""
+    latency = node.gpu.hbm.latency
+    if traffic.network:
+        assert node.scale_out is not None
+        return latency + 2 * node.scale_out.latency
+    return latency + 2 * node.links.latency if traffic.ports or traffic.host else latency
 
 
 def _cache_rate(node: Node) -> float:

@@ -7,16 +7,16 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from c3sim.engine.flow import Flow
 from c3sim.machine.governor import Governor
-from c3sim.machine.holding import kept
+from c3sim.machine.holding import StoreLoad, kept
 from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.models.memory import load_behind, served_share
-from c3sim.models.power import power
+from c3sim.models.power import Load, power
 from c3sim.specs.hardware import Gpu
 
 
@@ -39,13 +39,43 @@ class GpuState(NamedTuple):
 
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
+Rate = Callable[[GpuState], float]
+#: Part of misses that wait for a line, from the B/s of memory that is had.
+Stall = Callable[[float], float]
+#: Sets of flows whose states are remembered, some kB each; then all are forgotten.
+REMEMBERED = 1000
 
 
-def waits_for_lines(cap: Callable[[GpuState], float]) -> Callable[[GpuState], float]:
+class Declared(NamedTuple):
+    """All that the state of a GPU depends on of a flow; static, no solved rate. Equal ones are of
+    one *kind*, so rates that are values, not functions made on the spot, are worked out once.
+    """
+
+    rate: Rate  # units/s that it asks for in a state
+    clocked: bool  # whether that follows the clock
+    full: float  # the same at full speed
+    through_ports: float  # units/s that ports let through to memory
+    alone: float  # units/s with all capacities to itself
+    load: Load
+    memory_time: float  # s of all that memory gives, per unit
+    memory_bytes: float  # to and from it, per unit
+    memory_first: float  # share of all that memory gives that it takes before compute units
+    l2_time: float  # the same of the L2s at full clock, for what they serve themselves
+    compute_units: float
+    stores: StoreLoad | None
+    behind: bool  # whether memory serves compute units before it
+
+
+@dataclass(frozen=True, slots=True)
+class WaitsForLines:
     """*cap*, of a kernel whose misses wait where every line of their set is pending."""
-    return lambda state: cap(
-        state._replace(memory=state.memory * (1.0 - state.stalled)) if state.stalled else state
-    )
+
+    cap: Rate
+
+    def __call__(self, state: GpuState) -> float:
+        if state.stalled:
+            state = state._replace(memory=state.memory * (1.0 - state.stalled))
+        return self.cap(state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +105,12 @@ class StateRule:
         private: frozenset[str],
         group: Callable[[str], str],
         governor: Callable[[], Governor],
-        stall: Callable[[float], float] | None = None,
+        stall: Stall | None = None,
     ):
         self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
         self._stall = stall
         self._governors: dict[str, Governor] = {}  # by group; "": of all tasks
+        self._known: dict[Hashable, StateByClock] = {}  # by kinds of flows
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
         by_group: dict[str, GpuState] = {}
@@ -92,80 +123,126 @@ class StateRule:
                 holding = own if "store_queues" in self.private else flows
                 drawing = own if "clock" in self.private else flows
                 name = group if "clock" in self.private else ""
-                others = disturbing, holding
-                by_group[group] = self._state(*others, self._clock(drawing, *others, name))
-        return GpuStates(self._state(flows, flows, self._clock(flows, flows, flows)), by_group)
+                by_group[group] = self._within_limits(drawing, disturbing, holding, name)
+        return GpuStates(self._within_limits(flows, flows, flows), by_group)
 
-    def _clock(
+    def _within_limits(
         self,
         drawing: Sequence[Flow],
         disturbing: Sequence[Flow],
         holding: Sequence[Flow],
         name: str = "",
-    ) -> float:
-        """The clock at which *drawing* flows stay within the limits of the governor *name*."""
+    ) -> GpuState:
+        """The state at the clock at which *drawing* flows stay within the limits of the governor
+        *name*; *disturbing* ones load memory, *holding* ones may hold others up.
+        """
         if name not in self._governors:
             self._governors[name] = self.governor()
-        drawn: dict[float, float] = {}  # a governor asks for some clocks again and again
+        bounds: dict[int, int] = {}  # numbered by appearance
+        kinds = (
+            tuple([(f.tags.kind, bounds.setdefault(f.tags.bound, len(bounds))) for f in drawing]),
+            None if disturbing is drawing else tuple([f.tags.kind for f in disturbing]),
+            None if holding is drawing else tuple([f.tags.kind for f in holding]),
+        )
+        by_clock = self._known.get(kinds)
+        if by_clock is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            by_clock = self._known[kinds] = StateByClock(
+                self.gpu,
+                self._stall,
+                [f.tags.declared for f in drawing],
+                [bound for _, bound in kinds[0]],
+                [f.tags.declared for f in disturbing],
+                [f.tags.declared for f in holding],
+            )
+        return by_clock.states[self._governors[name].factor(by_clock.power)]
 
-        def power_at(clock: float) -> float:
-            watts = drawn.get(clock)
-            if watts is None:
-                state = self._state(disturbing, holding, clock)
-                watts = drawn[clock] = self._power(drawing, state)
-            return watts
 
-        return self._governors[name].factor(power_at)
+class StateByClock:
+    """State and power of a GPU at any clock, by what its flows declare and nothing else, so that
+    flows which declare the same have the same. Each clock is worked out once.
+    """
 
-    def _power(self, flows: Sequence[Flow], state: GpuState) -> float:
-        """W of *flows* in *state*, no less than what they take once tasks share capacities. Flows
-        of one task that are bound by one capacity get together what one of them could alone.
+    def __init__(
+        self,
+        gpu: Gpu,
+        stall: Stall | None,
+        drawing: Sequence[Declared],
+        bounds: Sequence[int],
+        loading: Sequence[Declared],
+        holding: Sequence[Declared],
+    ):
+        """*drawing* flows draw power, *loading* ones load memory, *holding* ones may hold others
+        up. *stall*: of StateRule. *bounds*: a number for each *drawing* one; equal: of one task,
+        bound by one capacity.
         """
-        clock = self.gpu.clock
-        used: dict[object, float] = {}
-        rates = []
-        for flow in flows:
-            tags = flow.tags
-            rate, key = tags.rate(state), (tags.task, tags.narrowest)
-            used[key] = used.get(key, 0.0) + rate / tags.alone
-            rates.append((tags.load, rate, key))
-        total, exponent = clock.idle_power, clock.voltage_exponent
-        for load, rate, key in rates:
-            total += power(load, rate / max(1.0, used[key]), state.clock, exponent)
-        return total
+        self.gpu, self._stall = gpu, stall
+        self.states: dict[float, GpuState] = {}
+        self._watts: dict[float, float] = {}
+        self._kinds = list(dict.fromkeys(drawing))
+        self._drawing = [
+            (flow.load, self._kinds.index(flow), bound)
+            for flow, bound in zip(drawing, bounds, strict=True)
+        ]
+        self._bounds = len(set(bounds))
+        self._loading = [
+            (f.rate, f.clocked, f.full, f.through_ports, f.memory_time, f.l2_time, f.behind)
+            for f in loading
+        ]
+        self._first = 0.0
+        self._missing = 0.0  # B/s of memory asked for at full speed
+        for flow in loading:
+            self._first += flow.memory_first
+            self._missing += min(flow.full, flow.through_ports) * flow.memory_bytes
+        self._storing = [(f.stores, f.rate, f.compute_units) for f in holding if f.stores]
 
-    def _state(self, flows: Sequence[Flow], holding: Sequence[Flow], clock: float) -> GpuState:
-        """*flows* load memory, *holding* ones may hold others up."""
-        load, first, l2, behind = 0.0, 0.0, 0.0, 0.0
-        undisturbed = None if clock == 1.0 else GpuState(clock, 1.0)
-        for flow in flows:
-            tags = flow.tags
-            wanted = tags.full if undisturbed is None else tags.rate(undisturbed)
-            demand = min(wanted, tags.through_ports)
-            load += demand * tags.memory_time
-            behind += demand * tags.memory_time * tags.behind
-            first += tags.memory_first
-            l2 += demand * tags.l2_time / clock  # the L2s run at the engine clock
-        admitted = admitted_share(self.gpu, load - behind) if behind else 1.0
-        forced = least_admitted(self.gpu) if behind else 0.0
-        felt = load_behind(load - behind * (1.0 - forced), first) + l2
-        memory = served_share(felt, self.gpu.hbm.saturation_exponent)
-        held = self._kept(holding, GpuState(clock, 1.0))
-        return GpuState(clock, memory, load, held, admitted, self._stalled(flows, load, memory))
+    def power(self, clock: float) -> float:
+        """W at *clock*, whose state is in *states* from then on."""
+        if clock not in self._watts:
+            state = self.states[clock] = self._state(clock)
+            self._watts[clock] = self._power(state)
+        return self._watts[clock]
 
-    def _stalled(self, flows: Sequence[Flow], load: float, memory: float) -> float:
-        """Part of the misses that wait for a line, at what memory gives of what *flows* ask for."""
+    def _power(self, state: GpuState) -> float:
+        """W in *state*, no less than what flows take once tasks share capacities. Flows of one task
+        that are bound by one capacity get together what one of them could alone.
+        """
+        rates = [kind.rate(state) for kind in self._kinds]
+        shares = [rate / kind.alone for rate, kind in zip(rates, self._kinds, strict=True)]
+        used = [0.0] * self._bounds
+        for _, kind, bound in self._drawing:
+            used[bound] += shares[kind]
+        shared = [
+            (load, rates[kind] / used[bound] if used[bound] > 1.0 else rates[kind])
+            for load, kind, bound in self._drawing
+        ]
+        return power(
+            self.gpu.clock.idle_power, shared, state.clock, self.gpu.clock.voltage_exponent
+        )
+
+    def _state(self, clock: float) -> GpuState:
+        gpu = self.gpu
+        load, l2, behind, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
+        for rate_in, clocked, full, most, memory_time, l2_time, is_behind in self._loading:
+            demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
+            if demand > most:
+                demand = most
+            load += demand * memory_time
+            l2 += demand * l2_time / clock  # the L2s run at the engine clock
+            if is_behind:
+                behind += demand * memory_time
+        admitted = admitted_share(gpu, load - behind) if behind else 1.0
+        forced = least_admitted(gpu) if behind else 0.0
+        felt = load_behind(load - behind * (1.0 - forced), self._first) + l2
+        memory, held = served_share(felt, gpu.hbm.saturation_exponent), 1.0
+        if self._storing:
+            asked = [(stores, rate(undisturbed), units) for stores, rate, units in self._storing]
+            held = kept(gpu, asked)
+        return GpuState(clock, memory, load, held, admitted, self._stalled(load, memory))
+
+    def _stalled(self, load: float, memory: float) -> float:
+        """Part of the misses that wait for a line, at what memory gives of what flows ask for."""
         if self._stall is None or not load:
             return 0.0
-        asked = sum(
-            min(flow.tags.full, flow.tags.through_ports)
-            * (flow.tags.traffic.hbm_read + flow.tags.traffic.hbm_write)
-            for flow in flows
-        )
-        return self._stall(asked * min(memory, 1.0 / load))
-
-    def _kept(self, holding: Sequence[Flow], state: GpuState) -> float:
-        storing = [flow.tags for flow in holding if flow.tags.stores is not None]
-        if not storing:
-            return 1.0
-        return kept(self.gpu, [(t.stores, t.rate(state), t.compute_units) for t in storing])
+        return self._stall(self._missing * min(memory, 1.0 / load))

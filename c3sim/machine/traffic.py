@@ -4,15 +4,14 @@ from capacities, energy charges for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from c3sim.models.groups import Group
 from c3sim.models.links import Hop, reverse
 from c3sim.models.network import Draw
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(NamedTuple):
     """What one unit of progress moves or spends; bytes unless said otherwise."""
 
     l2: float = 0.0
@@ -46,7 +45,7 @@ class Traffic:
 
     def times(self, count: float) -> Traffic:
         """The same for *count* units at once."""
-        return Traffic(  # by hand: dataclasses.replace takes four times as long
+        return Traffic(
             l2=self.l2 * count,
             cache=self.cache * count,
             hbm_read=self.hbm_read * count,

@@ -29,20 +29,25 @@ from c3sim.specs.hardware import Node
 
 
 def engine_rate(
-    node: Node, load: float, *, linked: bool, pull: bool = False, work: float = 1.0, ways: int = 1
-) -> float:
-    """Rate [B/s] of one engine under memory *load*; *linked*: the copy crosses a link; *pull*: it
+    node: Node, *, linked: bool, pull: bool = False, work: float = 1.0, ways: int = 1
+) -> Callable[[float], float]:
+    """Rate [B/s] of one engine by memory load; *linked*: the copy crosses a link; *pull*: it
     reads from a peer.
 
     *work*: of :func:`engine_work`; *ways*: 2 where as many bytes go the other way.
     """
-    trip = 2 * node.gpu.hbm.latency * (1.0 + load) + (2 * node.links.latency if linked else 0.0)
-    engine = node.gpu.dma_engines
+    over_links = 2 * node.links.latency if linked else 0.0
+    engine, at_memory = node.gpu.dma_engines, 2 * node.gpu.hbm.latency
     open_bytes = engine.remote_read_bytes_in_flight if pull else None
     open_bytes = open_bytes or engine.bytes_in_flight or math.inf
     if not linked:
         open_bytes *= (engine.local_bandwidth or engine.bandwidth) / engine.bandwidth
-    return min(engine.bandwidth / work, open_bytes / trip / ways)
+    most, in_flight = engine.bandwidth / work, open_bytes
+
+    def rate(load: float) -> float:
+        return min(most, in_flight / (at_memory * (1.0 + load) + over_links) / ways)
+
+    return rate
 
 
 def engine_work(

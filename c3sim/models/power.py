@@ -18,7 +18,7 @@ than P(f), so no more than the limit is drawn, unless the clock is at its minimu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 #: How near the clock comes to the largest one that keeps to the limit.
@@ -35,10 +35,14 @@ class Load(NamedTuple):
     busy: float = 0.0
 
 
-def power(load: Load, rate: float, factor: float, exponent: float) -> float:
-    """W of a flow at *rate*, one term of P(f); *exponent* is x."""
-    clocked = (load.core * rate + load.held * factor) * factor**exponent
-    return float(clocked + load.uncore * rate + load.busy)
+def power(
+    idle: float, flows: Iterable[tuple[Load, float]], factor: float, exponent: float
+) -> float:
+    """P(f) [W] of *flows*, each with its rate, at *factor* f; *idle* power; *exponent* is x."""
+    total, scale = idle, factor**exponent
+    for (core, uncore, held, busy), rate in flows:
+        total += (core * rate + held * factor) * scale + uncore * rate + busy
+    return total
 
 
 def clock_factor(limit: float, minimum: float, drawn: Callable[[float], float]) -> float:

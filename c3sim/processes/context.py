@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -11,6 +11,7 @@ import simpy
 
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
+from c3sim.machine.state import Rate
 from c3sim.processes.arrivals import Arrivals
 from c3sim.processes.kernels.dispatcher import Dispatcher
 from c3sim.processes.kernels.residency import GridShape
@@ -82,6 +83,7 @@ class Context:
     arrivals: Arrivals = field(default_factory=Arrivals)
     dispatchers: dict[tuple[int, str], Dispatcher] = field(default_factory=dict)
     threads: dict[tuple[int, str], HostThread] = field(default_factory=dict)
+    engine_rates: dict[Hashable, Rate] = field(default_factory=dict)
 
     def after(self, delay: float, call: Callable[[], None]) -> None:
         """Call *call* in *delay* s."""

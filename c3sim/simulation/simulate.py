@@ -161,6 +161,7 @@ def _simulate(
         except simpy.core.EmptySchedule:
             raise DeadlockError(tasks.waiting()) from None
         events += 1
+    fluid.close()
     begins = _begins(workload, tasks, arrivals)
     times = _task_runs(workload, tasks, begins)
     return Run(

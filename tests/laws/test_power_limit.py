@@ -38,10 +38,8 @@ def most_drawn(node: Node, workload: Workload) -> float:
         for domain, flows in by_domain.items():
             factor = snapshot.states[domain].clock
             if factor > clock.minimum / clock.maximum * (1 + ROUNDING):
-                drawn = clock.idle_power + sum(
-                    power(flow.tags.load, rate, factor, clock.voltage_exponent)
-                    for flow, rate in flows
-                )
+                loads = [(flow.tags.declared.load, rate) for flow, rate in flows]
+                drawn = power(clock.idle_power, loads, factor, clock.voltage_exponent)
                 most = max(most, drawn / clock.power_limit)
     return most
 

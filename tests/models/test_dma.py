@@ -15,13 +15,13 @@ def test_an_engine_is_bound_by_its_data_path_or_its_bytes_in_flight() -> None:
     """64 KiB over 2 x 0.5 us + 2 x 1 us are 21.8 GB/s, more than the data path's 10; under a load
     of 6 memory answers in 3.5 us, a round trip is 9 us, and 64 KiB are 7.28 GB/s.
     """
-    assert engine_rate(TEACHING, 0.0, linked=True) == 10e9
-    assert engine_rate(TEACHING, 6.0, linked=True) == pytest.approx(65536 / 9e-6)
+    assert engine_rate(TEACHING, linked=True)(0.0) == 10e9
+    assert engine_rate(TEACHING, linked=True)(6.0) == pytest.approx(65536 / 9e-6)
 
 
 def test_a_copy_inside_a_gpu_crosses_no_link() -> None:
-    assert engine_rate(TEACHING, 20.0, linked=False) == pytest.approx(65536 / 21e-6)
-    assert engine_rate(TEACHING, 20.0, linked=True) == pytest.approx(65536 / 23e-6)
+    assert engine_rate(TEACHING, linked=False)(20.0) == pytest.approx(65536 / 21e-6)
+    assert engine_rate(TEACHING, linked=True)(20.0) == pytest.approx(65536 / 23e-6)
 
 
 def test_pull_has_its_own_bytes_in_flight() -> None:
@@ -29,8 +29,8 @@ def test_pull_has_its_own_bytes_in_flight() -> None:
     node = TEACHING.model_copy(
         update={"gpu": TEACHING.gpu.model_copy(update={"dma_engines": engines})}
     )
-    assert engine_rate(node, 0.0, linked=True, pull=True) == pytest.approx(9e3 / 3e-6)
-    assert engine_rate(node, 0.0, linked=True) == 10e9
+    assert engine_rate(node, linked=True, pull=True)(0.0) == pytest.approx(9e3 / 3e-6)
+    assert engine_rate(node, linked=True)(0.0) == 10e9
 
 
 def test_rules_of_queues_and_polls() -> None:
@@ -52,4 +52,4 @@ def test_no_limit_of_bytes_in_flight_leaves_the_data_path() -> None:
     engines = TEACHING.gpu.dma_engines.model_copy(update={"bytes_in_flight": None})
     gpu = TEACHING.gpu.model_copy(update={"dma_engines": engines})
     node = TEACHING.model_copy(update={"gpu": gpu})
-    assert engine_rate(node, 9.0, linked=True) == engines.bandwidth
+    assert engine_rate(node, linked=True)(9.0) == engines.bandwidth

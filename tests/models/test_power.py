@@ -20,14 +20,15 @@ def rate(clocked: float, factor: float) -> float:
 
 def drawn(idle: float, exponent: float, flows: Sequence[Flow]) -> Callable[[float], float]:
     """P(f) of *flows* whose rate is 1 at full clock."""
-    return lambda factor: (
-        idle + sum(power(load, rate(c, factor), factor, exponent) for load, c in flows)
+    return lambda factor: power(
+        idle, [(load, rate(c, factor)) for load, c in flows], factor, exponent
     )
 
 
 def test_power_of_a_flow() -> None:
-    """At half the clock, x = 2: (8 J x 3/s + 4 W / 2) / 4 + 5 J x 3/s + 7 W."""
-    assert power(Load(core=8, uncore=5, held=4, busy=7), 3, 0.5, 2) == 6.5 + 15 + 7
+    """At half the clock, x = 2: 9 W idle + (8 J x 3/s + 4 W / 2) / 4 + 5 J x 3/s + 7 W."""
+    flow = (Load(core=8, uncore=5, held=4, busy=7), 3)
+    assert power(9, [flow], 0.5, 2) == 9 + 6.5 + 15 + 7
 
 
 COPY = (Load(uncore=50), 0)  # a DMA engine: what it moves does not slow with the clock

@@ -10,6 +10,7 @@ latency before the first of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,18 @@ from c3sim.specs.workload import Collective
 def _speed(state: GpuState) -> float:
     """Progress of work that follows clock and memory, as a share of that at full speed."""
     return state.clock * state.memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """Payload rate [B/s] of *channels* in *phase* by state; *speed*: what is given of that."""
+
+    speed: float
+    phase: PhasePlan
+    channels: float
+
+    def __call__(self, state: GpuState) -> float:
+        return self.speed * self.phase.rate(self.channels, _speed(state))
 
 
 def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:
@@ -194,7 +207,7 @@ class _Passage:
             self.workgroups,
             phase.sent * self.workgroups / run.workgroups,
             lambda: self._was_sent(index, since),
-            cap=lambda state: run.speed * phase.rate(working, _speed(state)),
+            cap=_Sending(run.speed, phase, working),
             traffic=lambda rank: _phase_traffic(
                 run.context.node, phase, rank, folded=run.context.machine.folded
             ),

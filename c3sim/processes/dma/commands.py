@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+from c3sim.machine.state import Rate
 from c3sim.models.dma import engine_rate, engine_work
 from c3sim.processes.context import Context
 from c3sim.processes.dma.copies import HOST, DmaCopy, as_executed, traffic
@@ -139,12 +140,8 @@ class _CopyRun:
             task=self.task,
             gpu=copy.gpu,
             work=copy.size,
-            cap=lambda state: (
-                engine_rate(
-                    context.node, state.load, linked=linked, pull=copy.pull, work=work, ways=ways
-                )
-                * state.admitted
-            ),
+            cap=_rate_by_state(context, linked, copy.pull, work, ways),
+            clocked=False,
             traffic=traffic(context.node, copy, work),
             sharers=self.sharers,
             first=context.node.gpu.hbm.first == "engines" and not copy.pull,
@@ -166,6 +163,17 @@ class _CopyRun:
         else:
             execution.free_engine()
             context.after(self.landing, execution.free_ring)
+
+
+def _rate_by_state(context: Context, linked: bool, pull: bool, work: float, ways: int) -> Rate:
+    """As :func:`engine_rate`, where memory admits the engine; the same function for copies that are
+    alike, so that a GPU's state asks it once.
+    """
+    alike = linked, pull, work, ways
+    if alike not in context.engine_rates:
+        rate = engine_rate(context.node, linked=linked, pull=pull, work=work, ways=ways)
+        context.engine_rates[alike] = lambda state: rate(state.load) * state.admitted
+    return context.engine_rates[alike]
 
 
 def word_step(

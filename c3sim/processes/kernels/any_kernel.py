@@ -73,22 +73,11 @@ def any_kernel(
         computing = per_unit * part.computing
         follows = _clocked(task, moving, computing)
         if task.time is None:
-            busy = max(moving, computing)
-
-            def rate(state: GpuState) -> float:
-                return 1.0 / max(moving / (state.clock * state.memory), computing / state.clock)
-        else:
-            busy = task.time * per_unit / turns
-            load = concurrent * context.machine.memory_time(part.traffic, name) / busy
-            softness = gpu.hbm.saturation_exponent
-
-            def rate(state: GpuState) -> float:
-                own = load / (follows / state.clock + 1.0 - follows)
-                others = max(0.0, state.load - own)
-                memory = served_share(own + others, softness) / served_share(own, softness)
-                return 1.0 / (busy * (follows / state.clock + (1.0 - follows) / memory))
-
-        return TileCost(rate=rate, traffic=part.traffic)
+            return TileCost(rate=_Limits(moving, computing), traffic=part.traffic)
+        busy = task.time * per_unit / turns
+        load = concurrent * context.machine.memory_time(part.traffic, name) / busy
+        measured = _Measured(busy, load, follows, gpu.hbm.saturation_exponent)
+        return TileCost(rate=measured, traffic=part.traffic)
 
     return KernelSpec(
         tiles=tiles,
@@ -99,6 +88,34 @@ def any_kernel(
         fold_rounds=fold_rounds,
         fold_any_order=True,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Tiles per second by state, of the s that memory and those that computing take."""
+
+    moving: float
+    computing: float
+
+    def __call__(self, state: GpuState) -> float:
+        return 1.0 / max(self.moving / (state.clock * state.memory), self.computing / state.clock)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """Tiles per second by state, where the time of a tile alone is given."""
+
+    busy: float  # that time [s]
+    load: float  # of all tiles that run at once on memory
+    follows: float  # part of the time that follows the clock
+    softness: float
+
+    def __call__(self, state: GpuState) -> float:
+        follows, softness = self.follows, self.softness
+        own = self.load / (follows / state.clock + 1.0 - follows)
+        others = max(0.0, state.load - own)
+        memory = served_share(own + others, softness) / served_share(own, softness)
+        return 1.0 / (self.busy * (follows / state.clock + (1.0 - follows) / memory))
 
 
 def _turns(tiles: int, workgroups: int, residents: int, units: int) -> int:
@@ -183,8 +200,7 @@ def _accessing(
     return replace(
         plain,
         moving=time / clock / task.stream_efficiency / tiles + plain.moving,
-        traffic=replace(
-            plain.traffic,
+        traffic=plain.traffic._replace(
             l2=past_l1 / tiles,
             cache=moved.past_l2 / tiles,
             hbm_read=moved.read / tiles,

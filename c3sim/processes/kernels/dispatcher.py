@@ -15,7 +15,7 @@ itself takes several rounds in one batch; a newcomer cuts it back to the round i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from c3sim.models.dispatch import RULES
@@ -58,6 +58,7 @@ class Grid:
     foldable: bool
     placed: Callable[[Batch], None]
     cut: Callable[[], None]
+    turns: list[EngineTurns] = field(default_factory=list)  # of each group of engines
     number: int = -1  # for the residency
     turn: int = -1  # of its launch
     pointer: int = 0  # places of each die's order dispatched
@@ -107,7 +108,8 @@ class Dispatcher:
         """Queue *grid*; it is placed once all that arrives at this instant is queued."""
         grid.number, grid.turn = self.residency.number(grid.claim, self.grids), self.launched
         self.launched += 1
-        grid.last = max(group.turns[grid.shape].total for group in self.groups)
+        grid.turns = [group.turns[grid.shape] for group in self.groups]
+        grid.last = max(turn.total for turn in grid.turns)
         for group in self.groups:
             group.assigned[grid.number] = 0
         self.grids[grid.number] = grid
@@ -143,6 +145,7 @@ class Dispatcher:
         """*grid* has ended."""
         self._queue.remove(grid)
         del self.grids[grid.number]
+        del grid.placed, grid.cut  # of its kernel: no circle is left for the garbage collector
 
     def fill(self) -> None:
         """Place what has room, grid by grid."""
@@ -157,12 +160,13 @@ class Dispatcher:
 
     def _advance(self, grid: Grid) -> None:
         """Dispatch *grid* along its order as far as there is room."""
-        rooms = [(group, group.turns[grid.shape], self._room(group, grid)) for group in self.groups]
+        pairs = zip(self.groups, grid.turns, strict=True)
+        rooms = [(group, turn, self._room(group, grid)) for group, turn in pairs]
         start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
         parts, units = [], 0
         stop = self._stop(grid, rooms, [group.assigned[grid.number] for group in self.groups])
         for group, turn, room in rooms:
-            count = min(room, turn.count(min(stop, turn.total)) - group.assigned[grid.number])
+            count = min(room, turn.count(stop) - group.assigned[grid.number])
             if count > 0:
                 units += group.multiplicity * self.residency.occupy(
                     group, grid.number, grid.shape, count * size
@@ -170,9 +174,7 @@ class Dispatcher:
                 group.assigned[grid.number] += count
                 grid.resident += group.multiplicity * count * size
                 parts.append((group, count * size))
-        if not self.in_order and any(
-            t.count(t.total) > g.assigned[grid.number] for g, t, _ in rooms
-        ):
+        if not self.in_order and any(t.all > g.assigned[grid.number] for g, t, _ in rooms):
             stop = start  # some workgroups still wait
         grid.pointer = stop
         if not parts:
@@ -200,24 +202,27 @@ class Dispatcher:
 
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
         """Join rounds as large as the first, each with every unit free, to one segment."""
+        if grid.shape.workgroups < FOLDED_ROUNDS * batch.workgroups:
+            return
+        given = [group.assigned[grid.number] for group in self.groups]
         while self.waits(grid):
-            given = [turn.count(min(grid.pointer, turn.total)) for _, turn, _ in rooms]
             stop = self._stop(grid, rooms, given)
-            if self._between(grid, grid.pointer, stop) != batch.workgroups:
+            reached = [turn.count(stop) for turn in grid.turns]
+            if self._workgroups(grid, given, reached) != batch.workgroups:
                 break
             batch.ends.append(stop)
-            grid.pointer = stop
-        if batch.rounds < FOLDED_ROUNDS:
-            self.cut_back(grid, batch, 1)
-        else:
+            grid.pointer, given = stop, reached
+        if batch.rounds >= FOLDED_ROUNDS:
             self._assign(grid)
+        elif batch.rounds > 1:
+            self.cut_back(grid, batch, 1)
 
     def _repeat_round(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
         """Join as many rounds to the first as every engine has left of its size: without an order
         between engines, each of them goes on by itself.
         """
         size = grid.shape.cluster
-        left = {id(g): t.count(t.total) - g.assigned[grid.number] for g, t, _ in rooms}
+        left = {id(g): t.all - g.assigned[grid.number] for g, t, _ in rooms}
         more = min(left[id(group)] // (count // size) for group, count in batch.parts)
         if not more:
             return
@@ -229,21 +234,20 @@ class Dispatcher:
 
     def _assign(self, grid: Grid) -> None:
         """Set what each engine was given to what the order says up to the pointer."""
-        for group in self.groups:
-            turn = group.turns[grid.shape]
-            group.assigned[grid.number] = turn.count(min(grid.pointer, turn.total))
-
-    def _between(self, grid: Grid, start: int, stop: int) -> int:
-        """Workgroups of *grid* between two places of every die's order."""
-        turns = [(group.multiplicity, group.turns[grid.shape]) for group in self.groups]
-        places = sum(
-            m * (t.count(min(stop, t.total)) - t.count(min(start, t.total))) for m, t in turns
-        )
-        return places * grid.shape.cluster
+        for group, turn in zip(self.groups, grid.turns, strict=True):
+            group.assigned[grid.number] = turn.count(grid.pointer)
 
     def _room(self, group: EngineGroup, grid: Grid) -> int:
         """Places of *grid* that one engine of *group* has room for now: whole clusters."""
-        return sum(
-            room // grid.shape.cluster
-            for room in self.residency.rooms(group, grid.shape.mask, grid.number).values()
+        rooms = self.residency.rooms(group, grid.shape.mask, grid.number).values()
+        return sum([room // grid.shape.cluster for room in rooms])
+
+    def _workgroups(self, grid: Grid, given: list[int], reached: list[int]) -> int:
+        """Workgroups of *grid* between two places of every die's order; by group of engines, the
+        places that each engine was given up to them.
+        """
+        places = sum(
+            group.multiplicity * (last - first)
+            for group, first, last in zip(self.groups, given, reached, strict=True)
         )
+        return places * grid.shape.cluster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import hypot
 
 from c3sim.machine.state import GpuState
@@ -97,6 +98,32 @@ def reduction_kernel(context: Context, name: str, task: Gemm, plan: GemmPlan) ->
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _TileRate:
+    """Tiles per second of a workgroup by state; a value, so that equal tiles have equal ones."""
+
+    per_unit: int
+    issue: float  # s of the matrix units at full clock
+    feed: float  # s of the operands that come through the caches
+    prologue: float  # s at full clock
+    waiting: float  # s of what comes from memory, when nobody else asks for any
+    burst: float  # load of memory by workgroups that started together
+    asked: float  # s of all that memory gives, of what runs at once
+    hidden: int  # how many times as much is under way as is waited for
+    softness: float
+    speed: float
+
+    def __call__(self, state: GpuState) -> float:
+        clock, memory, load = state[:3]
+        per_unit, waiting, begin = self.per_unit, self.waiting, self.prologue / clock
+        issue = self.issue / clock
+        alone = per_unit * hypot(issue, self.feed) + begin
+        others = max(0.0, load - self.asked / (alone + waiting))
+        missing = waiting / served_share(self.burst + others, self.softness)
+        working = per_unit * hypot(issue, self.feed / memory) + begin
+        return self.speed / (max(working, missing) + min(working, missing) / self.hidden)
+
+
 class _Tiles:
     """What a tile of *task* costs; it depends on what else fills the shared cache when it starts.
 
@@ -138,20 +165,18 @@ class _Tiles:
         memory_time = self.context.machine.memory_time(moved, self.name)
         # the operands that come through the caches; the others are in `missing`
         feed = plan.feed * max(0.0, 1.0 - operands / (traffic.l2 - traffic.written))
-        # constants of the many calls of rate()
-        issue, prologue, speed = plan.issue, plan.prologue, task.speed
-        waiting, asked = from_hbm / demanded, speed * concurrent * memory_time
-        hidden, softness = per_unit * stages, spec.hbm.saturation_exponent
-
-        def rate(state: GpuState) -> float:
-            clock, memory, load = state[:3]
-            begin = prologue / clock
-            alone = per_unit * hypot(issue / clock, feed) + begin
-            others = max(0.0, load - asked / (alone + waiting))
-            missing = waiting / served_share(burst + others, softness)
-            working = per_unit * hypot(issue / clock, feed / memory) + begin
-            return speed / (max(working, missing) + min(working, missing) / hidden)
-
+        rate = _TileRate(
+            per_unit=per_unit,
+            issue=plan.issue,
+            feed=feed,
+            prologue=plan.prologue,
+            waiting=from_hbm / demanded,
+            burst=burst,
+            asked=task.speed * concurrent * memory_time,
+            hidden=per_unit * stages,
+            softness=spec.hbm.saturation_exponent,
+            speed=task.speed,
+        )
         return TileCost(rate=rate, traffic=moved)
 
     def _past_caches(self, concurrent: int) -> GemmTraffic:

@@ -20,49 +20,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from math import ceil
 
-from c3sim.engine.flow import Flow
 from c3sim.processes.context import Context
+from c3sim.processes.kernels.cohort import Cohort, Parts, split
 from c3sim.processes.kernels.dispatcher import Batch, Grid
-from c3sim.processes.kernels.residency import EngineGroup
-from c3sim.processes.kernels.spec import Awaited, CostOfPart, KernelSpec
+from c3sim.processes.kernels.spec import Awaited, KernelSpec, TileCost
 
-Parts = list[tuple[EngineGroup, int]]  # workgroups per engine of each group
 #: Schedules whose workgroups take further tiles from a pool.
 POOLED = ("work_stealing", "dynamic_persistent")
 #: Relative: progress this close to a whole number of rounds is whole.
 ROUNDING = 1e-9
-
-
-class _Cohort:
-    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each, of *cost*, and on
-    *later* ones behind them. *exact*: they take *count* tiles next, whatever *parts*, which are of
-    all engines that are alike, would.
-    """
-
-    __slots__ = ("batch", "cost", "count", "exact", "flow", "later", "left", "parts", "rounds")
-
-    def __init__(
-        self,
-        parts: Parts,
-        count: int,
-        rounds: float,
-        batch: Batch | None = None,
-        cost: CostOfPart | None = None,
-        *,
-        later: float = 0.0,
-        exact: bool = False,
-    ):
-        self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
-        self.cost, self.later, self.exact = cost, later, exact
-        self.flow: Flow | None = None
-        self.left = 0  # pieces to do behind the one in progress
-
-    @property
-    def wanted(self) -> int:
-        """Tiles that they take next from a pool."""
-        if self.exact:
-            return self.count
-        return sum(group.multiplicity * count for group, count in self.parts)
 
 
 class Kernel:
@@ -95,7 +61,7 @@ class Kernel:
             self.owed = min(spec.tiles, self.shape.workgroups * spec.own_tiles)
             self.pool -= self.owed
             self.longer = self.owed % self.shape.workgroups
-        self.active: dict[_Cohort, None] = {}
+        self.active: dict[Cohort, None] = {}
         self.parameters_at: float | None = None  # s, once the first workgroup has started
         self.finished = False
         self.dispatcher = context.dispatcher(gpu, task)
@@ -119,17 +85,17 @@ class Kernel:
         self.started()
         schedule, tiles, grid = self.spec.schedule, self.spec.tiles, self.shape.workgroups
         if schedule == "one_per_tile":
-            cohort = _Cohort(batch.parts, batch.workgroups, float(batch.rounds), batch)
+            cohort = Cohort(batch.parts, batch.workgroups, float(batch.rounds), batch)
             self.active[cohort] = None
             self.context.once_past(self._until_parameters(), lambda: self._begin(cohort))
         elif schedule == "stream_k":
-            self._begin(_Cohort(batch.parts, batch.workgroups, tiles / grid))
+            self._begin(Cohort(batch.parts, batch.workgroups, tiles / grid))
         elif schedule == "persistent":
             self._begin_lists(batch, tiles // grid)
         elif self.owed:
             self._begin_lists(batch, min(self.spec.own_tiles, tiles // grid))
         else:
-            self._steal(_Cohort(batch.parts, batch.workgroups, 0.0), first=True)
+            self._steal(Cohort(batch.parts, batch.workgroups, 0.0), first=True)
 
     def _until_parameters(self) -> float:
         """Seconds that workgroups which start now hold their room and wait for parameters."""
@@ -163,13 +129,13 @@ class Kernel:
         longer = min(self.longer, count)
         self.longer -= longer
         if longer in (0, count):
-            self._begin(_Cohort(batch.parts, count, float(length + bool(longer))))
+            self._begin(Cohort(batch.parts, count, float(length + bool(longer))))
             return
-        more, less = _split(batch.parts, longer, count)
-        self._begin(_Cohort(more, longer, length + 1.0))
-        self._begin(_Cohort(less, count - longer, float(length)))
+        more, less = split(batch.parts, longer, count)
+        self._begin(Cohort(more, longer, length + 1.0))
+        self._begin(Cohort(less, count - longer, float(length)))
 
-    def _steal(self, cohort: _Cohort, *, first: bool) -> None:
+    def _steal(self, cohort: Cohort, *, first: bool) -> None:
         """Take a tile (or several rounds) per workgroup from the pool; the others end."""
         want, exact, rounds = cohort.wanted, cohort.exact, 1
         if not first and self.spec.fold_rounds:
@@ -182,10 +148,10 @@ class Kernel:
             self._leave(cohort.parts)
             return
         if count == want:
-            self._begin(_Cohort(cohort.parts, count, float(rounds), exact=exact))
+            self._begin(Cohort(cohort.parts, count, float(rounds), exact=exact))
             return
-        busy, idle = _split(cohort.parts, count, want)
-        self._begin(_Cohort(busy, count, 1.0, exact=exact))
+        busy, idle = split(cohort.parts, count, want)
+        self._begin(Cohort(busy, count, 1.0, exact=exact))
         self._leave(idle)
 
     def _expected(self) -> tuple[int, int]:
@@ -196,12 +162,12 @@ class Kernel:
             here = group.units_for(self.shape.mask) if turn.weight else 0
             units += group.multiplicity * here
             size = self.shape.cluster
-            places = min(turn.count(turn.total), here * self.spec.residents // size)
+            places = min(turn.all, here * self.spec.residents // size)
             concurrent += group.multiplicity * places * size
         concurrent = max(1, concurrent)
         return concurrent, max(1, min(self.spec.residents, ceil(concurrent / max(1, units))))
 
-    def _begin(self, cohort: _Cohort) -> None:
+    def _begin(self, cohort: Cohort) -> None:
         if not self.spec.fold_rounds and cohort.rounds > 1:  # each of them counts
             cohort.later, cohort.rounds = cohort.rounds - 1.0, 1.0
         parts = list(self._by_cost(cohort)) if self.spec.parts else [cohort]
@@ -209,7 +175,7 @@ class Kernel:
         for part in parts:
             self._begin_part(part)
 
-    def _by_cost(self, cohort: _Cohort) -> Iterator[_Cohort]:
+    def _by_cost(self, cohort: Cohort) -> Iterator[Cohort]:
         """*cohort*, of one round, as cohorts whose tiles cost the same, in the order of tiles."""
         parts, left, begin = cohort.parts, cohort.count, self.begun
         self.active.pop(cohort, None)
@@ -217,11 +183,11 @@ class Kernel:
             count = min(left, int(end - begin))
             if count <= 0:
                 continue
-            mine, parts = _split(parts, count, left) if count < left else (parts, [])
+            mine, parts = split(parts, count, left) if count < left else (parts, [])
             left, begin = left - count, begin + count
-            yield _Cohort(mine, count, cohort.rounds, cohort.batch, cost, exact=True)
+            yield Cohort(mine, count, cohort.rounds, cohort.batch, cost, exact=True)
 
-    def _begin_part(self, cohort: _Cohort) -> None:
+    def _begin_part(self, cohort: Cohort) -> None:
         if cohort.rounds <= 0:  # a persistent workgroup without a tile
             self._complete(cohort)
             return
@@ -231,18 +197,16 @@ class Kernel:
             return
         self.awaited(min(1.0, self.begun / self.spec.tiles), partial(self._run, cohort))
 
-    def _run(self, cohort: _Cohort) -> None:
+    def _run(self, cohort: Cohort) -> None:
         cohort.left = self.spec.pieces - 1
         self._run_piece(cohort)
 
-    def _run_piece(self, cohort: _Cohort) -> None:
+    def _run_piece(self, cohort: Cohort) -> None:
         running = min(self.concurrent, sum(other.count for other in self.active))
         per_unit = min(self.per_unit, max(1, ceil(self.per_unit * running / self.concurrent)))
-        if cohort.cost is None:
-            cost = self.spec.cost(per_unit, max(1, running))
-        else:
-            alike = sum(other.count for other in self.active if other.cost is cohort.cost)
-            cost = cohort.cost(per_unit, running, alike)
+        cost = cohort.listed or self._cost(cohort, per_unit, running)
+        if cohort.later and cohort.cost is None:
+            cohort.listed = cost
         cohort.flow = self.context.machine.flow(
             self.task,
             task=self.task,
@@ -255,7 +219,13 @@ class Kernel:
             done=lambda _flow: self._complete(cohort),
         )
 
-    def _complete(self, cohort: _Cohort) -> None:
+    def _cost(self, cohort: Cohort, per_unit: int, running: int) -> TileCost:
+        if cohort.cost is None:
+            return self.spec.cost(per_unit, max(1, running))
+        alike = sum(other.count for other in self.active if other.cost is cohort.cost)
+        return cohort.cost(per_unit, running, alike)
+
+    def _complete(self, cohort: Cohort) -> None:
         if cohort.left:
             cohort.left -= 1
             self._run_piece(cohort)
@@ -265,21 +235,22 @@ class Kernel:
         if not posting:
             self._go_on(cohort)
             return
-        mine, rest = _split(cohort.parts, 1, cohort.count)
-        one = _Cohort(mine, 1, 0.0, later=cohort.later, exact=True)
+        mine, rest = split(cohort.parts, 1, cohort.count)
+        one = cohort.only(mine, 1)
         self.active[one] = None
         self.context.after(posting, partial(self._posted, one))
         if cohort.count > 1:
-            self._go_on(_Cohort(rest, cohort.count - 1, 0.0, later=cohort.later, exact=True))
+            self._go_on(cohort.only(rest, cohort.count - 1))
 
-    def _posted(self, cohort: _Cohort) -> None:
+    def _posted(self, cohort: Cohort) -> None:
         del self.active[cohort]
         self._go_on(cohort)
 
-    def _go_on(self, cohort: _Cohort) -> None:
+    def _go_on(self, cohort: Cohort) -> None:
         """Workgroups that have ended their tiles take the next ones, or leave."""
         if cohort.later > 0:
-            self._begin(_Cohort(cohort.parts, cohort.count, cohort.later, exact=cohort.exact))
+            parts, count, rounds = cohort.parts, cohort.count, cohort.later
+            self._begin(Cohort(parts, count, rounds, exact=cohort.exact, listed=cohort.listed))
         elif self.spec.schedule in POOLED:
             self._steal(cohort, first=False)
         else:
@@ -291,16 +262,3 @@ class Kernel:
             self.finished = True
             self.dispatcher.retire(self.grid)
             self.done()
-
-
-def _split(parts: Parts, wanted: int, total: int) -> tuple[Parts, Parts]:
-    """*parts* (*total* workgroups) as about *wanted* of them, evenly over engines, and the rest."""
-    chosen, rest, left = [], [], wanted
-    for group, count in parts:
-        part = max(0, min(count, -(-left // group.multiplicity), -(-count * wanted // total)))
-        left -= part * group.multiplicity
-        if part:
-            chosen.append((group, part))
-        if count > part:
-            rest.append((group, count - part))
-    return chosen, rest

@@ -141,13 +141,13 @@ def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:
     traffic = Traffic(l2=part, cache=part, hbm_read=reads, hbm_write=writes, vector=2 * part)
     if "host" in (task.source, task.destination):
         direction = "out" if task.destination == "host" else "in"
-        return replace(traffic, host=((direction, part),))
+        return traffic._replace(host=((direction, part),))
     peer = node.peer(gpu, task.peer)
     source, destination = (gpu, peer) if task.source == "gpu" else (peer, gpu)
     hops = tuple((hop, part) for hop in route(node.links.topology, node.gpus, source, destination))
     if task.gpus == "all":  # the peer's copy does here what this one does there
-        return replace(traffic, cache=2 * part, hbm_read=part, hbm_write=part, ports=hops)
-    return replace(traffic, ports=hops, remote=((peer, part - reads, part - writes),))
+        return traffic._replace(cache=2 * part, hbm_read=part, hbm_write=part, ports=hops)
+    return traffic._replace(ports=hops, remote=((peer, part - reads, part - writes),))
 
 
 def _kernel(workgroups: int, residents: int, cost: CostOfTile) -> KernelSpec:

@@ -36,8 +36,14 @@ class EngineTurns:
         """Turns per period; 0 where the grid never comes."""
         return len(self.rotation.turns[self.engine]) if self.total else 0
 
+    @property
+    def all(self) -> int:
+        """Places of the die that are its own."""
+        return self.rotation.count(self.engine, self.total)
+
     def count(self, places: int) -> int:
-        return self.rotation.count(self.engine, places)
+        """Its own among the first *places* of the die."""
+        return self.rotation.count(self.engine, min(places, self.total))
 
     def place(self, index: int) -> int:
         return self.rotation.place(self.engine, index)

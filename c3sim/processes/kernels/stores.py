@@ -40,7 +40,7 @@ def stores_kernel(context: Context, name: str, gpu: int, task: Stores, *, fold: 
         policy = policy_cost(remote_stores(spec), task.policy)
         return TileCost(
             rate,
-            replace(traffic, stored=True, releasing=time.release, release_hold=policy.release_hold),
+            traffic._replace(stored=True, releasing=time.release, release_hold=policy.release_hold),
         )
 
     return KernelSpec(
@@ -117,8 +117,7 @@ class _Storing:
         """Of *tile*, with *stored* bytes of it at peers."""
         node = self.context.node
         remote = tuple((node.peer(self.gpu, peer), 0.0, stored) for peer in self.peers)
-        return replace(
-            tile,
+        return tile._replace(
             hbm_write=tile.hbm_write - stored * self.apart,
             remote=remote if self.apart else (),
             ports=tuple(_ports(node, self.gpu, self.peers, stored).items()),

@@ -67,6 +67,6 @@ def test_together_they_ask_for_what_one_alone_does() -> None:
 
     alone, two, three = declared(1), declared(2), declared(3)
     assert three.reads / alone.reads == pytest.approx(1 / 3)
-    assert three.through_ports / two.through_ports == pytest.approx(2 / 3)
+    assert three.declared.through_ports / two.declared.through_ports == pytest.approx(2 / 3)
     wire = 1.0 / SWITCH.gpu.dma_engines.link_efficiency["push"]
     assert three.reads == pytest.approx(port / 3 / wire)
