@@ -78,8 +78,8 @@ class _Storing:
     Tiles of a round end together, so their stores come at once. Where they stand in the queues of
     the dies, the next loads stand behind them: nothing is computed until the links have drained
     them. Where no queue blocks (no local_share), they drain while the next tiles are computed.
-    While a die makes the releases of its workgroups, the traffic of all of them stands still for
-    the share that it does for others.
+    While a die makes the releases of its workgroups, the next tiles of all of them stand still for
+    the share that other kernels do; behind the last tiles nothing is held up.
     """
 
     def __init__(
@@ -105,7 +105,8 @@ class _Storing:
         draining = self._draining(traffic, alike or concurrent) if stored and self.blocks else 0.0
         per_die = ceil(concurrent / self.dies) if policy.one_release else 0
         turn = per_die * self.release
-        release = self.release + max(0.0, turn - self.release) * policy.release_hold
+        followed = max(0.0, 1.0 - concurrent / self.spec.tiles)  # tiles with one behind them
+        release = self.release + max(0.0, turn - self.release) * policy.release_hold * followed
 
         def rate(state: GpuState) -> float:
             time = 1.0 / tile.rate(state) + max(storing / state.clock, draining) + release
