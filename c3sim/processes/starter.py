@@ -54,6 +54,8 @@ class Starter:
         self._callbacks: dict[tuple[str, int, int], tuple[Callback, Callback]] = {}
         self._tiles = Tiles(context, signals)
         self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
+        profile = context.node.host_profiles.get(context.workload.host.profile or "")
+        self._collective_latency = profile.collective_latency if profile else 0.0
 
     def start(
         self,
@@ -87,7 +89,7 @@ class Starter:
             self._callbacks[name, gpu, repeat] = (started, done)
             run = self._collective(name, gpu, repeat, task, latencies.completion, looped)
             detail.update(run.describe())
-            context.after(latencies.dispatch, partial(run.launch, gpu))
+            context.after(latencies.dispatch + self._collective_latency, partial(run.launch, gpu))
         elif isinstance(task, HostTask):
             started()
             context.host(gpu, name).do(task.time, done)

@@ -102,6 +102,9 @@ class HostProfile(Spec):
     """host thread busy per collective on compute units, of any library"""
     start_latency: Time
     """from the end of a call until an idle GPU takes up what it launched; the thread goes on"""
+    collective_latency: Time = 0.0
+    """longer than behind another kernel, from the end of what a collective's kernel waits for until
+    it starts; of the framework's calls and not of the library's own loops"""
     operator_times: dict[Operator, Time] = Field({})
     """busy per launch for an operator of that class in a model; left out: launch_time"""
     backward_time: Time = 0.0
@@ -126,9 +129,10 @@ class HostProfile(Spec):
         by = self.slowness if slowness is None else slowness
         if by == 1:
             return self
-        times = self.model_dump(exclude={"slowness", "start_latency"})
+        of_gpu = {"start_latency", "collective_latency"}
+        times = self.model_dump(exclude={"slowness", *of_gpu})
         times = {name: _longer(each, by) for name, each in times.items()}
-        return HostProfile(start_latency=self.start_latency, **times)
+        return HostProfile(**times, **self.model_dump(include=of_gpu))
 
 
 def _longer(times: Any, by: float) -> Any:

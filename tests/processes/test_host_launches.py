@@ -77,6 +77,30 @@ def test_a_slow_host_takes_longer_for_calls_and_its_gpu_does_not(
     assert start == pytest.approx((10 * times + 5) * US + node.gpu.kernels.dispatch_latency)
 
 
+@pytest.mark.parametrize("slowness", [None, 2.0])
+def test_a_frameworks_collective_starts_later_behind_what_it_waits_for(
+    slowness: float | None,
+) -> None:
+    """3 us behind each GEMM that an all-reduce waits for, however slow the host is; no kernel, and
+    no copies by engines, wait longer.
+    """
+    reduce = {"kind": "collective", "op": "all_reduce", "size": "64 KiB", "after": ["a"]}
+    tasks = {"a": GEMM, "reduce": reduce, "b": {**GEMM, "after": ["reduce"]}}
+    moves = {**tasks, "reduce": {**reduce, "op": "all_gather", "backend": "dma"}}
+    profile = HostProfile(launch_time=0.0, enqueue_time=0.0, start_latency=0.0)
+    slow = profile.model_copy(update={"collective_latency": 3 * US})
+
+    def wall(profile: HostProfile, tasks: dict[str, Any]) -> float:
+        node = with_enqueue_time(0.0).model_copy(update={"host_profiles": {"own": profile}})
+        host = {"launch": "graph", "profile": "own", "slowness": slowness}
+        return simulate(
+            node, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": host})
+        ).end
+
+    assert wall(slow, tasks) - wall(profile, tasks) == pytest.approx(3 * US, abs=1e-12)
+    assert wall(slow, moves) == wall(profile, moves)
+
+
 def test_slowness_is_of_a_profile() -> None:
     workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": {"slowness": 2}}
     with pytest.raises(InputErrors, match=r"host\.slowness.*needs host\.profile"):
