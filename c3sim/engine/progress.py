@@ -145,7 +145,7 @@ class Progress:
         for flow in self._touched:
             places.update(flow.places)
         pending = list(places)
-        while pending:
+        while pending and len(flows) < len(self.flows):
             for flow in self._sharing[pending.pop()].keys() - flows:
                 flows.add(flow)
                 for place in flow.places:

@@ -24,6 +24,8 @@ they freeze: at cap_i / weight_i, or at the level where a capacity that they use
   lose its digits where heavy flows have frozen and a light one still rises, so it is summed afresh
   whenever it has shrunk a lot.
 - No tolerance is absolute: multiply all capacities and caps by a factor, and the rates follow.
+- A capacity of which all users at their caps leave something, by more than rounding, is never
+  exhausted and has no say. Most often none has.
 
 Numbers only: no time, no units, no clock. The slow and obvious version is
 :mod:`c3sim.engine.oracle`.
@@ -37,6 +39,7 @@ from typing import NamedTuple
 
 _RISING = -1.0  # stands for the rate of a flow that is not frozen yet
 _SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
+_LEFT_OVER = 1e-9  # share of a capacity that is more than rounding
 
 
 class Demand(NamedTuple):
@@ -53,12 +56,16 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
 
     Raises `ValueError` if a number is outside its range, or if nothing limits a flow.
     """
-    users, slope = _book(capacities, demands)
+    drawn = _drawn_at_most(capacities, demands)
+    scarce = {c for c, most in drawn.items() if not most < (1.0 - _LEFT_OVER) * capacities[c]}
+    capped = [(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf]
+    if not scarce and len(capped) == len(demands):
+        return [cap for _, cap, _ in demands]
+    users, slope = _book(scarce, demands)
     left = {c: capacities[c] for c in users}
     full = slope.copy()
     heap = [(left[c] / slope[c], c) for c in users if left[c] < math.inf]
     heapify(heap)
-    capped = [(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf]
     capped.sort()
     capped.reverse()
 
@@ -90,21 +97,18 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
                 rates[flow] = rate = min(weight * level, cap)
                 rising -= 1
                 for c, amount in uses:
-                    slope[c] -= amount * weight
-                    left[c] -= amount * rate
+                    if c in scarce:
+                        slope[c] -= amount * weight
+                        left[c] -= amount * rate
     return rates
 
 
-Users = dict[int, list[tuple[int, float]]]
-
-
-def _book(capacities: Sequence[float], demands: Sequence[Demand]) -> tuple[Users, dict[int, float]]:
-    """The users of each used capacity, with what each draws per unit of level, and the sums.
+def _drawn_at_most(capacities: Sequence[float], demands: Sequence[Demand]) -> dict[int, float]:
+    """What is drawn from each used capacity where all flows are at their caps.
 
     Raises `ValueError` if a number is outside its range.
     """
-    users: Users = defaultdict(list)
-    slope: dict[int, float] = defaultdict(float)
+    drawn: dict[int, float] = {}
     infinite = math.inf
     for flow, (weight, cap, uses) in enumerate(demands):
         if not (0.0 < weight < infinite and cap >= 0.0):
@@ -116,12 +120,27 @@ def _book(capacities: Sequence[float], demands: Sequence[Demand]) -> tuple[Users
                 raise ValueError(
                     f"flow {flow}: amount {amount} of capacity {c}; amount > 0 and finite"
                 )
-            draw = amount * weight
-            users[c].append((flow, draw))
-            slope[c] += draw
-    for c in users:
+            drawn[c] = drawn.get(c, 0.0) + amount * cap
+    for c in drawn:
         if not 0 <= c < len(capacities):
-            raise ValueError(f"flow {users[c][0][0]}: no capacity {c}; there are {len(capacities)}")
+            user = next(i for i, demand in enumerate(demands) if c in dict(demand.uses))
+            raise ValueError(f"flow {user}: no capacity {c}; there are {len(capacities)}")
         if not capacities[c] >= 0.0:
             raise ValueError(f"capacity {c} is {capacities[c]}; a capacity is >= 0")
+    return drawn
+
+
+Users = dict[int, list[tuple[int, float]]]
+
+
+def _book(scarce: set[int], demands: Sequence[Demand]) -> tuple[Users, dict[int, float]]:
+    """The users of each *scarce* capacity, with what each draws per unit of level, and the sums."""
+    users: Users = defaultdict(list)
+    slope: dict[int, float] = defaultdict(float)
+    for flow, (weight, _, uses) in enumerate(demands):
+        for c, amount in uses:
+            if c in scarce:
+                draw = amount * weight
+                users[c].append((flow, draw))
+                slope[c] += draw
     return users, slope
