@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import simpy
 
@@ -116,6 +116,13 @@ class Context:
         if key not in self.threads:
             self.threads[key] = HostThread(self.env)
         return self.threads[key]
+
+    @cached_property
+    def stream_numbers(self) -> dict[str, int]:
+        """Streams by declaration; a task without one has its own."""
+        tasks = self.workload.tasks.items()
+        names = dict.fromkeys(task.stream or f"task {name}" for name, task in tasks)
+        return {name: number for number, name in enumerate(names)}
 
     def stream_of(self, task: str) -> Stream:
         name = self.workload.tasks[task].stream

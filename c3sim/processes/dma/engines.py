@@ -35,13 +35,13 @@ class QueueKey(NamedTuple):
     task: str  # that has the queue to itself; "": shared
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One command for *queue* of *engine* of *gpu*.
+class Step(NamedTuple):
+    """One command of *task* for *queue* of *engine* of *gpu*.
 
     *run(execution)* carries it out. Times are in s, sizes in bytes.
     """
 
+    task: str
     gpu: int
     engine: int
     queue: int
@@ -60,6 +60,11 @@ class Step:
     def signals(self) -> bool:
         """Whether it tells others of the end of what is before it."""
         return self.op in ("atomic", "fence")
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether another task may have the same one: it is known to no word, and asks nobody."""
+        return self.op in ("copy", "broadcast", "swap", "reduce") and self.request is None
 
 
 @dataclass
@@ -89,6 +94,7 @@ class Ring:
 class Execution:
     """One command under way: what it tells its engine and its ring."""
 
+    task: str
     engine: Engine
     ring: Ring
     completed: Callback  # tells the host, or a waiting request, of the end
@@ -137,7 +143,7 @@ class Engine:
         ring.pending -= 1
         ring.used -= step.size
         waiting, ring.waiting_for_room = ring.waiting_for_room, []
-        begin = partial(step.run, Execution(self, ring, completed))
+        begin = partial(step.run, Execution(step.task, self, ring, completed))
         if switched:
             self._since = self.context.env.now
             self.context.after(self._switch_time(step.polled), begin)
