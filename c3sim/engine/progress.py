@@ -140,18 +140,17 @@ class Progress:
 
     def _connected(self) -> tuple[list[Flow], set[Hashable]]:
         """Flows connected to a change, in order of starts, and the places that they share."""
-        flows = set(self._touched)
-        places: set[Hashable] = set(self._left)
+        flows, places = set(self._touched), set(self._left)
+        pending = list(self._left)
         for flow in self._touched:
+            pending += [place for place in flow.places if place not in places]
             places.update(flow.places)
-        pending = list(places)
+        # the last place of a flow is its domain, if it has one: of many
         while pending and len(flows) < len(self.flows):
             for flow in self._sharing[pending.pop()].keys() - flows:
                 flows.add(flow)
-                for place in flow.places:
-                    if place not in places:
-                        places.add(place)
-                        pending.append(place)
+                pending += [place for place in flow.places if place not in places]
+                places.update(flow.places)
         if len(flows) == len(self.flows):
             return list(self.flows), places
         return sorted(flows, key=in_order), places

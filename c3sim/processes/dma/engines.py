@@ -63,7 +63,7 @@ class Step(NamedTuple):
 
     @property
     def only_moves(self) -> bool:
-        """Whether another task may have the same one: it is known to no word, and asks nobody."""
+        """Whether another task may have the same one: no word and no other GPU hears of it."""
         return self.op in ("copy", "broadcast", "swap", "reduce") and self.request is None
 
 
