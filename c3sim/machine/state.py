@@ -206,7 +206,7 @@ class StateByClock:
         return self._watts[clock]
 
     def within(self, limit: float, minimum: float) -> float:
-        """The largest clock factor, from *minimum* on, at which no more than *limit* [W] is drawn."""
+        """The largest clock factor from *minimum* on at which *limit* [W] is kept."""
         bounds = limit, minimum
         if bounds not in self._within:
             self._within[bounds] = clock_factor(limit, minimum, self.power)
