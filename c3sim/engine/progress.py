@@ -157,9 +157,7 @@ class Progress:
 
     def _cap(self, flow: Flow) -> float:
         """The rate bound of *flow* in the present state of its domain."""
-        if callable(flow.cap):
-            return flow.cap(None if flow.domain is None else self.states[flow.domain])
-        return flow.cap
+        return flow.cap(self.states.get(flow.domain)) if callable(flow.cap) else flow.cap
 
     def _share(self, flows: list[Flow], now: float) -> None:
         """Solve one connected set of flows and predict their finishes."""

@@ -21,7 +21,16 @@ from c3sim.machine.flow_tags import Asked, FlowTags, Given
 from c3sim.machine.governor import Governor
 from c3sim.machine.holding import held_by_stores, store_load
 from c3sim.machine.rates import l2_rate, memory_time, request_latency, through_ports
-from c3sim.machine.state import FULL_SPEED, REMEMBERED, Declared, GpuState, StateRule, WaitsForLines
+from c3sim.machine.state import (
+    FULL_SPEED,
+    REMEMBERED,
+    Declared,
+    GpuState,
+    GpuStates,
+    Rate,
+    StateRule,
+    WaitsForLines,
+)
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_weight
 from c3sim.models.cache_lines import row_misses, stall_rule
@@ -67,6 +76,7 @@ class Machine:
         self._stall = stall_rule(node.gpu, set_aside)
         self._drawing = Drawing(node, fluid, folded=folded, private=private, home=self.home)
         self._given: dict[Asked, Given] = {}
+        self._domains: dict[int, Capacity] = {}  # by GPU
         self._kinds: dict[Declared, int] = {}
         self._bounds: dict[tuple[str, Capacity | None], int] = {}
 
@@ -187,7 +197,7 @@ class Machine:
             traffic=traffic,
         )
         return Given(
-            cap=(lambda states: rate(states.of(group))) if callable(cap) else cap,
+            cap=_by_states(rate, group) if callable(cap) else cap,
             weight=max(full, LEAST_WEIGHT)
             * request_latency(self.node, traffic)
             * least_weight(self.node.gpu, asked.behind),
@@ -223,8 +233,10 @@ class Machine:
         return 1.0 / through_ports(self.node, traffic)
 
     def _domain(self, gpu: int) -> Capacity:
-        domain = Capacity("gpu", self.home(gpu), "clock")
-        if domain not in self.fluid.states:
+        home = self.home(gpu)
+        domain = self._domains.get(home)
+        if domain is None:
+            domain = self._domains[home] = Capacity("gpu", home, "clock")
             clock = self.node.gpu.clock
             again = partial(self.fluid.refresh, domain)
             self.fluid.domain(
@@ -238,3 +250,8 @@ class Machine:
                 ),
             )
         return domain
+
+
+def _by_states(rate: Rate, group: str) -> Callable[[GpuStates], float]:
+    """*rate* in the state of *group*; "": that of all."""
+    return lambda states: rate(states.of(group) if group else states.shared)

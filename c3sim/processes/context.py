@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import simpy
+from simpy.events import Timeout
 
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
@@ -50,8 +51,7 @@ class HostThread:
 
     def occupy(self, time: float, call: Callable[[], None]) -> None:
         """As :meth:`do`, by the job that holds the thread, blocked or not."""
-        timeout = self.env.timeout(self._reserve(time))
-        timeout.callbacks.append(lambda _event: call())
+        Timeout(self.env, self._reserve(time)).callbacks.append(lambda _event: call())
 
     def block(self) -> None:
         """Suspend all jobs except the current holder until :meth:`release`."""
@@ -87,8 +87,7 @@ class Context:
 
     def after(self, delay: float, call: Callable[[], None]) -> None:
         """Call *call* in *delay* s."""
-        timeout = self.env.timeout(delay)
-        timeout.callbacks.append(lambda _event: call())
+        Timeout(self.env, delay).callbacks.append(lambda _event: call())
 
     def once_past(self, delay: float, call: Callable[[], None]) -> None:
         """Call *call* in *delay* s, without an event if there is nothing to wait for."""
