@@ -99,8 +99,9 @@ class Fluid:
         return self._progress.states
 
     def close(self) -> None:
-        """The run is over: tell nobody any more, so that what observers hold can be freed."""
-        self.observers = ()
+        """The run is over: hold nobody any more, so that what observers and rules hold is freed."""
+        self.observers, self._progress = (), Progress()
+        self.env.close()
 
     def solve(self) -> None:
         """For the clock: solve rates after the changes of this instant."""

@@ -57,15 +57,17 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
     Raises `ValueError` if a number is outside its range, or if nothing limits a flow.
     """
     drawn = _drawn_at_most(capacities, demands)
-    scarce = {c for c, most in drawn.items() if not most < (1.0 - _LEFT_OVER) * capacities[c]}
-    capped = [(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf]
-    if not scarce and len(capped) == len(demands):
-        return [cap for _, cap, _ in demands]
+    scarce = {c for c in drawn if not drawn[c] < (1.0 - _LEFT_OVER) * capacities[c]}
+    if not scarce:
+        rates = [cap for _, cap, _ in demands]
+        if math.inf not in rates:
+            return rates
     users, slope = _book(scarce, demands)
     left = {c: capacities[c] for c in users}
     full = slope.copy()
     heap = [(left[c] / slope[c], c) for c in users if left[c] < math.inf]
     heapify(heap)
+    capped = [(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf]
     capped.sort()
     capped.reverse()
 

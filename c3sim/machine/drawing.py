@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 
@@ -17,23 +16,23 @@ from c3sim.specs.hardware import Node
 
 
 class Drawing:
-    """Draws on capacities of *node*, which it declares to *fluid*. *home(gpu, here)*: the simulated
-    GPU that stands for *gpu*, a peer of *here*; *private*: kinds of sharing that are taken away.
+    """Draws on capacities of *node*, which it declares to *fluid*. *gpus*: how many are simulated;
+    *private*: kinds of sharing that are taken away.
     """
 
     def __init__(
-        self,
-        node: Node,
-        fluid: Fluid,
-        *,
-        folded: bool,
-        private: frozenset[str],
-        home: Callable[..., int],
+        self, node: Node, fluid: Fluid, *, folded: bool, private: frozenset[str], gpus: int
     ):
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
-        self.home = home
+        self._gpus = gpus
         self._rates: dict[Capacity, float] = {}  # [B/s] of what has been drawn on
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
+
+    def home(self, gpu: int, here: int | None = None) -> int:
+        """As :meth:`Machine.home`."""
+        if not self.folded:
+            return gpu % self.node.ranks
+        return gpu % self._gpus if here is None else here
 
     def amounts(self, group: str, gpu: int, traffic: Traffic) -> dict[Capacity, float]:
         """What *traffic* draws on, per unit of progress."""

@@ -74,7 +74,7 @@ class Machine:
         usual = row_misses(node.gpu.cache_policies, set_aside)
         self._usual_lines = Lines(Insertion(1.0, 0.0), usual)
         self._stall = stall_rule(node.gpu, set_aside)
-        self._drawing = Drawing(node, fluid, folded=folded, private=private, home=self.home)
+        self._drawing = Drawing(node, fluid, folded=folded, private=private, gpus=len(self.gpus))
         self._given: dict[Asked, Given] = {}
         self._domains: dict[int, Capacity] = {}  # by GPU
         self._kinds: dict[Declared, int] = {}
@@ -86,9 +86,7 @@ class Machine:
 
     def home(self, gpu: int, here: int | None = None) -> int:
         """The simulated GPU that stands for *gpu*; in a folded run, for a peer of *here*, that."""
-        if not self.folded:
-            return gpu % self.node.ranks
-        return gpu % len(self.gpus) if here is None else here
+        return self._drawing.home(gpu, here)
 
     def flow(
         self,

@@ -199,6 +199,10 @@ class Starter:
             for rank in ranks:
                 self.signals.fire((f"{name}.chunk[{chunk}]", rank))
 
+        def done(rank: int) -> None:
+            self._collectives.pop(key, None)  # the last of its workgroups have ended on all ranks
+            context.after(completion, self._callbacks.pop((name, rank, repeat))[1])
+
         if key not in self._collectives:
             self._collectives[key] = ChannelCollective(
                 context,
@@ -207,7 +211,7 @@ class Starter:
                 ranks,
                 started=lambda rank: self._callbacks[name, rank, repeat][0](),
                 chunk_done=chunk_done,
-                done=lambda rank: context.after(completion, self._callbacks[name, rank, repeat][1]),
+                done=done,
                 warm=looped or repeat > 1,
             )
         return self._collectives[key]
