@@ -159,6 +159,9 @@ class Engine:
         return max(0.0, self.moved_at + engines.queue_switch_time - self.context.env.now)
 
     def _next_queue(self) -> int | None:
+        ready = [queue for queue, ring in self.rings.items() if ring.ready and not ring.held]
+        if len(ready) < 2:
+            return ready[0] if ready else None
         engines = self.context.node.gpu.dma_engines
         queues = list(self.rings)
         if self._last is None:
@@ -167,11 +170,7 @@ class Engine:
             start = queues.index(self._last) + 1
             if self.context.env.now - self._since < (engines.queue_time_slice or 0.0):
                 start -= 1
-        for queue in queues[start:] + queues[:start]:
-            ring = self.rings[queue]
-            if ring.ready and not ring.held:
-                return queue
-        return None
+        return next(queue for queue in queues[start:] + queues[:start] if queue in ready)
 
 
 @dataclass(eq=False, slots=True)
@@ -238,7 +237,8 @@ class Engines:
 
     def arrive(self, key: QueueKey, steps: list[Step], completed: Callback) -> None:
         """The doorbell has rung: fetch *steps*, all at once."""
-        engine, ring = self.engine(key), self.ring(key)
+        engine = self.engine(key)
+        ring = engine.ring(key.queue)
 
         def fetched(step: Step) -> None:
             ring.ready.append((step, completed))

@@ -43,9 +43,10 @@ class DmaHost:
             context.after(0.0, done)
             return
         host = context.host(gpu, task)
+        keys = [self._key(task, step) for step in steps]
         queues: dict[QueueKey, list[Step]] = {}
-        for step in steps:
-            queues.setdefault(self._key(task, step), []).append(step)
+        for key, step in zip(keys, steps, strict=True):
+            queues.setdefault(key, []).append(step)
         signalled = countdown(len(queues), done)
         if how.submission == "direct":
             signalled = partial(host.do, context.node.host.signal_time, signalled)
@@ -59,12 +60,11 @@ class DmaHost:
                 waiting = self._behind_a_poll(queue)
                 host.when_free(partial(self._write, host, key, waiting, ends[key], None))
         elif how.submission == "one_by_one" and how.release == "per_rank":
-            for step in steps:  # called for before the release: streams wait, not the host
-                key = self._key(task, step)
+            # called for before the release: streams wait, not the host
+            for key, step in zip(keys, steps, strict=True):
                 host.when_free(partial(self._write, host, key, [step], ends[key], _no_time))
         elif how.submission == "one_by_one":
-            for step in steps:
-                key = self._key(task, step)
+            for key, step in zip(keys, steps, strict=True):
                 # those behind the first find the queue at work
                 inlined = self._inlined(key, step) if step is queues[key][0] else 0.0
                 time = context.node.host.copy_time + self._extra_call_time(host, step.pull)
