@@ -108,13 +108,13 @@ class StateRule:
         stall: Stall | None = None,
     ):
         self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
-        self._stall = stall
+        self._stall, self._apart = stall, bool(private & {"clock", "hbm", "store_queues"})
         self._governors: dict[str, Governor] = {}  # by group; "": of all tasks
         self._known: dict[Hashable, StateByClock] = {}  # by kinds of flows
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
         by_group: dict[str, GpuState] = {}
-        if self.private & {"clock", "hbm", "store_queues"}:
+        if self._apart:
             members: dict[str, list[Flow]] = {}
             for flow in flows:
                 members.setdefault(self.group(flow.tags.task), []).append(flow)
