@@ -13,6 +13,7 @@ from simpy.events import Timeout
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Rate
+from c3sim.models.hierarchy import Plans
 from c3sim.processes.arrivals import Arrivals
 from c3sim.processes.kernels.dispatcher import Dispatcher
 from c3sim.processes.kernels.residency import GridShape
@@ -115,6 +116,11 @@ class Context:
         if key not in self.threads:
             self.threads[key] = HostThread(self.env)
         return self.threads[key]
+
+    @cached_property
+    def plans(self) -> Plans:
+        """Of its collectives."""
+        return Plans(self.node)
 
     @cached_property
     def stream_numbers(self) -> dict[str, int]:

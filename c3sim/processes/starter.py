@@ -247,7 +247,7 @@ class Starter:
         """
         context, queue = self.context, stream_queue(self.context, name)
         own = task.out_of_place and name not in context.shapes
-        like = gpu, queue, own, task.model_copy(update={"after": (), "launch_after": ()})
+        like = gpu, queue, own, task.at_any_time()
         steps = self._steps.get(like)
         if steps is None:
             batch = is_one_batch(context.workload, task)
