@@ -56,13 +56,15 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
 
     Raises `ValueError` if a number is outside its range, or if nothing limits a flow.
     """
-    drawn = _drawn_at_most(capacities, demands)
-    scarce = {c for c in drawn if not drawn[c] < (1.0 - _LEFT_OVER) * capacities[c]}
-    if not scarce:
-        rates = [cap for _, cap, _ in demands]
-        if math.inf not in rates:
-            return rates
-    users, slope = _book(scarce, demands)
+    scarce = _scarce(capacities, demands)
+    if scarce is not None:
+        if not scarce:
+            return [cap for _, cap, _ in demands]
+        demands = [
+            Demand(weight, cap, tuple([use for use in uses if use[0] in scarce]))
+            for weight, cap, uses in demands
+        ]
+    users, slope = _book(capacities, demands)
     left = {c: capacities[c] for c in users}
     full = slope.copy()
     heap = [(left[c] / slope[c], c) for c in users if left[c] < math.inf]
@@ -99,18 +101,38 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
                 rates[flow] = rate = min(weight * level, cap)
                 rising -= 1
                 for c, amount in uses:
-                    if c in scarce:
-                        slope[c] -= amount * weight
-                        left[c] -= amount * rate
+                    slope[c] -= amount * weight
+                    left[c] -= amount * rate
     return rates
 
 
-def _drawn_at_most(capacities: Sequence[float], demands: Sequence[Demand]) -> dict[int, float]:
-    """What is drawn from each used capacity where all flows are at their caps.
+def _scarce(capacities: Sequence[float], demands: Sequence[Demand]) -> set[int] | None:
+    """Capacities that could be exhausted: of which all flows at their caps leave nothing. None: all
+    could, or a flow has no cap, or a number is outside its range.
+    """
+    drawn: dict[int, float] = defaultdict(float)
+    infinite, known = math.inf, len(capacities)
+    for weight, cap, uses in demands:
+        if not (0.0 < weight < infinite and 0.0 <= cap < infinite):
+            return None
+        for c, amount in uses:
+            if not (0.0 < amount < infinite and 0 <= c < known and capacities[c] >= 0.0):
+                return None
+            drawn[c] += amount * cap
+    scarce = {c for c in drawn if not drawn[c] < (1.0 - _LEFT_OVER) * capacities[c]}
+    return None if scarce and len(scarce) == len(drawn) else scarce
+
+
+Users = dict[int, list[tuple[int, float]]]
+
+
+def _book(capacities: Sequence[float], demands: Sequence[Demand]) -> tuple[Users, dict[int, float]]:
+    """The users of each used capacity, with what each draws per unit of level, and the sums.
 
     Raises `ValueError` if a number is outside its range.
     """
-    drawn: dict[int, float] = {}
+    users: Users = defaultdict(list)
+    slope: dict[int, float] = defaultdict(float)
     infinite = math.inf
     for flow, (weight, cap, uses) in enumerate(demands):
         if not (0.0 < weight < infinite and cap >= 0.0):
@@ -122,27 +144,12 @@ def _drawn_at_most(capacities: Sequence[float], demands: Sequence[Demand]) -> di
                 raise ValueError(
                     f"flow {flow}: amount {amount} of capacity {c}; amount > 0 and finite"
                 )
-            drawn[c] = drawn.get(c, 0.0) + amount * cap
-    for c in drawn:
+            draw = amount * weight
+            users[c].append((flow, draw))
+            slope[c] += draw
+    for c in users:
         if not 0 <= c < len(capacities):
-            user = next(i for i, demand in enumerate(demands) if c in dict(demand.uses))
-            raise ValueError(f"flow {user}: no capacity {c}; there are {len(capacities)}")
+            raise ValueError(f"flow {users[c][0][0]}: no capacity {c}; there are {len(capacities)}")
         if not capacities[c] >= 0.0:
             raise ValueError(f"capacity {c} is {capacities[c]}; a capacity is >= 0")
-    return drawn
-
-
-Users = dict[int, list[tuple[int, float]]]
-
-
-def _book(scarce: set[int], demands: Sequence[Demand]) -> tuple[Users, dict[int, float]]:
-    """The users of each *scarce* capacity, with what each draws per unit of level, and the sums."""
-    users: Users = defaultdict(list)
-    slope: dict[int, float] = defaultdict(float)
-    for flow, (weight, _, uses) in enumerate(demands):
-        for c, amount in uses:
-            if c in scarce:
-                draw = amount * weight
-                users[c].append((flow, draw))
-                slope[c] += draw
     return users, slope
