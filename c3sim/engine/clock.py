@@ -62,6 +62,11 @@ class Clock(simpy.Environment):
             )
         self.flows = flows
 
+    def close(self) -> None:
+        """The run is over: forget what has not come, so that what waits for it can be freed."""
+        self._queue.clear()
+        self.flows = NoFlows()
+
     def peek(self) -> float:
         """When something happens next [s]: now, if rates have to be solved."""
         return self._now if self.flows.changed else min(super().peek(), self.flows.due)

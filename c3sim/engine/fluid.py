@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-from simpy.events import Event
+from simpy.events import Event, Timeout
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow, Observer
@@ -81,7 +81,7 @@ class Fluid:
             self._progress.refresh(domain)
             self.changed = True
 
-        self.env.timeout(after).callbacks.append(evaluate)
+        Timeout(self.env, after).callbacks.append(evaluate)
 
     @property
     def flows(self) -> Iterable[Flow]:
@@ -99,8 +99,9 @@ class Fluid:
         return self._progress.states
 
     def close(self) -> None:
-        """The run is over: tell nobody any more, so that what observers hold can be freed."""
-        self.observers = ()
+        """The run is over: hold nobody any more, so that what observers and rules hold is freed."""
+        self.observers, self._progress = (), Progress()
+        self.env.close()
 
     def solve(self) -> None:
         """For the clock: solve rates after the changes of this instant."""

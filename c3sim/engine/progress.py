@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -100,10 +100,10 @@ class Progress:
         Without *report* the list may be left empty.
         """
         flows, places = self._connected()
+        left, self._left = self._left, {}
         self._touched.clear()
-        self._left.clear()
         for name, state in self._domains.items():
-            if name in places:
+            if name in places and (self._sharing[name] or name in left):
                 self.states[name] = state(list(self._sharing[name]))
         for index, rule in self._rules.items():
             if index in places and self._sharing[index]:
@@ -138,14 +138,19 @@ class Progress:
         """*amounts* by index of the capacity."""
         return tuple([(self.index[name], amount) for name, amount in amounts])
 
-    def _connected(self) -> tuple[list[Flow], set[Hashable]]:
-        """Flows connected to a change, in order of starts, and the places that they share."""
-        flows = set(self._touched)
-        places: set[Hashable] = set(self._left)
+    def _connected(self) -> tuple[list[Flow], Collection[Hashable]]:
+        """Flows connected to a change, in order of starts, and the places that they share; all
+        places where all flows are of one domain.
+        """
+        for domain in self._domains:
+            changed = self._touched or domain in self._left
+            if changed and len(self._sharing[domain]) == len(self.flows):
+                return list(self.flows), self._sharing.keys()
+        flows, places = set(self._touched), set(self._left)
         for flow in self._touched:
             places.update(flow.places)
         pending = list(places)
-        while pending:
+        while pending and len(flows) < len(self.flows):
             for flow in self._sharing[pending.pop()].keys() - flows:
                 flows.add(flow)
                 for place in flow.places:
@@ -158,9 +163,7 @@ class Progress:
 
     def _cap(self, flow: Flow) -> float:
         """The rate bound of *flow* in the present state of its domain."""
-        if callable(flow.cap):
-            return flow.cap(None if flow.domain is None else self.states[flow.domain])
-        return flow.cap
+        return flow.cap(self.states.get(flow.domain)) if callable(flow.cap) else flow.cap
 
     def _share(self, flows: list[Flow], now: float) -> None:
         """Solve one connected set of flows and predict their finishes."""

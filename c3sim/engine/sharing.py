@@ -24,6 +24,8 @@ they freeze: at cap_i / weight_i, or at the level where a capacity that they use
   lose its digits where heavy flows have frozen and a light one still rises, so it is summed afresh
   whenever it has shrunk a lot.
 - No tolerance is absolute: multiply all capacities and caps by a factor, and the rates follow.
+- A capacity of which all users at their caps leave something, by more than rounding, is never
+  exhausted and has no say. Most often none has.
 
 Numbers only: no time, no units, no clock. The slow and obvious version is
 :mod:`c3sim.engine.oracle`.
@@ -37,6 +39,7 @@ from typing import NamedTuple
 
 _RISING = -1.0  # stands for the rate of a flow that is not frozen yet
 _SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
+_LEFT_OVER = 1e-9  # share of a capacity that is more than rounding
 
 
 class Demand(NamedTuple):
@@ -53,6 +56,14 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
 
     Raises `ValueError` if a number is outside its range, or if nothing limits a flow.
     """
+    scarce = _scarce(capacities, demands)
+    if scarce is not None:
+        if not scarce:
+            return [cap for _, cap, _ in demands]
+        demands = [
+            Demand(weight, cap, tuple([use for use in uses if use[0] in scarce]))
+            for weight, cap, uses in demands
+        ]
     users, slope = _book(capacities, demands)
     left = {c: capacities[c] for c in users}
     full = slope.copy()
@@ -93,6 +104,23 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
                     slope[c] -= amount * weight
                     left[c] -= amount * rate
     return rates
+
+
+def _scarce(capacities: Sequence[float], demands: Sequence[Demand]) -> set[int] | None:
+    """Capacities that could be exhausted: of which all flows at their caps leave nothing. None: all
+    could, or a flow has no cap, or a number is outside its range.
+    """
+    drawn: dict[int, float] = defaultdict(float)
+    infinite, known = math.inf, len(capacities)
+    for weight, cap, uses in demands:
+        if not (0.0 < weight < infinite and 0.0 <= cap < infinite):
+            return None
+        for c, amount in uses:
+            if not (0.0 < amount < infinite and 0 <= c < known and capacities[c] >= 0.0):
+                return None
+            drawn[c] += amount * cap
+    scarce = {c for c in drawn if not drawn[c] < (1.0 - _LEFT_OVER) * capacities[c]}
+    return None if scarce and len(scarce) == len(drawn) else scarce
 
 
 Users = dict[int, list[tuple[int, float]]]

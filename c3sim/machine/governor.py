@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from c3sim.models.power import clock_factor
 from c3sim.specs.energies import Clock
@@ -43,26 +44,27 @@ class Governor:
         self.average = clock.idle_power if average is None else average
         self._settled = now()
 
-    def factor(self, power: Callable[[float], float]) -> float:
-        """The clock factor from now on; *power(f)*: W at factor f of what goes on."""
-        clock = self.clock
+    def factor(
+        self, power: Callable[[float], float], within: Callable[[float, float], float] | None = None
+    ) -> float:
+        """The clock factor from now on; *power(f)*: W at factor f of what goes on; *within(limit,
+        minimum)*: :func:`clock_factor` of it, from who remembers that.
+        """
+        within = within or partial(clock_factor, drawn=power)
+        clock, least = self.clock, self.clock.minimum / self.clock.maximum
         if clock.power_window == 0:
-            return self._within(clock.power_limit, power)
+            return within(clock.power_limit, least)
         self._settle()
         if self.average >= clock.power_limit * REACHED:
-            factor = self._within(clock.power_limit, power)
+            factor = within(clock.power_limit, least)
             self.drawn = power(factor)
             return factor
-        factor = 1.0 if clock.peak_power is None else self._within(clock.peak_power, power)
+        factor = 1.0 if clock.peak_power is None else within(clock.peak_power, least)
         self.drawn = power(factor)
         above = self.drawn - clock.power_limit
-        if above > 0.0 and factor > clock.minimum / clock.maximum:
+        if above > 0.0 and factor > least:
             self.again(clock.power_window * math.log((self.drawn - self.average) / above))
         return factor
-
-    def _within(self, watts: float, power: Callable[[float], float]) -> float:
-        """The largest clock factor at which no more than *watts* are drawn."""
-        return clock_factor(watts, self.clock.minimum / self.clock.maximum, power)
 
     def _settle(self) -> None:
         """Bring the average up to now."""

@@ -40,9 +40,12 @@ def memory_time(gpu: Gpu, traffic: Traffic, row_misses: float) -> float:
 
 def memory_rule(gpu: Gpu, _value: float, users: Sequence[Flow]) -> float:
     """What the memory gives [B/s] to the mix of reads and writes that *users* declare."""
-    reads = sum(flow.tags.reads for flow in users)
-    writes = sum(flow.tags.writes for flow in users)
-    missing = sum(flow.tags.writes * flow.tags.lines.row_misses for flow in users)
+    reads = writes = missing = 0.0
+    for flow in users:
+        tags = flow.tags
+        reads += tags.reads
+        writes += tags.writes
+        missing += tags.writes * tags.lines.row_misses
     written = writes if missing else min(reads, writes)
     share = written / (reads + writes) if reads + writes > 0 else 0.0
     return memory_given(gpu, share, missing / writes if missing else 0.0)

@@ -16,7 +16,7 @@ from c3sim.machine.governor import Governor
 from c3sim.machine.holding import StoreLoad, kept
 from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.models.memory import load_behind, served_share
-from c3sim.models.power import Load, power
+from c3sim.models.power import Load, clock_factor, power
 from c3sim.specs.hardware import Gpu
 
 
@@ -108,13 +108,13 @@ class StateRule:
         stall: Stall | None = None,
     ):
         self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
-        self._stall = stall
+        self._stall, self._apart = stall, bool(private & {"clock", "hbm", "store_queues"})
         self._governors: dict[str, Governor] = {}  # by group; "": of all tasks
         self._known: dict[Hashable, StateByClock] = {}  # by kinds of flows
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
         by_group: dict[str, GpuState] = {}
-        if self.private & {"clock", "hbm", "store_queues"}:
+        if self._apart:
             members: dict[str, list[Flow]] = {}
             for flow in flows:
                 members.setdefault(self.group(flow.tags.task), []).append(flow)
@@ -156,7 +156,7 @@ class StateRule:
                 [f.tags.declared for f in disturbing],
                 [f.tags.declared for f in holding],
             )
-        return by_clock.states[self._governors[name].factor(by_clock.power)]
+        return by_clock.states[self._governors[name].factor(by_clock.power, by_clock.within)]
 
 
 class StateByClock:
@@ -180,6 +180,7 @@ class StateByClock:
         self.gpu, self._stall = gpu, stall
         self.states: dict[float, GpuState] = {}
         self._watts: dict[float, float] = {}
+        self._within: dict[tuple[float, float], float] = {}
         self._kinds = list(dict.fromkeys(drawing))
         self._drawing = [
             (flow.load, self._kinds.index(flow), bound)
@@ -203,6 +204,13 @@ class StateByClock:
             state = self.states[clock] = self._state(clock)
             self._watts[clock] = self._power(state)
         return self._watts[clock]
+
+    def within(self, limit: float, minimum: float) -> float:
+        """The largest clock factor from *minimum* on at which *limit* [W] is kept."""
+        bounds = limit, minimum
+        if bounds not in self._within:
+            self._within[bounds] = clock_factor(limit, minimum, self.power)
+        return self._within[bounds]
 
     def _power(self, state: GpuState) -> float:
         """W in *state*, no less than what flows take once tasks share capacities. Flows of one task

@@ -123,6 +123,21 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
     return min(plans, key=lambda plan: plan.estimate)
 
 
+class Plans:
+    """Plans of collectives on *node*; those of equal pieces are worked out once."""
+
+    def __init__(self, node: Node):
+        self.node = node
+        self._known: dict[Collective, CollectivePlan] = {}
+
+    def of(self, task: Collective) -> CollectivePlan:
+        """As :func:`plan_collective`."""
+        like = task.at_any_time()
+        if like not in self._known:
+            self._known[like] = plan_collective(self.node, task)
+        return self._known[like]
+
+
 def _on_rails(node: Node, task: Collective) -> CollectivePlan:
     """Of a GPU of every node with each other."""
     library = node.collective_library(task.backend)

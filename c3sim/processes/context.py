@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import simpy
+from simpy.events import Timeout
 
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Rate
+from c3sim.models.hierarchy import Plans
 from c3sim.processes.arrivals import Arrivals
 from c3sim.processes.kernels.dispatcher import Dispatcher
 from c3sim.processes.kernels.residency import GridShape
@@ -50,8 +52,7 @@ class HostThread:
 
     def occupy(self, time: float, call: Callable[[], None]) -> None:
         """As :meth:`do`, by the job that holds the thread, blocked or not."""
-        timeout = self.env.timeout(self._reserve(time))
-        timeout.callbacks.append(lambda _event: call())
+        Timeout(self.env, self._reserve(time)).callbacks.append(lambda _event: call())
 
     def block(self) -> None:
         """Suspend all jobs except the current holder until :meth:`release`."""
@@ -87,8 +88,7 @@ class Context:
 
     def after(self, delay: float, call: Callable[[], None]) -> None:
         """Call *call* in *delay* s."""
-        timeout = self.env.timeout(delay)
-        timeout.callbacks.append(lambda _event: call())
+        Timeout(self.env, delay).callbacks.append(lambda _event: call())
 
     def once_past(self, delay: float, call: Callable[[], None]) -> None:
         """Call *call* in *delay* s, without an event if there is nothing to wait for."""
@@ -116,6 +116,18 @@ class Context:
         if key not in self.threads:
             self.threads[key] = HostThread(self.env)
         return self.threads[key]
+
+    @cached_property
+    def plans(self) -> Plans:
+        """Of its collectives."""
+        return Plans(self.node)
+
+    @cached_property
+    def stream_numbers(self) -> dict[str, int]:
+        """Streams by declaration; a task without one has its own."""
+        tasks = self.workload.tasks.items()
+        names = dict.fromkeys(task.stream or f"task {name}" for name, task in tasks)
+        return {name: number for number, name in enumerate(names)}
 
     def stream_of(self, task: str) -> Stream:
         name = self.workload.tasks[task].stream

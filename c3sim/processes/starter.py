@@ -12,6 +12,7 @@ from c3sim.processes.context import Context
 from c3sim.processes.dma.collectives import collective_program, is_one_batch
 from c3sim.processes.dma.commands import Words, copy_step
 from c3sim.processes.dma.copies import stream_queue, task_copies
+from c3sim.processes.dma.engines import Step
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.kernels.any_kernel import any_kernel
@@ -53,6 +54,7 @@ class Starter:
         # (collective, rank, repeat) -> what to call when it starts, and when it is done
         self._callbacks: dict[tuple[str, int, int], tuple[Callback, Callback]] = {}
         self._tiles = Tiles(context, signals)
+        self._steps: dict[tuple[int, int, bool, Collective], list[Step]] = {}
         self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
         profile = context.node.host_profiles.get(context.workload.host.profile or "")
         self._collective_latency = profile.collective_latency if profile else 0.0
@@ -199,6 +201,10 @@ class Starter:
             for rank in ranks:
                 self.signals.fire((f"{name}.chunk[{chunk}]", rank))
 
+        def done(rank: int) -> None:
+            self._collectives.pop(key, None)  # the last of its workgroups have ended on all ranks
+            context.after(completion, self._callbacks.pop((name, rank, repeat))[1])
+
         if key not in self._collectives:
             self._collectives[key] = ChannelCollective(
                 context,
@@ -207,7 +213,7 @@ class Starter:
                 ranks,
                 started=lambda rank: self._callbacks[name, rank, repeat][0](),
                 chunk_done=chunk_done,
-                done=lambda rank: context.after(completion, self._callbacks[name, rank, repeat][1]),
+                done=done,
                 warm=looped or repeat > 1,
             )
         return self._collectives[key]
@@ -227,25 +233,7 @@ class Starter:
             copies = task_copies(context, gpu, name, task) * task.repeat
             steps = [copy_step(context, name, copy, in_order=in_order) for copy in copies]
         else:
-            batch = is_one_batch(context.workload, task)
-            steps = program_steps(
-                context,
-                self.words,
-                name,
-                gpu,
-                collective_program(
-                    context.node,
-                    gpu,
-                    task,
-                    batch=batch,
-                    own=task.out_of_place and name not in context.shapes,
-                ),
-                # of two GPUs, one submits the only swap
-                mirrored=task.variant != "swap" or context.node.gpus > 2,
-                queue=stream_queue(context, name),
-                batch=batch,
-                mapping=task.mapping,
-            )
+            steps = self._collective_steps(name, gpu, task)
             if task.variant == "swap":
                 finished = partial(self._swapped_on_one, name, finished)
         if task.posted is None:
@@ -254,6 +242,32 @@ class Starter:
         busy = self.dma.post(name, gpu, steps, task.posted, finished)
         for entry in task.after:  # none where the task is run alone
             self._tiles.stall(parse_after(entry).task, gpu, busy)
+
+    def _collective_steps(self, name: str, gpu: int, task: Collective) -> list[Step]:
+        """Steps of *task* on *gpu*. Pieces, which differ in what they wait for alone, have those of
+        the first of them.
+        """
+        context, queue = self.context, stream_queue(self.context, name)
+        own = task.out_of_place and name not in context.shapes
+        like = gpu, queue, own, task.at_any_time()
+        steps = self._steps.get(like)
+        if steps is None:
+            batch = is_one_batch(context.workload, task)
+            steps = program_steps(
+                context,
+                self.words,
+                name,
+                gpu,
+                collective_program(context.node, gpu, task, batch=batch, own=own),
+                # of two GPUs, one submits the only swap
+                mirrored=task.variant != "swap" or context.node.gpus > 2,
+                queue=queue,
+                batch=batch,
+                mapping=task.mapping,
+            )
+            if all(step.only_moves for step in steps):
+                self._steps[like] = steps
+        return [step._replace(task=name) for step in steps]
 
     def _swapped_on_one(self, name: str, finished: Callback) -> None:
         """A swap that one GPU submits changes the memory of another: all GPUs end with the last."""

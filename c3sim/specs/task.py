@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Pieces, Time
@@ -30,6 +30,10 @@ class TaskBase(Spec):
     left out: the call of its library or of the host's profile"""
     launch_after: tuple[str, ...] = ()
     """tasks that the host thread waits for before it launches this one (a synchronisation)"""
+
+    def at_any_time(self) -> Self:
+        """It without what it waits for, in which pieces of equal work differ."""
+        return self.model_copy(update={"after": (), "launch_after": ()})
 
 
 class KernelBase(TaskBase):

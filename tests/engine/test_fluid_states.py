@@ -51,6 +51,28 @@ def test_domain_state_is_a_function_of_its_members() -> None:
     assert bench.fluid.states == {"clock": 1.0}  # nobody left
 
 
+def test_what_ends_outside_a_domain_leaves_its_members_alone() -> None:
+    """b is in no domain: its end at 1 concerns nobody, though all that still run are of one. c's
+    start at 2 concerns a, and not the domain that nobody is in.
+    """
+    log, asked = Log(), []
+    bench = Bench([log], link=1.0)
+    bench.fluid.domain("clock", len)
+    bench.fluid.domain("empty", lambda flows: asked.append(len(flows)))
+    bench.start("a", 9.0, domain="clock", cap=1.0)
+    bench.start("b", 1.0, "link")
+    bench.at(2.0, lambda: bench.start("c", 1.0, domain="clock", cap=1.0))
+    assert bench.run() == [(1.0, "b"), (3.0, "c"), (9.0, "a")]
+    assert [(time, sorted(rates)) for time, rates in log.solves] == [
+        (0.0, ["a", "b"]),
+        (1.0, []),
+        (2.0, ["a", "c"]),
+        (3.0, ["a"]),
+        (9.0, []),
+    ]
+    assert asked == [0]  # as it was declared
+
+
 def test_capacity_rule_sees_who_uses_it_and_not_how_fast() -> None:
     """A memory that gives 4 to readers and loses 1 where a writer is among its users, even one
     whose own rate is 0.

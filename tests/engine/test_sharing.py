@@ -45,6 +45,14 @@ def test_cap_above_the_fair_share_changes_nothing() -> None:
     assert solve([8.0], [flow(0, cap=5.0), flow(0)]) == [4.0, 4.0]
 
 
+@pytest.mark.parametrize("room", [2.0 - 1e-8, 2.0, 2.0 + 1e-10, 2.0 + 1e-8])
+def test_caps_that_just_fit_and_just_do_not(room: float) -> None:
+    """Two caps of 1 in *room*, beside a capacity that has something left and so no say."""
+    assert (
+        solve([room, 9.0], [flow(0, 1, cap=1.0), flow(0, 1, cap=1.0)]) == [min(1.0, room / 2)] * 2
+    )
+
+
 def test_caps_are_met_in_order_of_level_not_of_rate() -> None:
     # A: weight 4, cap 4, meets it at level 1. B: weight 1, cap 2, at level 2. C has the rest: 12 -
     # 4 - 2 = 6.

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from c3sim.api import prepare
 from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.machine import machine
+from c3sim.processes import starter
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
+from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 NODE = load_hardware("teaching-4").node
@@ -56,19 +60,55 @@ def test_a_run_leaves_the_collector_as_it_was() -> None:
         gc.enable()
 
 
-def left_over(count: int) -> int:
-    """Objects of a run that only the garbage collector frees."""
-    workload = row(count)
-    simulate(NODE, workload, energy=True)  # what is remembered beyond a run
+def pieces(backend: str) -> Workload:
+    """A GEMM behind an all-gather in eight pieces that are alike."""
+    found, _ = prepare(
+        "gemm-behind-all-gather-in-pieces",
+        None,
+        {
+            "workload.schedule.pieces": 8,
+            "workload.schedule.steps": "uniform",
+            "task.gather.backend": backend,
+        },
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("node", "workload"),
+    [
+        (NODE, row(50)),
+        (load_hardware("mi300x-8").node, pieces("dma")),
+        (load_hardware("mi300x-8").node, pieces("rccl")),
+    ],
+    ids=["kernels", "engines", "channels"],
+)
+def test_a_run_leaves_the_collector_nothing(node: Node, workload: Workload) -> None:
+    """No circle of objects: there were eighty objects a task, when kernels, flows and what ends
+    them were circles, and a thousand of the clock, its rules and the engines.
+    """
+    simulate(node, workload, energy=True)  # what is remembered beyond a run
     gc.collect()
     gc.disable()
     try:
-        simulate(NODE, workload, energy=True)
-        return gc.collect()
+        simulate(node, workload, energy=True)
+        assert gc.collect() == 0
     finally:
         gc.enable()
 
 
-def test_tasks_that_have_ended_leave_the_collector_little() -> None:
-    """Two objects a task; they were eighty when kernels, flows and what ends them were circles."""
-    assert left_over(150) - left_over(50) <= 5 * 100
+def test_equal_pieces_ask_for_their_commands_and_flows_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight gathers of seven copies each: one program, seven kinds of copies, and of the GEMMs as
+    many as a few pieces have that find the cache otherwise.
+    """
+    made: list[str] = []
+    program, bill = starter.collective_program, machine.bill_of
+    monkeypatch.setattr(
+        starter, "collective_program", lambda *a, **k: made.append("program") or program(*a, **k)
+    )
+    monkeypatch.setattr(machine, "bill_of", lambda *a, **k: made.append("flow") or bill(*a, **k))
+    simulate(load_hardware("mi300x-8").node, pieces("dma"))
+    assert made.count("program") == 1
+    assert 7 < made.count("flow") < 2 * 7

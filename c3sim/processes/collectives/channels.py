@@ -67,7 +67,9 @@ class Channels:
         dispatcher = self.context.dispatcher(rank, self.task)
         dispatcher.release(self._grids[rank], held[rank])
         if last:
-            dispatcher.retire(self._grids[rank])
+            dispatcher.retire(self._grids.pop(rank))
+            if not self._grids:  # no circle is left for the garbage collector
+                del self.ready, self.placed
 
     def _on_placed(self, rank: int, batch: Batch) -> None:
         self.placed(rank)

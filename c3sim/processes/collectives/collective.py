@@ -18,7 +18,6 @@ from c3sim.machine.machine import Machine
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.groups import group_of
-from c3sim.models.hierarchy import plan_collective
 from c3sim.models.network import mirrored
 from c3sim.models.phase import PhasePlan
 from c3sim.processes.collectives.channels import Channels, HeldWorkgroups
@@ -97,7 +96,7 @@ class ChannelCollective:
     ):
         self.context, self.name, self.chunks = context, name, task.chunks
         self.chunk_done, self.done = chunk_done, done
-        self.plan = plan_collective(context.node, task)
+        self.plan = context.plans.of(task)
         library = context.node.collective_library(task.backend)
         self.cold = 0.0 if warm else self.plan.connections * library.cold_step_latency
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -79,11 +79,10 @@ def copy_step(
     landing = context.node.gpu.dma_engines.copy_latency
     landing += _signal_latency(context) if signalled else 0.0
     if executed is copy:
-        return _CopyRun(context, task, copy, landing, in_order, sharers).step()
-    step = _CopyRun(context, task, executed, landing, False, sharers).step()
+        return _CopyRun(context, copy, landing, in_order, sharers).step(task)
+    step = _CopyRun(context, executed, landing, False, sharers).step(task)
     request = Request(context, step, landing)
-    return replace(
-        step,
+    return step._replace(
         gpu=copy.gpu,
         queue=copy.queue,
         pull=True,
@@ -93,34 +92,32 @@ def copy_step(
     )
 
 
-@dataclass(frozen=True)
 class _CopyRun:
-    """*copy* on the engine that carries it; *landing*: s from its last byte to its end."""
+    """*copy* on the engine that carries it, for any task; *landing*: s from its last byte to its
+    end; *in_order*, *sharers*: as in :func:`copy_step`.
+    """
 
-    context: Context
-    task: str
-    copy: DmaCopy
-    landing: float
-    in_order: bool
-    sharers: int
+    def __init__(
+        self, context: Context, copy: DmaCopy, landing: float, in_order: bool, sharers: int
+    ):
+        self.context, self.copy, self.landing = context, copy, landing
+        self.in_order, self.sharers = in_order, sharers
+        engines = context.node.gpu.dma_engines
+        self.linked = copy.source != copy.destination  # it leaves the GPU
+        self.packets = math.ceil(copy.size / engines.max_packet_payload)
+        work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=self.linked)
+        ways = 2 if copy.op == "swap" else 1
+        self.cap = _rate_by_state(context, self.linked, copy.pull, work, ways)
+        self.traffic = traffic(context.node, copy, work)
 
-    @property
-    def linked(self) -> bool:
-        """Whether it leaves the GPU."""
-        return self.copy.source != self.copy.destination
-
-    @property
-    def packets(self) -> int:
-        return math.ceil(self.copy.size / self.context.node.gpu.dma_engines.max_packet_payload)
-
-    def step(self) -> Step:
+    def step(self, task: str) -> Step:
         copy, host = self.copy, self.context.node.host
         inlined = 0.0
         if copy.source == HOST and host.inline_bandwidth and copy.size <= (host.inline_bytes or 0):
             inlined = copy.size / host.inline_bandwidth
         place = Place(copy.gpu, copy.engine, copy.queue)
-        step = _step(self.context, place, copy.op, self.run, self.packets)
-        return replace(step, pull=copy.pull, in_order=self.in_order, inlined=inlined)
+        step = _step(self.context, task, place, copy.op, self.run, self.packets)
+        return step._replace(pull=copy.pull, in_order=self.in_order, inlined=inlined)
 
     def run(self, execution: Execution) -> None:
         if self.copy.source == HOST:
@@ -131,28 +128,30 @@ class _CopyRun:
         _decode(self.context, started, self.packets, wait)
 
     def _move(self, execution: Execution, begun: float) -> None:
-        context, copy, linked = self.context, self.copy, self.linked
-        engines = context.node.gpu.dma_engines
-        work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=linked)
-        ways = 2 if copy.op == "swap" else 1
+        context, copy, memory = self.context, self.copy, self.context.node.gpu.hbm
         context.machine.flow(
-            f"{self.task}:copy",
-            task=self.task,
+            f"{execution.task}:copy",
+            task=execution.task,
             gpu=copy.gpu,
             work=copy.size,
-            cap=_rate_by_state(context, linked, copy.pull, work, ways),
+            cap=self.cap,
             clocked=False,
-            traffic=traffic(context.node, copy, work),
+            traffic=self.traffic,
             sharers=self.sharers,
-            first=context.node.gpu.hbm.first == "engines" and not copy.pull,
-            behind=context.node.gpu.hbm.communication_threshold is not None,
+            first=memory.first == "engines" and not copy.pull,
+            behind=memory.communication_threshold is not None,
             done=lambda _flow: self._moved(execution, begun),
         )
 
     def _moved(self, execution: Execution, begun: float) -> None:
         context, copy, engines = self.context, self.copy, self.context.node.gpu.dma_engines
-        track, now, ring = f"dma[{copy.engine}]", context.env.now, execution.ring
-        context.span(copy.gpu, track, self.task, self.task, begun, bytes=copy.size, op=copy.op)
+        track, now, ring, task = (
+            f"dma[{copy.engine}]",
+            context.env.now,
+            execution.ring,
+            execution.task,
+        )
+        context.span(copy.gpu, track, task, task, begun, bytes=copy.size, op=copy.op)
         execution.engine.moved_at = now
         ring.landed_at = max(ring.landed_at, now + engines.copy_latency)
         context.after(self.landing, execution.completed)
@@ -177,7 +176,7 @@ def _rate_by_state(context: Context, linked: bool, pull: bool, work: float, ways
 
 
 def word_step(
-    context: Context, words: Words, place: Place, op: Operation, key: WordKey, value: int
+    context: Context, task: str, words: Words, place: Place, op: Operation, key: WordKey, value: int
 ) -> Step:
     """An atomic or a fence: changes the word *key* by, or to, *value*."""
 
@@ -192,10 +191,12 @@ def word_step(
 
         _when_landed(context, execution, issued)
 
-    return _step(context, place, op, run)
+    return _step(context, task, place, op, run)
 
 
-def poll_step(context: Context, words: Words, place: Place, key: WordKey, value: int) -> Step:
+def poll_step(
+    context: Context, task: str, words: Words, place: Place, key: WordKey, value: int
+) -> Step:
     """Holds its queue until the word *key* is at least *value*."""
 
     def run(execution: Execution) -> None:
@@ -210,7 +211,7 @@ def poll_step(context: Context, words: Words, place: Place, key: WordKey, value:
 
         _decode(context, decoded)
 
-    return _step(context, place, "poll", run)
+    return _step(context, task, place, "poll", run)
 
 
 def timestamp_step(
@@ -227,7 +228,7 @@ def timestamp_step(
 
         _when_landed(context, execution, written)
 
-    return _step(context, place, "timestamp", run)
+    return _step(context, task, place, "timestamp", run)
 
 
 def _signal_latency(context: Context) -> float:
@@ -238,6 +239,7 @@ def _signal_latency(context: Context) -> float:
 
 def _step(
     context: Context,
+    task: str,
     place: Place,
     op: Operation,
     run: Callable[[Execution], None],
@@ -245,6 +247,7 @@ def _step(
 ) -> Step:
     engines = context.node.gpu.dma_engines
     return Step(
+        task=task,
         gpu=place.gpu,
         engine=place.engine,
         queue=place.queue,

@@ -72,7 +72,7 @@ def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCo
             engine, queue = local_engine_for(context.node, by, part, parts)
         else:
             engine, queue = engine_for(context.node, by, offset, part, parts)
-        queue = queue * len(_streams(context)) + stream_queue(context, name)
+        queue = queue * len(context.stream_numbers) + stream_queue(context, name)
         queue %= context.node.gpu.dma_engines.queues_for_streams
         copies.append(
             DmaCopy(
@@ -147,12 +147,7 @@ def host_engine_for(
 
 def stream_queue(context: Context, name: str) -> int:
     """Number of the stream of task *name*, by declaration; a task without one has its own."""
-    return _streams(context).index(context.workload.tasks[name].stream or f"task {name}")
-
-
-def _streams(context: Context) -> list[str]:
-    tasks = context.workload.tasks
-    return list(dict.fromkeys(tasks[task].stream or f"task {task}" for task in tasks))
+    return context.stream_numbers[context.workload.tasks[name].stream or f"task {name}"]
 
 
 def port_sharers(node: Node, copies: Sequence[DmaCopy]) -> Callable[[DmaCopy], int]:

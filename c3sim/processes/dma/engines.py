@@ -35,13 +35,13 @@ class QueueKey(NamedTuple):
     task: str  # that has the queue to itself; "": shared
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One command for *queue* of *engine* of *gpu*.
+class Step(NamedTuple):
+    """One command of *task* for *queue* of *engine* of *gpu*.
 
     *run(execution)* carries it out. Times are in s, sizes in bytes.
     """
 
+    task: str
     gpu: int
     engine: int
     queue: int
@@ -60,6 +60,11 @@ class Step:
     def signals(self) -> bool:
         """Whether it tells others of the end of what is before it."""
         return self.op in ("atomic", "fence")
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether another task may have the same one: no word and no other GPU hears of it."""
+        return self.op in ("copy", "broadcast", "swap", "reduce") and self.request is None
 
 
 @dataclass
@@ -89,6 +94,7 @@ class Ring:
 class Execution:
     """One command under way: what it tells its engine and its ring."""
 
+    task: str
     engine: Engine
     ring: Ring
     completed: Callback  # tells the host, or a waiting request, of the end
@@ -137,7 +143,7 @@ class Engine:
         ring.pending -= 1
         ring.used -= step.size
         waiting, ring.waiting_for_room = ring.waiting_for_room, []
-        begin = partial(step.run, Execution(self, ring, completed))
+        begin = partial(step.run, Execution(step.task, self, ring, completed))
         if switched:
             self._since = self.context.env.now
             self.context.after(self._switch_time(step.polled), begin)
@@ -153,6 +159,9 @@ class Engine:
         return max(0.0, self.moved_at + engines.queue_switch_time - self.context.env.now)
 
     def _next_queue(self) -> int | None:
+        ready = [queue for queue, ring in self.rings.items() if ring.ready and not ring.held]
+        if len(ready) < 2:
+            return ready[0] if ready else None
         engines = self.context.node.gpu.dma_engines
         queues = list(self.rings)
         if self._last is None:
@@ -161,11 +170,7 @@ class Engine:
             start = queues.index(self._last) + 1
             if self.context.env.now - self._since < (engines.queue_time_slice or 0.0):
                 start -= 1
-        for queue in queues[start:] + queues[:start]:
-            ring = self.rings[queue]
-            if ring.ready and not ring.held:
-                return queue
-        return None
+        return next(queue for queue in queues[start:] + queues[:start] if queue in ready)
 
 
 @dataclass(eq=False, slots=True)
@@ -232,7 +237,8 @@ class Engines:
 
     def arrive(self, key: QueueKey, steps: list[Step], completed: Callback) -> None:
         """The doorbell has rung: fetch *steps*, all at once."""
-        engine, ring = self.engine(key), self.ring(key)
+        engine = self.engine(key)
+        ring = engine.ring(key.queue)
 
         def fetched(step: Step) -> None:
             ring.ready.append((step, completed))

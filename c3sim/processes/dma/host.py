@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from c3sim.machine.machine import POSTS
@@ -44,9 +43,10 @@ class DmaHost:
             context.after(0.0, done)
             return
         host = context.host(gpu, task)
+        keys = [self._key(task, step) for step in steps]
         queues: dict[QueueKey, list[Step]] = {}
-        for step in steps:
-            queues.setdefault(self._key(task, step), []).append(step)
+        for key, step in zip(keys, steps, strict=True):
+            queues.setdefault(key, []).append(step)
         signalled = countdown(len(queues), done)
         if how.submission == "direct":
             signalled = partial(host.do, context.node.host.signal_time, signalled)
@@ -60,12 +60,11 @@ class DmaHost:
                 waiting = self._behind_a_poll(queue)
                 host.when_free(partial(self._write, host, key, waiting, ends[key], None))
         elif how.submission == "one_by_one" and how.release == "per_rank":
-            for step in steps:  # called for before the release: streams wait, not the host
-                key = self._key(task, step)
+            # called for before the release: streams wait, not the host
+            for key, step in zip(keys, steps, strict=True):
                 host.when_free(partial(self._write, host, key, [step], ends[key], _no_time))
         elif how.submission == "one_by_one":
-            for step in steps:
-                key = self._key(task, step)
+            for key, step in zip(keys, steps, strict=True):
                 # those behind the first find the queue at work
                 inlined = self._inlined(key, step) if step is queues[key][0] else 0.0
                 time = context.node.host.copy_time + self._extra_call_time(host, step.pull)
@@ -90,7 +89,7 @@ class DmaHost:
         for key, step in zip(keys, steps, strict=True):
             lane = key if posting == "lanes" else None
             busy[lane] = busy.get(lane, 0.0) + step.packets * each
-            arrive = partial(self.engines.arrive, key, [replace(step, size=0.0)], ends)
+            arrive = partial(self.engines.arrive, key, [step._replace(size=0.0)], ends)
             self.context.once_past(busy[lane], arrive)
         return max(busy.values())
 
@@ -111,7 +110,7 @@ class DmaHost:
     def _trigger(self, key: QueueKey, steps: list[Step], completed: Callback) -> None:
         """Commands that lie in memory beside their counter begin; the ring has no part in it."""
         latency = self.context.node.gpu.dma_engines.trigger_latency or 0.0
-        begun = [replace(step, fetch=latency, size=0.0) for step in steps]
+        begun = [step._replace(fetch=latency, size=0.0) for step in steps]
         self.engines.arrive(key, begun, completed)
 
     def _batch_cost(self, host: HostThread, task: str, steps: list[Step]) -> Callable[[int], float]:
@@ -146,8 +145,8 @@ class DmaHost:
         phase = 0.0
         if engines.poll_interval and not steps[0].request:
             phase = engines.poll_interval * POLL_STAGGERS[engines.poll_stagger](steps[0].gpu, gpus)
-        waiting = [replace(step, fetch=engines.poll_latency + phase) for step in steps]
-        return [replace(waiting[0], polled=True), *waiting[1:]]
+        waiting = [step._replace(fetch=engines.poll_latency + phase) for step in steps]
+        return [waiting[0]._replace(polled=True), *waiting[1:]]
 
     def _write(
         self,

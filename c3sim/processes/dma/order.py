@@ -19,29 +19,35 @@ def engines_differ_by_gpu(workload: Workload, node: Node) -> bool:
     - queues of one engine are released together, and each engine begins with another.
     """
     tasks = [task for task in workload.tasks.values() if uses_engines(task)]
-    programs: list[Sequence[Command]] = []
-    pulls = 0
-    for task in tasks:
-        if isinstance(task, Copy):
-            pulls += task.direction == "pull" or (task.source == "peer" and task.direction is None)
-        elif isinstance(task, Commands):
-            programs.append(task.program)
-        elif isinstance(task, Collective):
-            batch = is_one_batch(workload, task)
-            programs.append(collective_program(node, 0, task, batch=batch))
-    pulls += sum(
-        command.direction == "pull" and command.peer != "host"
-        for program in programs
-        for command in program
-    )
     engines = node.gpu.dma_engines
-    if engines.pull_executor == "source" and (pulls > 1 or (pulls and len(tasks) > 1)):
-        return True
+    if engines.pull_executor == "source":
+        pulls = sum(_pulls(task, workload, node) for task in tasks)
+        if pulls > 1 or (pulls and len(tasks) > 1):
+            return True
     if not workload.host.prelaunched or not tasks:
         return False
     if engines.poll_interval or len(tasks) > 1:
         return True
-    return any(_shares_an_engine(node, program) for program in programs)
+    return any(_shares_an_engine(node, _program(task, workload, node)) for task in tasks)
+
+
+def _pulls(task: Task, workload: Workload, node: Node) -> int:
+    """Commands of *task* that read from a peer."""
+    if isinstance(task, Copy):
+        return task.direction == "pull" or (task.source == "peer" and task.direction is None)
+    if isinstance(task, Collective) and task.direction != "pull":
+        return 0
+    program = _program(task, workload, node)
+    return sum(command.direction == "pull" and command.peer != "host" for command in program)
+
+
+def _program(task: Task, workload: Workload, node: Node) -> Sequence[Command]:
+    """Commands of *task*; of a copy none, as it is a single one."""
+    if isinstance(task, Commands):
+        return task.program
+    if isinstance(task, Collective):
+        return collective_program(node, 0, task, batch=is_one_batch(workload, task))
+    return ()
 
 
 def uses_engines(task: Task) -> bool:

@@ -106,10 +106,10 @@ def _poll_or_change(
     """A poll of a word of this GPU, or a change of a word of the peer."""
     word = f"{name}:{command.on}"
     if command.op == "poll":
-        return poll_step(context, words, place, (word, place.gpu), command.value)
+        return poll_step(context, name, words, place, (word, place.gpu), command.value)
     peer = command.peer if isinstance(command.peer, int) else 0
     home = context.machine.home(context.node.peer(place.gpu, peer), place.gpu)
-    return word_step(context, words, place, command.op, (word, home), command.value)
+    return word_step(context, name, words, place, command.op, (word, home), command.value)
 
 
 def _ends_of_parts(places: Sequence[Place], program: Sequence[Command]) -> set[int]:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from c3sim.processes.context import Context
 from c3sim.processes.dma.engines import (
@@ -82,7 +82,7 @@ class Request:
         """Let the engine see the end as soon as it comes to the queue again."""
         ring = execution.ring
         ring.pending += 1
-        ring.ready.appendleft((replace(self.step, run=_see_end, size=0.0), execution.completed))
+        ring.ready.appendleft((self.step._replace(run=_see_end, size=0.0), execution.completed))
         execution.free_ring()
 
 

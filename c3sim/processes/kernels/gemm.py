@@ -85,9 +85,7 @@ def reduction_kernel(context: Context, name: str, task: Gemm, plan: GemmPlan) ->
 
     def cost(per_unit: int, _concurrent: int) -> TileCost:
         time = per_unit * (read + written) / rate
-        return TileCost(
-            lambda state: 1.0 / (waiting + time / (state.clock * state.memory)), traffic
-        )
+        return TileCost(_ReductionRate(waiting, time), traffic)
 
     return KernelSpec(
         tiles=workgroups,
@@ -96,6 +94,17 @@ def reduction_kernel(context: Context, name: str, task: Gemm, plan: GemmPlan) ->
         residents=CLAIM.fitting(units),
         cost=cost,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _ReductionRate:
+    """Tiles per second of a workgroup by state, of the s that wait and those that follow memory."""
+
+    waiting: float
+    moving: float
+
+    def __call__(self, state: GpuState) -> float:
+        return 1.0 / (self.waiting + self.moving / (state.clock * state.memory))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.groups import group_of
-from c3sim.models.hierarchy import plan_collective
+from c3sim.models.hierarchy import Plans
 from c3sim.processes.kernels.any_kernel import kernel_workgroups
 from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.gemm import gemm_workgroups
@@ -41,7 +41,7 @@ def own_shard(node: Node, workload: Workload, task: Task) -> Copy | None:
 
 def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
     """Grid of every task that needs compute units."""
-    shapes = {}
+    shapes, plans = {}, Plans(node)
     units = node.gpu.compute_unit_count
     for name, task in workload.tasks.items():
         allowed = (
@@ -64,7 +64,7 @@ def grid_shapes(workload: Workload, node: Node) -> dict[str, GridShape]:
             shapes[name] = GridShape(units, mask)
         elif isinstance(task, Collective) and task.backend != "dma":
             rules = node.collective_library(task.backend).channels
-            groups = rules.workgroups(plan_collective(node, task).channels)
+            groups = rules.workgroups(plans.of(task).channels)
             size = usable_cluster(node.gpu, mask, groups, rules.cluster)
             shapes[name] = GridShape(groups, mask, size)
     return shapes

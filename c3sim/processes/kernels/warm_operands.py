@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from c3sim.models.accesses import moved_by
 from c3sim.models.cache_policy import share_of_policy
-from c3sim.models.hierarchy import plan_collective
 from c3sim.models.insertion import insertion_parts, results_take_lines
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
@@ -44,7 +43,7 @@ def _inserted(context: Context, name: str, task: Task) -> float:
     if isinstance(task, Collective):
         if task.backend == "dma":
             return task.repeat * 2 * task.size * (ranks - 1) / ranks
-        return task.repeat * plan_collective(context.node, task).moved
+        return task.repeat * context.plans.of(task).moved
     if isinstance(task, Gemm):
         results = task.m * task.n * (task.updates or results_take_lines(gpu, task))
         elements = task.m * task.k + task.k * task.n + results
