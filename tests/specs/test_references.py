@@ -5,6 +5,10 @@ from loading_case import error_of
 
 from c3sim.specs.references import After, parse_after, parse_cu_mask
 
+NO_DEPENDENCY = (
+    "is not a dependency; write task, task.tiles[25%], task.tiles[peer 1] or task.chunk[0]"
+)
+
 # The workload alone
 # --------------------------------------------------------------------------------------------
 
@@ -15,6 +19,7 @@ from c3sim.specs.references import After, parse_after, parse_cu_mask
         ("gemm", After(task="gemm")),
         ("gemm.tiles[25%]", After(task="gemm", tiles=0.25)),
         ("gather.chunk[2]", After(task="gather", chunk=2)),
+        ("gemm.tiles[peer 1]", After(task="gemm", peer=1)),
     ],
 )
 def test_after_names_a_task_a_share_of_tiles_or_a_chunk(text, after):
@@ -24,10 +29,7 @@ def test_after_names_a_task_a_share_of_tiles_or_a_chunk(text, after):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "gemm.tile[3]",
-            "'gemm.tile[3]' is not a dependency; write task, task.tiles[25%] or task.chunk[0]",
-        ),
+        ("gemm.tile[3]", f"'gemm.tile[3]' {NO_DEPENDENCY}"),
         (
             "gemm.tiles[0%]",
             "'gemm.tiles[0%]': 0% of the tiles; must be more than 0% and at most 100%",
@@ -36,7 +38,7 @@ def test_after_names_a_task_a_share_of_tiles_or_a_chunk(text, after):
             "gemm.tiles[101%]",
             "'gemm.tiles[101%]': 101% of the tiles; must be more than 0% and at most 100%",
         ),
-        ("", "'' is not a dependency; write task, task.tiles[25%] or task.chunk[0]"),
+        ("", f"'' {NO_DEPENDENCY}"),
     ],
 )
 def test_other_text_is_no_dependency(text, message):
