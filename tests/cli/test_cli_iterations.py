@@ -168,7 +168,7 @@ search:
 
 
 def test_sweep_study_and_optimise_take_an_iteration(cli, tmp_path):
-    mine = written(tmp_path, "mine", DESCRIPTION.replace("adamw", "none"))
+    mine = written(tmp_path, "mine", SHORT)
     study = written(tmp_path, "study", STUDY.format(workload=mine))
     rows = json.loads(cli("sweep", study, "--out", str(tmp_path / "s"), "--json").stdout)["rows"]
     assert [row["error"] for row in rows] == [None] * 4
@@ -194,7 +194,7 @@ def test_sweep_study_and_optimise_take_an_iteration(cli, tmp_path):
 
 
 def test_the_band_of_an_iteration(cli, tmp_path):
-    mine = written(tmp_path, "mine", DESCRIPTION.replace("adamw", "none"))
+    mine = written(tmp_path, "mine", SHORT)
     data = json.loads(cli("run", mine, "--json", "--uncertainty", "--samples", "3").stdout)
     band = data["uncertainty"]
     assert band["wall_s"]["p5"] < band["wall_s"]["p95"] and band["exposed_s"]["p95"] > 0

@@ -31,7 +31,7 @@ BERT: dict[str, Any] = {
         {"layers": 12, "parallel": {"kind": "ddp"}, "optimizer": "adamw"},
         {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}},
         {"layers": 10, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
-        BERT,  # bound by the host
+        {**BERT, "layers": 14},  # bound by the host
         {"node": "mi300x-8", "layers": 9, "parallel": {"kind": "fsdp"}, "phase": "forward"},
     ],
     ids=str,
