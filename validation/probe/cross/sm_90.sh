@@ -23,8 +23,8 @@ export -f compile
 export root out nvcc
 rm -rf "$out"/objects/*.o "$out/units" "$out/probe"
 
-# Most of a file's time goes into the headers of CUDA: those without a kernel are compiled a few at a time.
-# Each by itself, as with CMake, is what gfx942.sh compiles.
+# Most of a file's time goes into the headers of CUDA: those without a kernel are compiled together, half and
+# half, so their unnamed namespaces must not share names. gfx942.sh, like CMake, compiles each by itself.
 mkdir "$out/units"
 kernels=() number=0
 for file in "$root"/src/device/*.cpp; do
@@ -35,6 +35,6 @@ for file in "$root"/src/device/*.cpp; do
   fi
 done
 printf '%s\0' "$out"/units/*.cpp "${kernels[@]}" "$root"/src/*.cpp |
-  xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1"' _
+  xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1" || exit 255' _  # 255: no other is begun
 "$nvcc" -arch=sm_90 "$out"/objects/*.o -ldl -lpthread -o "$out/probe"
 echo "$out/probe"
