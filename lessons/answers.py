@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 from pieces import in_pieces
 
@@ -90,6 +91,7 @@ def enough_engines() -> float:
     return min(count for count, wall in walls.items() if wall <= 1.01 * walls[14])
 
 
+@cache
 def exposed_without_prefetch() -> float:
     """Per cent of a training step on eight MI300X that is exposed when nothing is prefetched."""
     step = c3sim.run(STEP, node="mi300x-8", set={"parallel.prefetch": 0})
@@ -129,6 +131,7 @@ def quicker() -> tuple[float]:
     return (100 / (1 - more_power() / 100) - 100,)
 
 
+@cache
 def shares_otherwise() -> tuple[float, float]:
     """Lesson 10, in per cent: exposed with prefetch; without it, over the computation alone."""
     step = c3sim.run(STEP, node="mi300x-8")

@@ -2,6 +2,7 @@
 compiled loops (needs numba). CI runs the laws this way too: python -m pytest --compiled tests/laws
 """
 
+import gc
 from functools import partial
 
 import pytest
@@ -24,6 +25,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     return "simulations run in compiled loops" if config.getoption("--compiled") else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: the collector need not look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")

@@ -120,28 +120,33 @@ def test_explain_splits_wall_exposed_and_classes_by_cause(cli, tmp_path):
     assert "nothing shared" in cli("explain", written(tmp_path, "short", SHORT)).stdout
 
 
-@pytest.mark.parametrize(
-    "what_if",
-    [
-        "tasks[kind=collective].channels=2",
-        "tasks[kind=collective].chunks=2",
-        "task.gather-1-gather.channels=2",
-        "stream.communication.priority=1",
-        "parallel.prefetch=0",
-        "links.bandwidth=5 GB/s",
-        "gpu.dies.shader_engines=[12]",
-        "tasks[kind=gemm].library=cublas",
-        "tasks[kind=gemm].lds=200 KiB",
-    ],
-)
+WHAT_IFS = [
+    "tasks[kind=collective].channels=2",
+    "task.gather-1-gather.channels=2",
+    "parallel.prefetch=0",
+    "links.bandwidth=5 GB/s",
+    "tasks[kind=collective].chunks=2",
+    "stream.communication.priority=1",
+    "gpu.dies.shader_engines=[12]",
+    "tasks[kind=gemm].library=cublas",
+    "tasks[kind=gemm].lds=200 KiB",
+]
+
+
+@pytest.mark.parametrize("what_if", WHAT_IFS)
 def test_what_ifs_reach_every_command(cli, tmp_path, what_if):
+    """Explanations, which run a dozen times, are asked of one of each kind: selected tasks, a task,
+    a field of the description, the node. The others take the same way.
+    """
     mine = written(tmp_path, "mine", SHORT)
     one = json.loads(cli("run", mine, "--json", "--set", what_if).stdout)
     two = json.loads(
         cli("compare", mine, "--json", "--strategies", "as_written", "--set", what_if).stdout
     )
-    three = json.loads(cli("explain", mine, "--json", "--set", what_if).stdout)
-    assert one["wall_s"] == two["strategies"]["as_written"]["wall_s"] == three["wall_s"] > 0
+    assert one["wall_s"] == two["strategies"]["as_written"]["wall_s"] > 0
+    if what_if in WHAT_IFS[:4]:
+        three = json.loads(cli("explain", mine, "--json", "--set", what_if).stdout)
+        assert one["wall_s"] == three["wall_s"]
 
 
 STUDY = """\
@@ -163,7 +168,7 @@ search:
 
 
 def test_sweep_study_and_optimise_take_an_iteration(cli, tmp_path):
-    mine = written(tmp_path, "mine", DESCRIPTION.replace("adamw", "none"))
+    mine = written(tmp_path, "mine", SHORT)
     study = written(tmp_path, "study", STUDY.format(workload=mine))
     rows = json.loads(cli("sweep", study, "--out", str(tmp_path / "s"), "--json").stdout)["rows"]
     assert [row["error"] for row in rows] == [None] * 4
@@ -189,7 +194,7 @@ def test_sweep_study_and_optimise_take_an_iteration(cli, tmp_path):
 
 
 def test_the_band_of_an_iteration(cli, tmp_path):
-    mine = written(tmp_path, "mine", DESCRIPTION.replace("adamw", "none"))
+    mine = written(tmp_path, "mine", SHORT)
     data = json.loads(cli("run", mine, "--json", "--uncertainty", "--samples", "3").stdout)
     band = data["uncertainty"]
     assert band["wall_s"]["p5"] < band["wall_s"]["p95"] and band["exposed_s"]["p95"] > 0

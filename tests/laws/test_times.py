@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
+import zlib
 from collections.abc import Iterator
 from functools import cache
 
 import pytest
 from law_cases import CASES, NODES, REL, Case, as_expected, every_case
+from law_exceptions import EXCEPTIONS, MISTAKES
 from law_nodes import scaled, without_power_limit
 from law_reads import numbers_read
 from law_runs import alone, as_it_is, unfolded
@@ -162,13 +164,22 @@ UNUSED = {
 )
 def test_more_bandwidth_or_less_latency_never_makes_the_only_task_slower(case: Case) -> None:
     """Placement and clock fixed. (A faster memory costs power, and at the power limit that slows
-    the clock.)
+    the clock.) Half of the numbers on one node, the other half on the next; all where the table
+    names an exception.
     """
     before, _ = _before(case)
-    improvements = _improvements(case.node_name)
-    slower = [path for path in improvements if _after(case, path) > before * (1 + REL)]
     law = "more_bandwidth_or_less_latency_never_makes_the_only_task_slower"
+    known = {name for of, name in (*EXCEPTIONS, *MISTAKES) if of == law}
+    every = not known.isdisjoint({str(case), case.name})
+    tried = [path for path in _improvements(case.node_name) if every or _has_turn(case, path)]
+    slower = [path for path in tried if _after(case, path) > before * (1 + REL)]
     assert as_expected(law, case, not slower), slower
+
+
+def _has_turn(case: Case, path: str) -> bool:
+    """Whether *case* is tried with the number at *path*: of two nodes in a row, on one."""
+    number = zlib.crc32(f"{case.name} {path}".encode()) + list(NODES).index(case.node_name)
+    return number % 2 == 0
 
 
 @pytest.mark.slow

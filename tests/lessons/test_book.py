@@ -13,6 +13,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import book_pictures  # noqa: E402
 from book_kit import png  # noqa: E402
 
+sys.path.remove(str(ROOT / "tools"))  # tools/coverage.py is not what numba imports as coverage
+
 MOST_BYTES = 1_500_000
 
 

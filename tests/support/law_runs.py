@@ -7,13 +7,13 @@ from __future__ import annotations
 import hashlib
 from functools import cache, lru_cache
 
-from law_cases import Case, as_json, only
+from law_cases import CASES, Case, as_json, only
 from law_observer import Recorder
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 
-__all__ = ["alone", "as_it_is", "digest", "first_digest", "unfolded"]
+__all__ = ["alone", "as_it_is", "digest", "each_once", "first_digest", "unfolded"]
 
 
 @lru_cache(maxsize=2)
@@ -38,6 +38,14 @@ def unfolded(case: Case) -> tuple[Run, Recorder]:
 def alone(case: Case, task: str) -> Run:
     """One task of the case without the others."""
     return simulate(case.node, only(case.workload, task))
+
+
+def each_once() -> list[Case]:
+    """Every workload on one node, the nodes in turn."""
+    found: dict[str, list[Case]] = {}
+    for case in CASES:
+        found.setdefault(case.name, []).append(case)
+    return [cases[turn % len(cases)] for turn, cases in enumerate(found.values())]
 
 
 @cache

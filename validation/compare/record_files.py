@@ -48,15 +48,18 @@ def are_packaged(paths: Sequence[str | Path]) -> bool:
 
 def load(paths: Sequence[str | Path] = ()) -> list[Record]:
     """Every record of *paths* (see :func:`record_files`). Raises InputError or InputErrors."""
-    files = record_files(paths)
+    files, read = record_files(paths), _others if paths else _packaged
     stats = [file.stat() for file in files]
-    return list(_read(tuple(files), tuple((each.st_mtime_ns, each.st_size) for each in stats)))
+    return list(read(tuple(files), tuple((each.st_mtime_ns, each.st_size) for each in stats)))
 
 
-@functools.lru_cache(maxsize=2)
 def _read(files: tuple[Path, ...], changed: tuple[tuple[int, int], ...]) -> tuple[Record, ...]:
     """The records of *files*, read once while their times of change and sizes stay *changed*."""
     return tuple(load_records(*files))
+
+
+_packaged = functools.lru_cache(maxsize=1)(_read)  # seconds of reading, which no others replace
+_others = functools.lru_cache(maxsize=2)(_read)
 
 
 def data_hash(records: Iterable[Record]) -> str:

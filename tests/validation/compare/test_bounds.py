@@ -1,8 +1,10 @@
 """bounds.yaml: complete, honest, strictly read."""
 
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from shared import shared
 
 from c3sim.errors import InputErrors
 from c3sim.input.yaml_edit import replace_values
@@ -10,6 +12,7 @@ from c3sim.validation.compare.bounds import FILE, load_bounds
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.reset_bounds import advise, with_headroom
+from c3sim.validation.compare.trust import derive, text
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages.markdown_page import markdown
 
@@ -18,11 +21,15 @@ pytestmark = pytest.mark.slow
 TEXT = FILE.read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def verdict():
-    """Of all packaged records."""
+def judged():
     records = load()
     return validate(records, nodes_for(records))
+
+
+@pytest.fixture(scope="module")
+def verdict(tmp_path_factory):
+    """Of all packaged records."""
+    return shared(tmp_path_factory, "verdict", judged)
 
 
 def test_the_page_of_the_documentation_is_fresh(verdict):
@@ -31,11 +38,20 @@ def test_the_page_of_the_documentation_is_fresh(verdict):
     assert page.read_text(encoding="utf-8") == markdown(verdict)
 
 
+def test_the_errors_that_a_run_ends_with_are_fresh(verdict):
+    """If not: python tools/trust.py."""
+    nodes = {name: loaded.node for name, loaded in verdict.nodes.items()}
+    stored = files("c3sim.hwmodels") / "trust.json"
+    assert stored.read_text(encoding="utf-8") == text(derive(verdict.figures, nodes))
+
+
 def test_every_bound_holds(verdict):
+    """If not, ``c3sim validate`` ends with 1."""
     assert not [
         f"suite {score.suite}: {score.metric}: {score.errors.median:.3f} {score.errors.p90:.3f}"
         for score in verdict.missed
     ]
+    assert verdict.passed
 
 
 def test_every_packaged_suite_and_metric_has_a_bound_and_no_other_suite_is_listed(verdict):

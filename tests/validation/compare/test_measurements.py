@@ -12,6 +12,7 @@ from c3sim.cli.app import app
 from c3sim.specs.record import Record
 from c3sim.validation.compare.measurements import merge, observations, spread, spread_by_suite
 from c3sim.validation.compare.nodes import nodes_for
+from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render
 
@@ -146,3 +147,12 @@ def test_observations_alone_are_a_file_like_any_other(tmp_path):
     )
     assert found.exit_code == 0, found.stderr
     assert "records of observations without times, not compared: mine (1)" in found.stdout
+
+
+@pytest.mark.slow
+def test_packaged_records_are_read_once_whatever_else_is_read(tmp_path):
+    """Reading them takes seconds; three files of others take one place of two after the other."""
+    first = load()[0]
+    for name in "abc":
+        load([write(tmp_path / f"{name}.jsonl", line({"gemm": GEMM}, {"isolated": {"gemm": 9.0}}))])
+    assert load()[0] is first

@@ -37,7 +37,7 @@ export -f compile
 export root out libs
 rm -f "$out"/objects/*.o "$out/probe"
 printf '%s\0' "$root"/src/*.cpp "$root"/src/device/*.cpp |
-  xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1"' _
+  xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1" || exit 255' _  # 255: no other is begun
 clang++-19 "$out"/objects/*.o --hip-link --offload-arch=gfx942 --rocm-device-lib-path="$libs" \
   --hip-path=/usr -lamdhip64 -ldl -pthread -o "$out/probe"
 echo "$out/probe"

@@ -13,15 +13,28 @@ mkdir -p "$out/objects"
 out=$(cd "$out" && pwd)
 compile() {
   local object=${1#"$root/src/"}
+  object=${object#"$out/units/"}
   object=$out/objects/${object//\//-}.o
   local language=(-x cu -arch=sm_90)
-  case $1 in */src/device/*) ;; *) language=(-x c++) ;; esac
+  case $1 in "$root"/src/device/* | "$out"/units/*) ;; *) language=(-x c++) ;; esac
   "$nvcc" "${language[@]}" -std=c++17 -O2 -I "$root/src" -c "$1" -o "$object"
 }
 export -f compile
 export root out nvcc
-rm -f "$out"/objects/*.o "$out/probe"
-printf '%s\0' "$root"/src/*.cpp "$root"/src/device/*.cpp |
-  xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1"' _
+rm -rf "$out"/objects/*.o "$out/units" "$out/probe"
+
+# Most of a file's time goes into the headers of CUDA: those without a kernel are compiled together, half and
+# half, so their unnamed namespaces must not share names. gfx942.sh, like CMake, compiles each by itself.
+mkdir "$out/units"
+kernels=() number=0
+for file in "$root"/src/device/*.cpp; do
+  if grep -q __global__ "$file"; then
+    kernels+=("$file")
+  else
+    echo "#include \"$file\"" >> "$out/units/$((number++ % 2)).cpp"
+  fi
+done
+printf '%s\0' "$out"/units/*.cpp "${kernels[@]}" "$root"/src/*.cpp |
+  xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1" || exit 255' _  # 255: no other is begun
 "$nvcc" -arch=sm_90 "$out"/objects/*.o -ldl -lpthread -o "$out/probe"
 echo "$out/probe"

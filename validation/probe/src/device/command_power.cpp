@@ -46,10 +46,10 @@ struct Stretch {  // of the meter's time, in which so many iterations ended
 };
 
 // Turns of iterations, each of which leaves an event on every stream of the task.
-class Turns {
+class TimedTurns {
 public:
-    explicit Turns(Task &task) : task_(task) {}
-    ~Turns() {
+    explicit TimedTurns(Task &task) : task_(task) {}
+    ~TimedTurns() {
         for (const auto &turn : ahead_) drop(turn);
     }
     void submit(int iterations) {
@@ -80,7 +80,7 @@ private:
 };
 
 static int iterations_in_turn(Task &task, int warm_up) {
-    Turns turns(task);
+    TimedTurns turns(task);
     turns.submit(std::max(warm_up, 1));
     turns.wait();
     const auto start = std::chrono::steady_clock::now();
@@ -93,7 +93,7 @@ static int iterations_in_turn(Task &task, int warm_up) {
 
 static Stretch keep_busy(Task &task, const EnergyMeter &meter, int in_turn, double settle, double seconds) {
     Stretch stretch;
-    Turns turns(task);
+    TimedTurns turns(task);
     std::int64_t ended = 0, before = 0;
     for (bool settled = false;;) {
         while (turns.ahead() < turns_ahead) turns.submit(in_turn);
