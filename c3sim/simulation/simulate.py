@@ -28,6 +28,7 @@ from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.processes.tasks import TaskRuns
 from c3sim.result import Span, Timeline
 from c3sim.schedules import expanded
+from c3sim.simulation.calling_off import OFTEN, asked
 from c3sim.simulation.counters import counters
 from c3sim.simulation.draws import Draw, draws
 from c3sim.simulation.drift import Case, drifting
@@ -154,13 +155,15 @@ def _simulate(
     context = Context(clock, node, workload, fluid, machine, shapes, spans, arrivals)
     tasks = TaskRuns(context)
     tasks.submit()
-    events = 0
+    events, go_on = 0, asked()
     while tasks.unfinished:
         try:
             clock.step()
         except simpy.core.EmptySchedule:
             raise DeadlockError(tasks.waiting()) from None
         events += 1
+        if not events % OFTEN:
+            go_on()
     fluid.close()
     begins = _begins(workload, tasks, arrivals)
     times = _task_runs(workload, tasks, begins)

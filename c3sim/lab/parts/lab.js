@@ -71,10 +71,22 @@ const lab = (() => {
     if (place) place.replaceChildren(make("progress", { value: done, max: total, "aria-label": what }), ` ${what}: ${done} of ${total} runs`);
   }
 
+  /** Nothing of the run before stands beside words about the next one. */
   function busy(words) {
     at("said").textContent = words;
-    at("desk").classList.add("stale");
+    waiting(true);
+    at("desk").replaceChildren(...coming(["wall time and timeline", "the rest"]), pending("The figures and pictures are being computed."));
   }
+
+  /** While something is missing the page keeps its height, so that nothing jumps, and says that it is busy. */
+  function waiting(on) {
+    const desk = at("desk");
+    if (on && !desk.style.minHeight) desk.style.minHeight = `${desk.offsetHeight}px`;
+    if (!on) desk.style.minHeight = "";
+    desk.setAttribute("aria-busy", String(on));
+  }
+
+  const pending = (words) => make("p", { class: "pending" }, words);
 
   /** Of both runs one beside the other; *has*: of which of them there is any. */
   function beside(data, draw, has = () => true) {
@@ -85,20 +97,18 @@ const lab = (() => {
   function show(data) {
     const desk = at("desk");
     history.replaceState(null, "", `${location.pathname}?${data.query}`); // loading it again shows the same
+    waiting(Boolean(data.look));
     if (data.problem) {
       at("said").textContent = "This cannot be run.";
-      const old = desk.querySelector(".alert");
-      const alert = make("div", { class: "alert", role: "alert" }, ...data.problem.split("\n").map((line) => make("p", {}, line)));
-      if (old) old.replaceWith(alert); else desk.prepend(alert);
-      desk.classList.add("stale");
+      desk.replaceChildren(make("div", { class: "alert", role: "alert" }, ...data.problem.split("\n").map((line) => make("p", {}, line))));
       return;
     }
-    desk.classList.remove("stale");
     at("said").textContent = data.said;
     const warnings = data.warnings.map((text) => make("p", { class: "warning" }, make("strong", {}, "Careful: "), text));
     const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks].map((text) => make("p", { class: "soft" }, text));
     desk.replaceChildren(...warnings, figures(data), ...coming(data.coming), ...remarks,
-      beside(data, drawing), beside(data, causes, (run) => Object.keys(run.explained).length),
+      beside(data, drawing), ...(data.look ? [pending("The use of resources and where the time went are being computed.")] : []),
+      beside(data, causes, (run) => Object.keys(run.explained).length),
       beside(data, parts, (run) => run.parts),
       ...classes(data.classes), make("h2", {}, "Words"), ...data.keys.map((text) => make("p", { class: "soft" }, text)),
       make("p", { class: "soft" }, "The same on the command line: ", make("code", { "data-part": "command" }, data.command)));

@@ -92,13 +92,14 @@ function label(x, y, words, kind = "", anchor = "start") {
 }
 
 function lane(picture, at, y, name, [start, end, alone, kind], kinds, unit, length) {
-  const told = `${written(end / length)} ${unit}, ${(end / alone).toFixed(2)}x its ${written(alone / length)} ${unit} alone`;
+  const against = alone === null ? "" : `, ${(end / alone).toFixed(2)}x its ${written(alone / length)} ${unit} alone`; // a first look does not know it
+  const told = `${written(end / length)} ${unit}${against}`;
   const words = draw("text", { x: 2, y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kinds[kind]}: ${told}`));
   picture.append(words);
   const fill = `fill:${kindColour(kind)}`;
   if (start > 0) picture.append(draw("rect", { x: at(0), y: y + 24, width: at(start) - at(0), height: 3, style: fill }));
   picture.append(draw("rect", { x: at(start), y: y + 19, width: Math.max(at(end) - at(start), 1), height: 13, style: fill }));
-  picture.append(draw("rect", { x: at(0), y: y + 35, width: Math.max(at(alone) - at(0), 1), height: 4, style: `${fill};opacity:.55` }));
+  if (alone !== null) picture.append(draw("rect", { x: at(0), y: y + 35, width: Math.max(at(alone) - at(0), 1), height: 4, style: `${fill};opacity:.55` }));
   return y + 46;
 }
 
