@@ -15,6 +15,9 @@ const timeUnit = (longest) => (longest >= 2e9 ? ["s", 1e9] : longest >= 5e5 ? ["
 const kindColour = (number) => (number < 0 ? "var(--soft)" : `var(--series-${number % SERIES})`);
 const LANES = 24; // tasks that each have a lane; of more, the rows of the streams say what ran
 
+const LEAST = 0.002; // relative: four figures of a counter's values are kept
+let patterns = 0;
+
 const CLOSEST = 200; // times that a part of a run is drawn wider
 
 /** The picture of a run with buttons, keys and drags that choose the part of the time that is drawn. */
@@ -134,9 +137,11 @@ function counterPanel(picture, run, counter, at, y, edge) {
   let mean = 0;
   counter.times.forEach((time, number) => { if (seen[number]) mean += counter.values[number] * (until(number) - Math.max(time, at.from)); });
   mean /= at.to - begin || 1;
+  const shares = Object.values(counter.by).reduce((sum, values) => sum.map((all, number) => all + values[number]), counter.values.map(() => 0));
+  const shared = !counter.line && shares.some((all, number) => all > counter.values[number] * (1 + LEAST)) ? "; striped: shared" : "";
   const share = counter.maximum ? `, ${Math.round((100 * mean) / counter.maximum)} % of ${counter.limit} ${written(counter.maximum)}` : "";
   const keys = (counter.parts ?? []).flatMap((name, number) => [draw("tspan", { dx: 8, style: `fill:${counter.colours[number]}` }, "■"), draw("tspan", { dx: 3, class: "label" }, name)]);
-  picture.append(draw("text", { x: 2, y: y + 12 }, draw("tspan", { class: "strong" }, counter.title), ...keys), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}`, "", "end"));
+  picture.append(draw("text", { x: 2, y: y + 12 }, draw("tspan", { class: "strong" }, counter.title), ...keys), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}${shared}`, "", "end"));
   const outline = (values, below) => {
     const forth = [], back = [];
     counter.times.forEach((time, number) => {
@@ -150,8 +155,12 @@ function counterPanel(picture, run, counter, at, y, edge) {
   if (!counter.line) {
     let below = counter.values.map(() => 0);
     for (const [part, values] of Object.entries(counter.by)) {
-      const sum = below.map((value, number) => value + values[number]);
-      picture.append(draw("polygon", { points: outline(sum, below), style: `fill:${counter.colours?.[part] ?? kindColour(Number(part))};opacity:.85` }));
+      const colour = counter.colours?.[part] ?? kindColour(Number(part));
+      const sum = below.map((value, number) => (shared ? Math.min(counter.values[number], value + values[number]) : value + values[number]));
+      picture.append(draw("polygon", { points: outline(sum, below), style: `fill:${colour};opacity:.85` }));
+      // what it shares with those below counts once: it reaches down into them
+      const down = below.map((value, number) => Math.min(value, Math.max(0, counter.values[number] - values[number])));
+      if (shared && down.some((value, number) => value < below[number])) picture.append(...stripes(colour, outline(below, down)));
       below = sum;
     }
     picture.append(draw("polygon", { points: outline(counter.values, below), class: "rest" }));
@@ -160,6 +169,13 @@ function counterPanel(picture, run, counter, at, y, edge) {
   picture.append(draw("line", { x1: at(at.from), x2: at(at.to), y1: floor, y2: floor, class: "axis" }));
   if (counter.maximum) picture.append(draw("line", { x1: at(at.from), x2: at(at.to), y1: up(counter.maximum), y2: up(counter.maximum), class: "limit" }));
   return floor + 8;
+}
+
+/** An area in stripes of *colour*, through which what is below can be seen. */
+function stripes(colour, points) {
+  const id = `stripes-${patterns++}`;
+  const stripe = draw("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, draw("rect", { width: 2.5, height: 5, style: `fill:${colour}` }));
+  return [draw("defs", {}, stripe), draw("polygon", { points, style: `fill:url(#${id})` })];
 }
 
 function timeAxis(picture, at, y, unit, length) {
