@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from c3sim.lab.knobs import OWN
 from c3sim.lab.runs import Accounts, Outcome, classes_of
-from c3sim.output.kit.folds import SINGLE
 from c3sim.output.kit.text import (
     FRACTION_EXPLAINED,
     MISSING,
@@ -84,7 +84,7 @@ def table_of_look(now: Outcome, pinned: Result | None) -> list[dict[str, str]]:
 
 
 def _slowdowns(result: Result) -> Iterator[str]:
-    if len(result.tasks) <= SINGLE:
+    if len(result.tasks) <= OWN:
         yield from (f"tasks.{name}.slowdown" for name in result.tasks)
 
 
@@ -136,7 +136,9 @@ def data_of(
         for outcome, given in ((now, accounts), (pinned, pinned_accounts))
         if outcome is not None and outcome.run
     ]
+    alike = len({outcome.drawn for outcome, _ in shown}) == 1  # as many layers are drawn
     longest = max(outcome.run["end"] for outcome, _ in shown if outcome.run)
+    axis = {"axis": longest} if alike else {}
     data |= {
         "said": said(now),
         "look": now.result is None,
@@ -145,7 +147,7 @@ def data_of(
         "remarks": [],
         "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED] if band else [])],
         "runs": [
-            {**(outcome.run or {}), "axis": longest, "explained": given.tasks, **_parts(given)}
+            {**(outcome.run or {}), **axis, "explained": given.tasks, **_parts(given)}
             for outcome, given in shown
         ],
         "titles": [title(outcome) for outcome, _ in shown],

@@ -122,12 +122,13 @@ class Form:
         if knob.words:
             words = {str(each): each for each in knob.values}
             options = {"": {word: knob.shown(each) for word, each in words.items()}}
-            widgets.choice(
-                knob.label,
-                options,
-                str(value),
-                lambda word: self._set(knob, knob.text(words[word])),
-            )
+
+            def chosen(word: str) -> None:
+                self._set(knob, knob.text(words[word]))
+
+            off = value != knob.base
+            box = widgets.choice(knob.label, options, str(value), chosen, off)
+            self._sliders[knob.path] = int(box.id), knob
             return
 
         def written(text: str) -> None:
@@ -141,6 +142,7 @@ class Form:
             len(knob.values) - 1,
             knob.nearest(value),
             _shown(knob, value),
+            value != knob.base,
             lambda place: self._slid(knob, int(place)),
             written,
         )

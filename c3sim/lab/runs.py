@@ -14,6 +14,7 @@ from typing import Any, Literal
 from c3sim import api
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.effort import effort_of
+from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import IDLE, LOSES
 from c3sim.input.aliases import canonical
 from c3sim.input.kept import kept
@@ -105,7 +106,8 @@ class Outcome:
     def warnings(self) -> list[str]:
         """Where the model is outside what it was checked on, and what a choice loses."""
         outside = ("outside the calibrated domain", "no measurement", "what-if")
-        marks = (*outside, LOSES, IDLE, "takes ")
+        limits = ("more than the limit", "warning:")
+        marks = (*outside, *limits, LOSES, OVERLAP_LOSES, IDLE)
         notes = () if self.result is None else self.result.notes
         return [note for note in notes if any(mark in note for mark in marks)]
 

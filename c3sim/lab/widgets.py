@@ -46,9 +46,13 @@ def button(text: str, act: Act, **attributes: str) -> TextElement:
     return put("button", text, type="button", **attributes).on("click", act, args=[])
 
 
-def choice(label: str, groups: Mapping[str, Mapping[str, str]], value: str, tell: Tell) -> Element:
-    """A list to choose from: group -> value -> text; a group without a name stands by itself."""
-    with put("label", class_="row"):
+def choice(
+    label: str, groups: Mapping[str, Mapping[str, str]], value: str, tell: Tell, off: bool = False
+) -> Element:
+    """A list to choose from: group -> value -> text; a group without a name stands by itself.
+    *off*: it stands off the file's value.
+    """
+    with put("label", class_="row changed" if off else "row"):
         put("span", label)
         with put("select") as element:
             for group, options in groups.items():
@@ -68,14 +72,15 @@ def field(label: str, value: str, tell: Tell, **attributes: str) -> Element:
 
 
 def slider(
-    label: str, name: str, most: int, place: int, shown: str, slid: Tell, written: Tell
+    label: str, name: str, most: int, place: int, shown: str, off: bool, slid: Tell, written: Tell
 ) -> int:
-    """A slider with places from 0 to *most*, and a field beside it that takes any other value.
+    """A slider with places from 0 to *most*, and a field beside it that takes any other value;
+    *off*: it stands off the file's value.
 
     *slid* hears the number of a place, *written* a text. Returns the number by which the page's
     script knows it.
     """
-    with put("div", class_="knob") as box:
+    with put("div", class_="knob changed" if off else "knob") as box:
         put("span", label, aria_hidden="true")
         ends = {"type": "range", "min": "0", "max": str(most), "step": "1"}
         heard(

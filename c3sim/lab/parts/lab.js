@@ -3,10 +3,11 @@ const lab = (() => {
   const at = (name) => document.querySelector(`[data-part=${name}]`);
   const WHEN = ["now", "pinned"];
 
-  /** Another place and text of sliders: [number, place, text, whether it is set]; what has the focus keeps its text. */
+  /** Another place and text of sliders: [number, place, text, whether it is set]; what has the focus keeps its text. Of a list whether it is set. */
   function knobs(states) {
     for (const [number, place, text, set] of states) {
-      const [slider, field] = byId(`c${number}`)?.querySelectorAll("input") ?? [];
+      const box = byId(`c${number}`), [slider, field] = box?.querySelectorAll("input") ?? [];
+      box?.closest(".row")?.classList.toggle("changed", set);
       if (!slider) continue;
       if (slider !== document.activeElement) slider.value = place;
       slider.setAttribute("aria-valuetext", text);
@@ -37,7 +38,8 @@ const lab = (() => {
     const picture = timeline(data.runs[number]);
     picture.className = "timeline";
     picture.querySelector("#readout").removeAttribute("id");
-    return section(data, number, "Timeline", make("p", { class: "soft" }, data.titles[number]), picture);
+    const rest = data.look && number === 0 ? [pending("The use of resources and where the time went are being computed.")] : [];
+    return section(data, number, "Timeline", make("p", { class: "soft" }, data.titles[number]), picture, ...rest);
   }
 
   function causes(data, number) {
@@ -107,8 +109,7 @@ const lab = (() => {
     const warnings = data.warnings.map((text) => make("p", { class: "warning" }, make("strong", {}, "Careful: "), text));
     const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks].map((text) => make("p", { class: "soft" }, text));
     desk.replaceChildren(...warnings, figures(data), ...coming(data.coming), ...remarks,
-      beside(data, drawing), ...(data.look ? [pending("The use of resources and where the time went are being computed.")] : []),
-      beside(data, causes, (run) => Object.keys(run.explained).length),
+      beside(data, drawing), beside(data, causes, (run) => Object.keys(run.explained).length),
       beside(data, parts, (run) => run.parts),
       ...classes(data.classes), make("h2", {}, "Words"), ...data.keys.map((text) => make("p", { class: "soft" }, text)),
       make("p", { class: "soft" }, "The same on the command line: ", make("code", { "data-part": "command" }, data.command)));

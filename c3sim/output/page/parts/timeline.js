@@ -46,7 +46,7 @@ function timeline(run) {
     return make("span", {}, square, kind);
   });
   const many = Object.keys(run.tasks).length > LANES;
-  const notes = [!many && "thin line: waiting to start", !many && "light bar: the task alone", run.step?.alone.length && "shaded: exposed communication", "dashed: capacity or limit"].filter(Boolean).map((words) => make("span", {}, words));
+  const notes = [!many && "thin line: waiting to start", !many && Object.values(run.tasks).some(([, , alone]) => alone !== null) && "light bar: the task alone", run.step?.alone.length && "shaded: exposed communication", run.counters.length > 0 && "dashed: capacity or limit"].filter(Boolean).map((words) => make("span", {}, words));
   const zoom = make("span", { class: "controls" }, button("+", "+", "closer"), button("\u2212", "-", "wider"), button("\u2190", "ArrowLeft", "earlier"), button("\u2192", "ArrowRight", "later"), button("all", "0", "the whole time"));
   return make("div", {}, make("p", { class: "tasks" }, ...keys, ...notes), zoom, stage, readout);
 }
