@@ -28,6 +28,7 @@ from c3sim.lab.knobs import RESERVED, Knob, knobs_of
 from c3sim.output.page.timeline import account_of, compact_glance, compact_run
 from c3sim.output.tables.run import COMPARED
 from c3sim.result import Result
+from c3sim.simulation.simulate import uncollected
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
@@ -165,7 +166,8 @@ def _affordable(choice: Choice) -> tuple[Workload, Node, float]:
 def _or_problem(choice: Choice, act: Callable[[], Outcome]) -> Outcome:
     """What *act* gives; a mistake in the choice is its problem."""
     try:
-        return act()
+        with uncollected():  # passes of the collector between its runs take a seventh of a look
+            return act()
     except (C3simError, OSError) as error:
         return Outcome(choice=choice, problem=str(error))
     except Exception as error:  # a mistake of c3sim's own: the page says so and goes on
