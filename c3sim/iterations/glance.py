@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from c3sim.evaluation.evaluate import best_of
 from c3sim.input.loading import with_model
 from c3sim.iterations.build import Built, Model, build, plan
 from c3sim.iterations.described import changes_of
 from c3sim.iterations.measured import layers_to_run, of_all_batches
 from c3sim.iterations.runs import Change, launched, numbers_of
-from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import average_before, simulate
 from c3sim.specs.described import Described
@@ -23,7 +23,6 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import best_candidate
 from c3sim.strategies.table import strategy_name
 
 
@@ -48,7 +47,7 @@ def glance(workload: Workload, node: Node, strategy: str) -> Glance:
         loaded = with_model(workload.iteration)
         change = changes_of(workload, node, strategy)
         return _of_iteration(loaded.iteration, loaded.model, node, change)
-    best = best_candidate(strategy, expanded(workload, node), node)
+    best = best_of(workload, node, strategy)
     tasks = best.workload.tasks
     classes = {name: task.operator for name, task in tasks.items() if isinstance(task, Kernel)}
     return Glance(wall_s=best.run.end, run=best.run, workload=best.workload, classes=classes)
