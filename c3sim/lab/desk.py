@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from c3sim.iterations.glance import Glance
 from c3sim.lab.knobs import OWN
 from c3sim.lab.runs import Accounts, Outcome, classes_of
 from c3sim.output.kit.text import (
@@ -73,7 +74,7 @@ def table_of_look(now: Outcome, pinned: Result | None) -> list[dict[str, str]]:
     for name in ORDER:
         row = {"name": name, "label": label_of(name), "now": COMING}
         if name == "wall_s":
-            row["now"] = about + text_of(name, wall, longest)
+            row["now"] = look_text(now.look, longest)
         if pinned is not None:
             before = read_output(pinned, name)
             row["pinned"], row["difference"] = text_of(name, before, longest), COMING
@@ -81,6 +82,14 @@ def table_of_look(now: Outcome, pinned: Result | None) -> list[dict[str, str]]:
                 row["difference"] = about + difference(name, before, wall)
         rows.append(row)
     return rows
+
+
+def look_text(look: Glance, longest: float) -> str:
+    """The wall time of a first look, of an estimate three figures, in the unit of *longest* [s]."""
+    if not look.layers:
+        return text_of("wall_s", look.wall_s, longest)
+    unit, length = time_unit(longest)
+    return f"about {figures(look.wall_s / length, 3)} {unit}"
 
 
 def _slowdowns(result: Result) -> Iterator[str]:
@@ -184,8 +193,8 @@ def said(outcome: Outcome) -> str:
     """The answer in one line, which is read aloud as it changes."""
     look, result = outcome.look, outcome.result
     if look is not None:
-        wall = text_of("wall_s", look.wall_s, look.wall_s)
-        return f"wall time about {wall}, a first look" if look.layers else f"wall time {wall}"
+        wall = look_text(look, look.wall_s)
+        return f"wall time {wall}, a first look" if look.layers else f"wall time {wall}"
     assert result is not None  # only of what ran
     text = f"wall time {text_of('wall_s', result.wall_s, result.wall_s)}"
     if result.fraction_of_ideal is not None:

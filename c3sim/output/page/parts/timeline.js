@@ -95,9 +95,10 @@ function label(x, y, words, kind = "", anchor = "start") {
 }
 
 function lane(picture, at, y, name, [start, end, alone, kind], kinds, unit, length) {
-  const against = alone === null ? "" : `, ${(end / alone).toFixed(2)}x its ${written(alone / length)} ${unit} alone`; // a first look does not know it
-  const told = `${written(end / length)} ${unit}${against}`;
-  const words = draw("text", { x: 2, y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kinds[kind]}: ${told}`));
+  const waited = start > 0 ? `waited ${written(start / length)} ${unit}, ` : "";
+  const against = alone === null ? "" : `: in all ${(end / alone).toFixed(2)}x its ${written(alone / length)} ${unit} alone`; // a first look does not know it
+  const told = `${waited}ran ${written((end - start) / length)} ${unit}${against}`;
+  const words = draw("text", { x: 2, y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kinds[kind]}, ${told}`));
   picture.append(words);
   const fill = `fill:${kindColour(kind)}`;
   if (start > 0) picture.append(draw("rect", { x: at(0), y: y + 24, width: at(start) - at(0), height: 3, style: fill }));
@@ -120,7 +121,7 @@ function tracks(picture, run, at, y, names, unit, length) {
       const told = `${what}${task >= 0 && what !== names[task] ? ` of ${names[task]}` : ""}: ${written(start / length)} to ${written(end / length)} ${unit}${detail ? `; ${detail}` : ""}`;
       picture.append(draw("rect", { x: at(start), y: y + 2, width: Math.max(at(end) - at(start), 0.8), height: 10, style: `fill:${kindColour(task < 0 ? task : run.tasks[names[task]][3])};stroke:var(--paper);stroke-width:${spans.length > 100 ? 0 : 0.5}` }, draw("title", {}, told)));
     }
-    if (name) picture.append(label(GUTTER - 6, y + 11, run.tracks.every(([each]) => !each || each.startsWith("gpu0.")) ? name.slice(5) : name, "", "end"));
+    if (name) picture.append(label(GUTTER - 6, y + 11, run.tracks.every(([each]) => !each || each.startsWith("gpu0.")) ? name.slice(5) : name.replace(".stream.", "."), "", "end"));
     y += 14;
   }
   return y + 6;
