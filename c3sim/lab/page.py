@@ -214,7 +214,7 @@ class Lab:
     async def save(self, kind: runs.Suffix) -> None:
         """The picture of this run, as a file of the browser."""
         if self.now.result is None:
-            self._script("say", "there is no run to draw")
+            self._script("say", "there is no whole run yet to draw")
             return
         drawn = await self.bench.run(runs.picture, self.now.result, kind)
         with self.client:

@@ -115,7 +115,13 @@ const lab = (() => {
       make("p", { class: "soft" }, "The same on the command line: ", make("code", { "data-part": "command" }, data.command)));
   }
 
-  const say = (text) => { at("live").textContent = text; };
+  /** For eyes and ears. */
+  function say(text) {
+    at("live").textContent = text;
+    const note = make("p", { class: "toast", "aria-hidden": "true" }, text);
+    document.body.append(note);
+    setTimeout(() => note.remove(), 1600);
+  }
 
   async function copy([what, text]) {
     try { await navigator.clipboard.writeText(text); } catch {
@@ -128,9 +134,6 @@ const lab = (() => {
     }
     document.documentElement.dataset.copied = text;
     say(`${what} copied`);
-    const note = make("p", { class: "toast", "aria-hidden": "true" }, `${what} copied`);
-    document.body.append(note);
-    setTimeout(() => note.remove(), 1600);
   }
 
   const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
