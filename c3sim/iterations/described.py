@@ -86,7 +86,7 @@ def described_on(
     """
     of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
     if of_node:
-        node, _ = Settings(of_node).apply(node, described(loaded, node))
+        _, node, _ = sample_described(loaded, node, of_node)
     others = {path: value for path, value in settings.items() if path not in of_node}
     return node, described(loaded, node, others)
 

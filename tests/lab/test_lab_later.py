@@ -54,7 +54,8 @@ LOOKED = """(() => { window.seen = [];
   const row = (each) => [each.dataset.figure, each.querySelector('.now').textContent];
   new MutationObserver(() => {
     const picture = desk.querySelector('.timeline svg');
-    window.seen.push({ at: performance.now() - begun, busy: desk.ariaBusy, fresh: picture !== null && picture !== old,
+    window.seen.push({ at: performance.now() - begun, busy: desk.ariaBusy,
+      fresh: picture !== null && picture !== old,
       cells: Object.fromEntries([...desk.querySelectorAll('[data-figure]')].map(row)),
       coming: desk.textContent.includes('are being computed'), texts: picture?.textContent ?? '',
       said: document.querySelector('[data-part=said]').textContent });
