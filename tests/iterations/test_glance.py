@@ -38,8 +38,8 @@ def test_of_a_workload_it_is_the_run(strategy):
 
 
 def test_a_step_that_is_bound_by_its_host_takes_its_launches():
-    """1,024 tokens are too few for the GPU: with so few layers the head of the queue would hide
-    that (a fifth too short), so launches are counted instead.
+    """512 tokens are too few for the GPU: with so few layers the head of the queue would hide
+    that, so launches are counted instead.
     """
     look = look_at("llama3-8b-forward", tokens="512")
     result = c3sim.run("llama3-8b-forward", set={"tokens": "512"})
