@@ -50,8 +50,8 @@ MAY_IMPORT: dict[str, str] = {
     "notebook": "errors shown result evaluation iterations sweeps output studies",
     "api": "errors specs result input strategies evaluation iterations output.kit sweeps studies"
     " notebook",
-    "lab": "errors specs result input strategies evaluation iterations output.kit sweeps output"
-    " api",
+    "lab": "errors specs result input simulation strategies evaluation iterations output.kit"
+    " sweeps output api",
     "cli": "errors specs schedules result input strategies evaluation iterations output.kit sweeps"
     " output studies api lab",
 }

@@ -24,9 +24,14 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Task, Workload
-from c3sim.strategies.best import best_candidate
+from c3sim.strategies.best import Best, best_candidate
 from c3sim.strategies.rewrites import baseline, collectives
 from c3sim.strategies.table import strategy_name
+
+
+def best_of(workload: Workload, node: Node, strategy: str) -> Best:
+    """The best candidate of *strategy* with its run, of a schedule too. Raises InputError."""
+    return best_candidate(strategy, expanded(workload, node), node)
 
 
 @uncollected()  # tens of thousands of runs of one task, of 10 kB each
@@ -45,7 +50,7 @@ def evaluate_run(
     compute; both may take runs of their own.
     """
     strategy, given, workload = strategy_name(strategy), workload, expanded(workload, node)
-    best = best_candidate(strategy, workload, node)
+    best = best_of(workload, node, strategy)
     run = simulate(node, best.workload, trace=True) if trace else best.run
     base = _baseline(workload, node)
     common = {name: isolated(node, base, name) for name in workload.tasks}

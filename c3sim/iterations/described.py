@@ -26,7 +26,7 @@ from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import Measured, layers_to_run, measure
 from c3sim.iterations.result import IterationResult
-from c3sim.iterations.runs import Numbers
+from c3sim.iterations.runs import Change, Numbers
 from c3sim.machine.machine import SHARING
 from c3sim.result import Result
 from c3sim.simulation.class_times import CLASSES
@@ -36,7 +36,7 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import DlrmInPlace, Iteration, TransformerInPlace
 from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import best_candidate
+from c3sim.strategies.best import best_candidate, best_workload
 from c3sim.strategies.table import strategy_name
 
 
@@ -86,7 +86,7 @@ def described_on(
     """
     of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
     if of_node:
-        node, _ = Settings(of_node).apply(node, described(loaded, node))
+        _, node, _ = sample_described(loaded, node, of_node)
     others = {path: value for path, value in settings.items() if path not in of_node}
     return node, described(loaded, node, others)
 
@@ -206,17 +206,21 @@ def _figures(numbers: Numbers) -> dict[str, float]:
     return {"wall": numbers.wall, "exposed": numbers.waited, **busy}
 
 
-def _measured(
-    workload: Described, node: Node, strategy: str, *, trace: bool = False, all_layers: bool = False
-) -> Measured:
+def changes_of(workload: Described, node: Node, strategy: str) -> Change:
+    """What its settings and its *strategy* make of every workload that is simulated for it."""
+
     def change(built: Workload) -> Workload:
         for path, value, style in workload.changes:
             _, built = (set_si if style == "si" else set_value)(node, built, path, value)
-        if strategy != "as_written":
-            built = best_candidate(strategy, built, node).workload
-        return built
+        return built if strategy == "as_written" else best_workload(strategy, built, node)
 
-    loaded = with_model(workload.iteration)
+    return change
+
+
+def _measured(
+    workload: Described, node: Node, strategy: str, *, trace: bool = False, all_layers: bool = False
+) -> Measured:
+    loaded, change = with_model(workload.iteration), changes_of(workload, node, strategy)
     try:
         return measure(
             loaded.iteration, loaded.model, node, change=change, trace=trace, all_layers=all_layers

@@ -60,7 +60,12 @@ class Measured:
         """Of all layers, and of all micro batches of a pipeline."""
         if self.few != self.more:
             high = low.at(high, self.few, self.more, self.planned.own_layers)
-        return high if self.planned.stages == 1 else in_pipeline(self.planned, high)
+        return of_all_batches(self.planned, high)
+
+
+def of_all_batches(planned: Plan, one: Numbers) -> Numbers:
+    """Of all micro batches of a pipeline, if it is one, from *one* of all layers."""
+    return one if planned.stages == 1 else in_pipeline(planned, one)
 
 
 def in_pipeline(planned: Plan, one: Numbers) -> Numbers:

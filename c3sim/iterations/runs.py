@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from c3sim.iterations.build import Built
@@ -141,15 +141,19 @@ class Runs:
         """Wall time, communication waited for, and busy classes where tasks have the kinds of
         sharing *private* to themselves.
         """
-        classes = self.built.classes
         run = simulate(node, self.workload, private=private, average=self.average)
-        shares = busy_and_exposed(run, classes)
-        return Numbers(
-            wall=run.end,
-            waited=self._waited(run),
-            busy={name: shares[name][0] for name in CLASSES},
-            exposed={name: shares[name][1] for name in CLASSES},
-        )
+        return replace(numbers_of(self.built, run), waited=self._waited(run))
+
+
+def numbers_of(built: Built, run: Run) -> Numbers:
+    """What *run*, of both sides, says by itself: wall time, host, busy and exposed classes."""
+    shares = busy_and_exposed(run, built.classes)
+    return Numbers(
+        wall=run.end,
+        host=built.host,
+        busy={name: shares[name][0] for name in CLASSES},
+        exposed={name: shares[name][1] for name in CLASSES},
+    )
 
 
 def launched(workload: Workload, *, eager: bool) -> Workload:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from c3sim.iterations.glance import Glance
+from c3sim.lab.knobs import OWN
 from c3sim.lab.runs import Accounts, Outcome, classes_of
-from c3sim.output.kit.folds import SINGLE
 from c3sim.output.kit.text import (
     FRACTION_EXPLAINED,
     MISSING,
@@ -37,6 +38,7 @@ TIMES = {
 SHARES = {"fraction_of_ideal": "fraction of ideal", "own_fraction": "own fraction", "mfu": "MFU"}
 RATIOS = {"speedup": "speedup", "ideal_speedup": "ideal speedup"}
 AMOUNTS = {"energy_j": ("energy", "J"), "tokens_per_s": ("tokens", "a second")}
+COMING = "\u2026"  # a figure that is being computed
 BYTES = {"memory_bytes": "memory of a GPU"}
 ORDER = (
     *("wall_s", "fraction_of_ideal", "speedup", "ideal_speedup", "serial_s", "exposed_s"),
@@ -64,8 +66,34 @@ def table(now: Result, pinned: Result | None, band: Band | None) -> list[dict[st
     return rows
 
 
+def table_of_look(now: Outcome, pinned: Result | None) -> list[dict[str, str]]:
+    """The same of a first look: the wall time, about where it is an estimate; the rest comes."""
+    assert now.look is not None
+    wall, about = now.look.wall_s, "about " if now.look.layers else ""
+    longest, rows = max(wall, pinned.wall_s if pinned else 0.0), []
+    for name in ORDER:
+        row = {"name": name, "label": label_of(name), "now": COMING}
+        if name == "wall_s":
+            row["now"] = look_text(now.look, longest)
+        if pinned is not None:
+            before = read_output(pinned, name)
+            row["pinned"], row["difference"] = text_of(name, before, longest), COMING
+            if name == "wall_s":
+                row["difference"] = about + difference(name, before, wall)
+        rows.append(row)
+    return rows
+
+
+def look_text(look: Glance, longest: float) -> str:
+    """The wall time of a first look, of an estimate three figures, in the unit of *longest* [s]."""
+    if not look.layers:
+        return text_of("wall_s", look.wall_s, longest)
+    unit, length = time_unit(longest)
+    return f"about {figures(look.wall_s / length, 3)} {unit}"
+
+
 def _slowdowns(result: Result) -> Iterator[str]:
-    if len(result.tasks) <= SINGLE:
+    if len(result.tasks) <= OWN:
         yield from (f"tasks.{name}.slowdown" for name in result.tasks)
 
 
@@ -109,7 +137,7 @@ def data_of(
 ) -> dict[str, Any]:
     """What the page's script draws."""
     data: dict[str, Any] = {"problem": now.problem, "command": now.choice.command()}
-    if now.result is None:
+    if now.run is None:
         return data
     before = None if pinned is None else pinned.result
     shown = [
@@ -117,22 +145,30 @@ def data_of(
         for outcome, given in ((now, accounts), (pinned, pinned_accounts))
         if outcome is not None and outcome.run
     ]
+    alike = len({outcome.drawn for outcome, _ in shown}) == 1  # as many layers are drawn
     longest = max(outcome.run["end"] for outcome, _ in shown if outcome.run)
+    axis = {"axis": longest} if alike else {}
     data |= {
-        "title": title(now),
-        "said": said(now.result),
-        "rows": table(now.result, before, band),
+        "said": said(now),
+        "look": now.result is None,
+        "rows": table_of_look(now, before) if now.look else [],
         "warnings": now.warnings,
-        "remarks": [text for text in (*now.remarks, now.result.trust, *now.elsewhere) if text],
+        "remarks": [],
         "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED] if band else [])],
         "runs": [
-            {**(outcome.run or {}), "axis": longest, "explained": given.tasks, **_parts(given)}
+            {**(outcome.run or {}), **axis, "explained": given.tasks, **_parts(given)}
             for outcome, given in shown
         ],
         "titles": [title(outcome) for outcome, _ in shown],
         "means": CAUSES,
-        "classes": _classes(now.result),
+        "classes": [],
     }
+    if now.result is not None:
+        data |= {
+            "rows": table(now.result, before, band),
+            "remarks": [text for text in (*now.remarks, now.result.trust, *now.elsewhere) if text],
+            "classes": _classes(now.result),
+        }
     return data
 
 
@@ -145,15 +181,21 @@ def _parts(accounts: Accounts) -> dict[str, Any]:
 
 
 def title(outcome: Outcome) -> str:
-    """What was run, in one line."""
-    assert outcome.result is not None  # only of what ran
-    result, settings = outcome.result, outcome.choice.settings
-    changed = "".join(f", {path} = {text}" for path, text in settings.items())
-    return f"{result.workload} on {result.node}, strategy {outcome.choice.strategy}{changed}"
+    """What was run, in one line, and how much of it is drawn."""
+    choice = outcome.choice
+    changed = "".join(f", {path} = {text}" for path, text in choice.settings.items())
+    drawn = outcome.drawn
+    part = f"; drawn: {drawn[0]} of {drawn[1]} layers" if drawn and drawn[0] < drawn[1] else ""
+    return f"{outcome.name} on {outcome.node}, strategy {choice.strategy}{changed}{part}"
 
 
-def said(result: Result) -> str:
+def said(outcome: Outcome) -> str:
     """The answer in one line, which is read aloud as it changes."""
+    look, result = outcome.look, outcome.result
+    if look is not None:
+        wall = look_text(look, look.wall_s)
+        return f"wall time {wall}, a first look" if look.layers else f"wall time {wall}"
+    assert result is not None  # only of what ran
     text = f"wall time {text_of('wall_s', result.wall_s, result.wall_s)}"
     if result.fraction_of_ideal is not None:
         text += f", fraction of ideal {percent(result.fraction_of_ideal)} %"

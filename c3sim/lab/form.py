@@ -31,6 +31,7 @@ class Form:
     ) -> None:
         self.choice, self._tell, self._open = choice, tell, open_own
         self._sliders: dict[str, tuple[int, Knob]] = {}
+        self._values: dict[str, tuple[str | None, Any]] = {}  # by path: a text set, what it means
         self._lesson_now = NO_LESSON  # of several that begin alike, the one that was picked
         self.box = put("form", aria_label="What to run", autocomplete="off", class_="form")
         self.box.on("submit", js_handler="(event) => event.preventDefault()")
@@ -39,7 +40,7 @@ class Form:
     def build(self) -> None:
         """Everything anew, as another workload or machine has other sliders."""
         self.box.clear()
-        self._sliders = {}
+        self._sliders, self._values = {}, {}
         with self.box:
             self._pick()
             try:
@@ -58,7 +59,7 @@ class Form:
         """Of each slider: its number, place, text, and whether it is off the file's value."""
         found = []
         for number, knob in self._sliders.values():
-            value = runs.value_now(self.choice, knob)
+            value = self._value(knob)
             off = value != knob.base
             found.append((number, knob.nearest(value), _shown(knob, value), off))
         return found
@@ -101,11 +102,33 @@ class Form:
         self.choice = choice
         self._tell(choice, other)
 
+    def _value(self, knob: Knob) -> Any:
+        """What *knob* stands at; a text is read once, as a hand that drags asks many times."""
+        if knob.path == RESERVED:
+            return runs.value_now(self.choice, knob)
+        text = self.choice.settings.get(knob.path)
+        known = self._values.get(knob.path)
+        if known is None or known[0] != text:
+            known = self._values[knob.path] = text, runs.value_now(self.choice, knob)
+        return known[1]
+
+    def _slid(self, knob: Knob, place: int) -> None:
+        value = knob.values[place]
+        self._values[knob.path] = knob.text(value), value
+        self._set(knob, knob.text(value))
+
     def _knob(self, knob: Knob) -> None:
-        value = runs.value_now(self.choice, knob)
+        value = self._value(knob)
         if knob.words:
-            options = {"": {each: each.replace("_", " ") for each in knob.values}}
-            widgets.choice(knob.label, options, str(value), lambda word: self._set(knob, word))
+            words = {str(each): each for each in knob.values}
+            options = {"": {word: knob.shown(each) for word, each in words.items()}}
+
+            def chosen(word: str) -> None:
+                self._set(knob, knob.text(words[word]))
+
+            off = value != knob.base
+            box = widgets.choice(knob.label, options, str(value), chosen, off)
+            self._sliders[knob.path] = int(box.id), knob
             return
 
         def written(text: str) -> None:
@@ -119,7 +142,8 @@ class Form:
             len(knob.values) - 1,
             knob.nearest(value),
             _shown(knob, value),
-            lambda place: self._set(knob, knob.text(knob.values[int(place)])),
+            value != knob.base,
+            lambda place: self._slid(knob, int(place)),
             written,
         )
         self._sliders[knob.path] = number, knob

@@ -81,6 +81,8 @@ class Knob:
         """*value* for people."""
         if value is None:
             return LEFT
+        if self.words:
+            return {True: "yes", False: "no"}.get(value) or str(value).replace("_", " ")
         return format_si(value, self.unit) if self.unit else str(value)
 
     def text(self, value: Any) -> str | None:

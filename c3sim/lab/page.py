@@ -22,7 +22,7 @@ from c3sim.output.page.page import part
 from c3sim.output.page.palette import css
 
 REST = 0.6  # seconds without a change after which what takes long is begun
-BLINK = 0.15  # seconds of a run after which the page says that it goes on
+BLINK = 0.3  # seconds of a run after which the page says that it goes on
 SCRIPTS = ("kit", "scales", "timeline", "account")
 
 
@@ -82,69 +82,85 @@ class Lab:
             background_tasks.create(self._follow())
 
     async def _follow(self) -> None:
-        """Run what is chosen until nothing newer is; then why, then the band."""
+        """What can be said of the newest choice at once, until nothing newer is chosen; then the
+        rest of it. What was chosen in between is left out.
+        """
         self.busy = True
         try:
             done = -1
             while done != self.version:
-                done, choice = self.version, self.choice
-                self.now = await self._run(choice)
-                self.accounts = self.band = None
-                self.without = ""
-                self.show()
-                if done == self.version and self.now.result and self.now.at_once:
-                    self.accounts = await self.bench.run(runs.explain_choice, choice)
-                    if done == self.version:
-                        self.show()
+                done = self.version
+                with suppress(Overtaken):
+                    self.now = await self._look(self.choice, done)
+                    self.accounts = self.band = None
+                    self.without = ""
+                    self.show()
         finally:
             self.busy = False
-        await self._follow_later(self.version)
+        await self._follow_rest(self.version)
 
-    async def _run(self, choice: Choice) -> Outcome:
-        """The run; what takes longer than a blink is said to."""
-        running = asyncio.ensure_future(self.bench.run(runs.run_choice, choice))
+    async def _look(self, choice: Choice, version: int) -> Outcome:
+        """All that can be said at once; what takes longer than a blink is said to."""
+        running = asyncio.ensure_future(
+            self.bench.run(runs.look_at, choice, stale=lambda: self.version != version)
+        )
         done, _ = await asyncio.wait({running}, timeout=BLINK)
         if not done:
-            self._script("busy", "running: figures and pictures are of the run before")
+            self._script("busy", "running")
         found: Outcome = await running
         return found
 
-    async def _follow_later(self, version: int) -> None:
-        """Causes that take long, then the band, once nothing has changed for a while."""
+    async def _follow_rest(self, version: int) -> None:
+        """The whole result, if that was a first look, and its causes; those that take long, and
+        the band, once nothing has changed for a while.
+        """
         with suppress(TimeoutError):  # a tab that was closed at once
             await self.client.connected(timeout=30.0)
+        if self.now.look is not None:
+            found = await self._when_idle(version, runs.run_choice, rest=0.0)
+            if found is None:
+                return
+            self.now = found
+            self.show()
+        if self.now.result is not None and self.now.at_once:
+            await self._explain(version, rest=0.0)
         if self.accounts is None and self.now.follows(runs.CAUSES_RUNS):
-            self.accounts = await self._when_idle(version, runs.explain_choice)
-            if self.accounts is not None:
-                self.show()
+            await self._explain(version, rest=REST)
         if self.band is None and not self.without and self.now.follows(runs.BAND_SAMPLES):
-            found = await self._when_idle(version, runs.band_or_why)
+            found = await self._when_idle(version, runs.band_or_why, rest=REST)
             if found is not None:
                 self.band, self.without = found
                 self.show()
 
-    async def _when_idle(self, version: int, act: Callable[..., Any]) -> Any:
-        """*act* of what is chosen, when nobody else needs the bench; None if it is left for another
-        *version*.
+    async def _explain(self, version: int, rest: float) -> None:
+        accounts = await self._when_idle(version, runs.explain_choice, rest=rest)
+        if accounts is not None:
+            self.accounts = accounts
+            self.show()
+
+    async def _when_idle(self, version: int, act: Callable[..., Any], *, rest: float) -> Any:
+        """*act* of what is chosen, *rest* s from now, when nobody else needs the bench; None if it
+        is left for another *version*.
         """
 
         def told(*counts: Any) -> None:
             if not self._left(version):
                 self._script("counts", counts)
 
+        choice = self.choice
         while True:
-            await asyncio.sleep(REST)
+            await asyncio.sleep(rest)
             if self._left(version):
                 return None
             with suppress(Overtaken):
-                found = await self.bench.when_idle(
-                    act, self.choice, lambda: self._left(version), told
-                )
+                found = await self.bench.when_idle(act, choice, lambda: self._left(version), told)
                 return None if self._left(version) else found
+            rest = REST
 
     def _coming(self) -> list[str]:
         """What follows of the run that is shown."""
         left = {
+            "all figures and the use of resources": self.now.look is not None,
             "where the time went": self.accounts is None and self.now.follows(runs.CAUSES_RUNS),
             "the band": self.band is None
             and not self.without
@@ -180,11 +196,14 @@ class Lab:
             self.pinned = None
         elif self.now.result is not None:
             self.pinned = self.now, self.accounts
+        else:
+            self._script("say", "there is no whole run yet to pin")
+            return
         self.pin_button.text = "Unpin" if self.pinned else "Pin this run"
         self.show()
 
     def copy(self, what: str) -> None:
-        machine = self.now.result.node if self.now.result else ""
+        machine = self.now.node
         texts: dict[str, Callable[[], str]] = {
             "command": self.choice.command,
             "link": lambda: self.link(self.choice),
@@ -195,7 +214,7 @@ class Lab:
     async def save(self, kind: runs.Suffix) -> None:
         """The picture of this run, as a file of the browser."""
         if self.now.result is None:
-            self._script("say", "there is no run to draw")
+            self._script("say", "there is no whole run yet to draw")
             return
         drawn = await self.bench.run(runs.picture, self.now.result, kind)
         with self.client:

@@ -6,7 +6,7 @@ The same functions as everywhere else are called; nothing is computed here.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,22 +14,27 @@ from typing import Any, Literal
 from c3sim import api
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.effort import effort_of
+from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import IDLE, LOSES
 from c3sim.input.aliases import canonical
 from c3sim.input.kept import kept
 from c3sim.input.loading import is_iteration, load_hardware, open_iteration, open_workload
 from c3sim.input.paths import get_value, paths_of
+from c3sim.iterations.glance import Glance, glance
+from c3sim.iterations.result import IterationResult
 from c3sim.lab.bench import Told
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED, Knob, knobs_of
-from c3sim.output.page.timeline import account_of, compact_run
+from c3sim.output.page.timeline import account_of, compact_glance, compact_run
 from c3sim.output.tables.run import COMPARED
 from c3sim.result import Result
+from c3sim.simulation.simulate import uncollected
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
 BAND_SAMPLES = 64  # a second or so; c3sim run --uncertainty draws 256
 LONGEST = 30.0  # seconds of one run
+AT_ONCE = 0.1  # seconds of a run up to which there is no first look before it
 LIVE = 0.25  # seconds of a run up to which its causes follow before anything else is asked for
 LATER = 300.0  # seconds of causes or of a band up to which they follow when nothing else is asked
 CAUSES_RUNS = 16  # runs behind the causes of one, about
@@ -48,13 +53,33 @@ class Accounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of *choice*: a *result* with its picture as data, or the *problem*."""
+    """What came of *choice*: a first *look*, a *result*, each with its picture as data, or the
+    *problem*. *node*: the name of the machine.
+    """
 
     choice: Choice
+    look: Glance | None = None
     result: Result | None = None
+    node: str = ""
     run: Mapping[str, Any] | None = None
     problem: str = ""
     effort: float = 0.0  # seconds that a run takes, about
+
+    @property
+    def name(self) -> str:
+        """Of the workload."""
+        if self.result is not None:
+            return self.result.workload
+        return "" if self.look is None else self.look.workload.name
+
+    @property
+    def drawn(self) -> tuple[int, int] | None:
+        """Of an iteration: layers that are drawn, and all of a GPU."""
+        if self.look is not None:
+            return (self.look.drawn, self.look.layers) if self.look.layers else None
+        if isinstance(self.result, IterationResult):
+            return self.result.simulated, self.result.layers
+        return None
 
     @property
     def at_once(self) -> bool:
@@ -63,7 +88,7 @@ class Outcome:
 
     def follows(self, runs: int) -> bool:
         """Whether what takes so many *runs* is done here, sooner or later."""
-        return self.result is not None and self.effort * runs < LATER
+        return self.run is not None and self.effort * runs < LATER
 
     @property
     def elsewhere(self) -> list[str]:
@@ -82,7 +107,8 @@ class Outcome:
     def warnings(self) -> list[str]:
         """Where the model is outside what it was checked on, and what a choice loses."""
         outside = ("outside the calibrated domain", "no measurement", "what-if")
-        marks = (*outside, LOSES, IDLE, "takes ")
+        limits = ("more than the limit", "warning:")
+        marks = (*outside, *limits, LOSES, OVERLAP_LOSES, IDLE)
         notes = () if self.result is None else self.result.notes
         return [note for note in notes if any(mark in note for mark in marks)]
 
@@ -93,10 +119,25 @@ class Outcome:
         return [note for note in notes if note not in self.warnings]
 
 
-def run_choice(choice: Choice) -> Outcome:
-    """One run with its timeline; a mistake in the choice is its problem."""
-    try:
-        effort = _affordable(choice)
+def look_at(choice: Choice) -> Outcome:
+    """What can be said at once: all, where that is quick; else a first look."""
+
+    def looked() -> Outcome:
+        workload, node, effort = _affordable(choice)
+        if effort < AT_ONCE:
+            return run_choice(choice)
+        look = glance(workload, node, choice.strategy)
+        run = compact_glance(look)
+        return Outcome(choice=choice, look=look, run=run, effort=effort, node=node.name)
+
+    return _or_problem(choice, looked)
+
+
+def run_choice(choice: Choice, watch: Told | None = None) -> Outcome:
+    """The whole result with its timeline."""
+
+    def ran() -> Outcome:
+        effort = _affordable(choice)[-1]
         result = api.run(
             choice.workload,
             node=choice.node or None,
@@ -104,22 +145,33 @@ def run_choice(choice: Choice) -> Outcome:
             set=choice.settings,
             trace=True,
         )
-    except (C3simError, OSError) as error:
-        return Outcome(choice=choice, problem=str(error))
-    except Exception as error:  # a mistake of c3sim's own: the page says so and goes on
-        return Outcome(choice=choice, problem=f"c3sim cannot run this: {error!r}")
-    run = compact_run(result, {"tasks": {}})
-    return Outcome(choice=choice, result=result, run=run, effort=effort)
+        run = compact_run(result, {"tasks": {}})
+        return Outcome(choice=choice, result=result, run=run, effort=effort, node=result.node)
+
+    return _or_problem(choice, ran)
 
 
-def _affordable(choice: Choice) -> float:
-    """Seconds that a run takes, about. Raises InputError where it cannot follow a slider."""
+def _affordable(choice: Choice) -> tuple[Workload, Node, float]:
+    """The models, and the seconds that a run takes, about. Raises InputError where it cannot follow
+    a slider.
+    """
     workload, node = api.prepare(choice.workload, choice.node or None, choice.settings)
     seconds = effort_of(workload, node).seconds
     if seconds > LONGEST:
         message = f"this takes about {seconds:.0f} s; run it with: {choice.command()}"
         raise InputError(message)
-    return seconds
+    return workload, node, seconds
+
+
+def _or_problem(choice: Choice, act: Callable[[], Outcome]) -> Outcome:
+    """What *act* gives; a mistake in the choice is its problem."""
+    try:
+        with uncollected():  # passes of the collector between its runs take a seventh of a look
+            return act()
+    except (C3simError, OSError) as error:
+        return Outcome(choice=choice, problem=str(error))
+    except Exception as error:  # a mistake of c3sim's own: the page says so and goes on
+        return Outcome(choice=choice, problem=f"c3sim cannot run this: {error!r}")
 
 
 def explain_choice(choice: Choice, watch: Told | None = None) -> Accounts:

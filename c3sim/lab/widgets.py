@@ -16,6 +16,7 @@ from nicegui.elements.mixins.text_element import TextElement
 Act = Callable[[], Any]
 Tell = Callable[[str], Any]
 VALUE = "(event) => emit(event.target.value)"
+DRAGGED = 0.04  # seconds between two places of a slider that the server hears of
 PLAIN = {"type": "text", "autocomplete": "off", "spellcheck": "false"}
 
 
@@ -34,18 +35,24 @@ def entry(value: str, **attributes: str) -> TextElement:
     return element
 
 
-def heard(element: Element, event: str, tell: Tell) -> Element:
-    """*tell* gets the value of *element* at every *event*."""
-    return element.on(event, lambda given: tell(str(given.args)), js_handler=VALUE)
+def heard(element: Element, event: str, tell: Tell, pause: float = 0.0) -> Element:
+    """*tell* gets the value of *element* at every *event*, of several within *pause* s the first
+    and the last.
+    """
+    return element.on(event, lambda given: tell(str(given.args)), js_handler=VALUE, throttle=pause)
 
 
 def button(text: str, act: Act, **attributes: str) -> TextElement:
     return put("button", text, type="button", **attributes).on("click", act, args=[])
 
 
-def choice(label: str, groups: Mapping[str, Mapping[str, str]], value: str, tell: Tell) -> Element:
-    """A list to choose from: group -> value -> text; a group without a name stands by itself."""
-    with put("label", class_="row"):
+def choice(
+    label: str, groups: Mapping[str, Mapping[str, str]], value: str, tell: Tell, off: bool = False
+) -> Element:
+    """A list to choose from: group -> value -> text; a group without a name stands by itself.
+    *off*: it stands off the file's value.
+    """
+    with put("label", class_="row changed" if off else "row"):
         put("span", label)
         with put("select") as element:
             for group, options in groups.items():
@@ -65,16 +72,19 @@ def field(label: str, value: str, tell: Tell, **attributes: str) -> Element:
 
 
 def slider(
-    label: str, name: str, most: int, place: int, shown: str, slid: Tell, written: Tell
+    label: str, name: str, most: int, place: int, shown: str, off: bool, slid: Tell, written: Tell
 ) -> int:
-    """A slider with places from 0 to *most*, and a field beside it that takes any other value.
+    """A slider with places from 0 to *most*, and a field beside it that takes any other value;
+    *off*: it stands off the file's value.
 
     *slid* hears the number of a place, *written* a text. Returns the number by which the page's
     script knows it.
     """
-    with put("div", class_="knob") as box:
+    with put("div", class_="knob changed" if off else "knob") as box:
         put("span", label, aria_hidden="true")
         ends = {"type": "range", "min": "0", "max": str(most), "step": "1"}
-        heard(entry(str(place), **ends, aria_label=name, aria_valuetext=shown), "input", slid)
+        heard(
+            entry(str(place), **ends, aria_label=name, aria_valuetext=shown), "input", slid, DRAGGED
+        )
         heard(entry(shown, **PLAIN, aria_label=f"{name}, value"), "change", written)
     return int(box.id)

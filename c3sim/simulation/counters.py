@@ -3,7 +3,9 @@
     gpu0.hbm, gpu0.link[3].out, gpu0.dma[2] ...   B/s, by task, beside the capacity; of a link with
                                                   what it answers
     gpu0.dma                                      B/s, all engines together
-    gpu0.compute_units                            units that hold working workgroups, by task
+    gpu0.compute_units                            units that hold working workgroups; by task those
+                                                  of each, which add up to more where tasks share
+                                                  units
     gpu0.power                                    W, by task and by component, with idle power
     gpu0.clock                                    Hz
 
@@ -20,6 +22,7 @@ from c3sim.machine.machine import Machine
 from c3sim.machine.rates import rate_of
 from c3sim.models.capacity import Capacity
 from c3sim.result import Counter
+from c3sim.simulation.units_held import UnitsHeld
 from c3sim.specs.hardware import Node
 
 Key = tuple[str, str]  # task, component
@@ -30,14 +33,14 @@ Part = tuple[float, float, Key, float]  # start, end, key, value
 MOST_SPLIT = 100
 
 
-def counters(recorder: Recorder, machine: Machine) -> tuple[Counter, ...]:
-    """Every counter of the run that *recorder* saw on *machine*, by name. With more than MOST_SPLIT
-    tasks they are not split by task.
+def counters(recorder: Recorder, machine: Machine, held: UnitsHeld) -> tuple[Counter, ...]:
+    """Every counter of the run that *recorder* saw on *machine*, by name; *held*: its compute units
+    that hold workgroups. With more than MOST_SPLIT tasks they are not split by task.
     """
     segments = recorder.segments()
     split = len({segment.flow.tags.task for segment in segments}) <= MOST_SPLIT
     parts = _parts(machine, segments, split)
-    rows = [_counter(machine.node, place, pieces) for place, pieces in parts.items()]
+    rows = [_counter(machine.node, place, pieces, held) for place, pieces in parts.items()]
     clock = machine.node.gpu.clock
     for place, steps in recorder.clocks.items():
         assert isinstance(place, Capacity)
@@ -53,8 +56,10 @@ def counters(recorder: Recorder, machine: Machine) -> tuple[Counter, ...]:
     return tuple(sorted(rows, key=lambda counter: counter.name))
 
 
-def _counter(node: Node, place: Capacity, parts: Sequence[Part]) -> Counter:
-    """The sum of *parts*, in total, by task, and of power by component."""
+def _counter(node: Node, place: Capacity, parts: Sequence[Part], held: UnitsHeld) -> Counter:
+    """The sum of *parts*, in total, by task, and of power by component. A compute unit on which
+    several tasks work counts once in the total.
+    """
     base, unit, maximum = 0.0, "B/s", None
     if place.kind == "compute_units":
         unit, maximum = "1", float(node.gpu.compute_unit_count)
@@ -65,7 +70,12 @@ def _counter(node: Node, place: Capacity, parts: Sequence[Part]) -> Counter:
         maximum = node.gpu.dma_engines.count * rate_of(node, place)
     else:
         maximum = rate_of(node, place)
-    times, rows = _steps(parts)
+    of_units = place.kind == "compute_units"
+    times, rows = _steps(parts, held.times(place.owner_number) if of_units else ())
+    values = [base + sum(row.values()) for row in rows]
+    if of_units:
+        together = [held.at(place.owner_number, time) for time in times]
+        values = [_once(*given) for given in zip(values, rows, together, strict=True)]
     by_component = {}
     if place.kind == "power":
         spent = _sums(rows, 1) | {COMPONENT_OF[IDLE]: [base] * len(times)}
@@ -74,11 +84,18 @@ def _counter(node: Node, place: Capacity, parts: Sequence[Part]) -> Counter:
         place=place,
         unit=unit,
         times=times,
-        values=[base + sum(row.values()) for row in rows],
+        values=values,
         maximum=maximum,
         by_task={task: values for task, values in _sums(rows, 0).items() if task},
         by_component=by_component,
     )
+
+
+def _once(units: float, row: Mapping[Key, float], held: int) -> float:
+    """Of compute *units* by task those that differ: as many as are *held* by any task, but no fewer
+    than one task says it has.
+    """
+    return min(units, max([held, *(own for (task, _), own in row.items() if task)]))
 
 
 def _parts(
@@ -108,10 +125,15 @@ def _parts(
     return parts
 
 
-def _steps(parts: Sequence[Part]) -> tuple[list[float], list[dict[Key, float]]]:
-    """The sum of *parts* over time as a step function from 0 on, by task and component."""
+def _steps(
+    parts: Sequence[Part], also: Iterable[float]
+) -> tuple[list[float], list[dict[Key, float]]]:
+    """The sum of *parts* over time as a step function from 0 on, by task and component, with a step
+    at *also* those instants.
+    """
     keys = list(dict.fromkeys(key for _, _, key, _ in parts))
-    instants = sorted({0.0, *(start for start, *_ in parts), *(end for _, end, *_ in parts)})
+    kept = set(also)
+    instants = sorted({0.0, *kept, *(start for start, *_ in parts), *(end for _, end, *_ in parts)})
     opening: dict[float, list[int]] = {}
     closing: dict[float, list[int]] = {}
     for number, (start, end, _, _) in enumerate(parts):
@@ -127,7 +149,7 @@ def _steps(parts: Sequence[Part]) -> tuple[list[float], list[dict[Key, float]]]:
         row = dict.fromkeys(keys, 0.0)
         for number in active:
             row[parts[number][2]] += parts[number][3]
-        if not rows or row != rows[-1]:
+        if not rows or row != rows[-1] or instant in kept:
             times.append(instant)
             rows.append(row)
     return times, rows

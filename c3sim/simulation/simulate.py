@@ -28,6 +28,7 @@ from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.processes.tasks import TaskRuns
 from c3sim.result import Span, Timeline
 from c3sim.schedules import expanded
+from c3sim.simulation.calling_off import OFTEN, asked
 from c3sim.simulation.counters import counters
 from c3sim.simulation.draws import Draw, draws
 from c3sim.simulation.drift import Case, drifting
@@ -35,6 +36,7 @@ from c3sim.simulation.exposure import exposure
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.medians import median_run
 from c3sim.simulation.run import Run, TaskRun
+from c3sim.simulation.units_held import UnitsHeld
 from c3sim.specs.hardware import Node
 from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Workload
@@ -152,15 +154,20 @@ def _simulate(
     spans: list[Span] | None = [] if how.trace else None
     shapes = grid_shapes(workload, node)
     context = Context(clock, node, workload, fluid, machine, shapes, spans, arrivals)
+    held = UnitsHeld(context.dispatchers)
+    if how.trace:
+        fluid.observers = (*fluid.observers, held)
     tasks = TaskRuns(context)
     tasks.submit()
-    events = 0
+    events, go_on = 0, asked()
     while tasks.unfinished:
         try:
             clock.step()
         except simpy.core.EmptySchedule:
             raise DeadlockError(tasks.waiting()) from None
         events += 1
+        if not events % OFTEN:
+            go_on()
     fluid.close()
     context.dispatchers.clear()  # they know the context: no circle is left
     begins = _begins(workload, tasks, arrivals)
@@ -175,7 +182,9 @@ def _simulate(
         exposure=exposure(workload, times),
         accounts=None if recorder is None else _accounts(workload, machine, recorder),
         lines={} if recorder is None else _lines(workload, machine, recorder),
-        timeline=None if recorder is None or spans is None else _timeline(machine, recorder, spans),
+        timeline=None
+        if recorder is None or spans is None
+        else _timeline(machine, recorder, held, spans),
     )
 
 
@@ -239,10 +248,12 @@ def _lines(workload: Workload, machine: Machine, recorder: Recorder) -> dict[str
     }
 
 
-def _timeline(machine: Machine, recorder: Recorder, spans: Sequence[Span]) -> Timeline:
+def _timeline(
+    machine: Machine, recorder: Recorder, held: UnitsHeld, spans: Sequence[Span]
+) -> Timeline:
     return Timeline(
         spans=sorted(spans, key=lambda span: (span.start, span.end)),
-        counters=counters(recorder, machine),
+        counters=counters(recorder, machine, held),
         end=machine.fluid.env.now,
         component_names=components_of(machine.node),
     )

@@ -32,3 +32,11 @@ def best_candidate(strategy: str, workload: Workload, node: Node) -> Best:
     best = min(range(len(runs)), key=lambda number: runs[number].end)
     walls = {candidate.name: run.end for candidate, run in zip(candidates, runs, strict=True)}
     return Best(candidate=candidates[best], run=runs[best], walls=walls)
+
+
+def best_workload(strategy: str, workload: Workload, node: Node) -> Workload:
+    """That of the best candidate, without a run where there is one alone. Raises InputError."""
+    candidates = candidates_of(strategy, workload, node)
+    if len(candidates) == 1:
+        return candidates[0].workload
+    return best_candidate(strategy, workload, node).workload

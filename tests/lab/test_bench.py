@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from c3sim.lab.bench import Bench, Overtaken
+from c3sim.lab.bench import LOOK, Bench, Overtaken
+from c3sim.simulation.calling_off import asked
 
 
 def long_work(begun, watch):
@@ -78,3 +79,52 @@ def test_what_goes_on_is_told_where_the_page_lives():
 
     here = threading.get_ident()
     assert asyncio.run(counted()) == [(here, "parts", done, 3) for done in (1, 2, 3)]
+
+
+def test_a_run_makes_way_in_the_middle_of_a_simulation():
+    """Not only between the runs of long work: a step of a model is simulated for seconds."""
+    from c3sim.api import run
+
+    def simulate(begun, _):
+        begun.append(True)
+        for _number in range(100):  # were it not called off, a minute
+            run("llama3-8b-training")
+
+    async def wanted():
+        bench, begun = Bench(), []
+        long = asyncio.ensure_future(bench.when_idle(simulate, begun, lambda: False, silent))
+        while not begun:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.1)
+        asked = time.monotonic()
+        await bench.run(max, 1, 2)
+        took = time.monotonic() - asked
+        found = await asyncio.gather(long, return_exceptions=True)
+        bench.close()
+        return took, found
+
+    took, (long,) = asyncio.run(wanted())
+    assert isinstance(long, Overtaken) and took < 1.0
+
+
+def test_a_first_look_that_is_stale_ends_but_not_before_its_time():
+    """Within LOOK s it is shown even if the hand has moved on; later it makes way."""
+
+    async def looks(seconds):
+        bench = Bench()
+
+        def look():
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                asked()()
+                time.sleep(0.005)
+            return "seen"
+
+        try:
+            return await asyncio.gather(bench.run(look, stale=lambda: True), return_exceptions=True)
+        finally:
+            bench.close()
+
+    assert asyncio.run(looks(0.05)) == ["seen"]
+    (late,) = asyncio.run(looks(LOOK + 5.0))
+    assert isinstance(late, Overtaken)

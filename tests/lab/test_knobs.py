@@ -23,6 +23,7 @@ def test_every_slider_stands_at_the_file_and_every_place_can_be_set(name):
     for knob in runs.knobs(choice):
         assert knob.values[knob.nearest(knob.base)] == knob.base, knob.name
         assert knob.text(knob.base) is None
+        assert all(isinstance(knob.shown(value), str) for value in knob.values), knob.name
         for value in (knob.values[0], knob.values[-1]):
             if (text := knob.text(value)) is not None:
                 changed = set_value(node, model, knob.path, text)

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import urllib.request
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -25,6 +26,7 @@ from lab_page import (
 )
 
 import c3sim
+from c3sim.input import library
 
 FOLLOWS = 0.2  # seconds that the figures may take: the best of some, as others may run beside
 
@@ -95,6 +97,25 @@ def test_strategy_machine_and_workload(tab: Page):
     alone = shown(c3sim.run("gemm-alone", node="h200-8"))
     tab.wait_for(f"({WALL}) === {json.dumps(alone)}", PATIENT)
     assert "gather" not in text(tab, ".form fieldset:nth-of-type(2)")
+
+
+@pytest.mark.parametrize("name", [*library.names("workload"), *library.names("iteration")])
+def test_every_packaged_workload_has_a_page(link: str, name: str):
+    with urllib.request.urlopen(link.replace(PAIR, name)) as page:
+        assert page.status == 200 and b"What to run" in page.read()
+
+
+def test_a_choice_between_words_is_set_and_taken_back(browser: Page, link: str):
+    """A schedule's: whether its GEMMs are fused is yes or no."""
+    browser.visit(link.replace(PAIR, "gemm-behind-all-gather-in-pieces"), again=True)
+    browser.wait_for(WALL, PATIENT)
+    before = wall(browser)
+    choose(browser, "fused", "False")
+    browser.wait_for(f"{COMMAND}.includes('workload.schedule.fused=false')", PATIENT)
+    choose(browser, "fused", "True")
+    browser.wait_for(f"!{COMMAND}.includes('fused')", PATIENT)
+    assert wall(browser) == before
+    assert browser.complaints() == []
 
 
 def test_a_run_is_pinned_and_compared(tab: Page):

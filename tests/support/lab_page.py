@@ -9,7 +9,7 @@ from browser import Page
 import c3sim
 
 WALL = "document.querySelector('[data-figure=wall_s] .now')?.textContent"
-COMMAND = "document.querySelector('[data-part=command]').textContent"
+COMMAND = "(document.querySelector('[data-part=command]')?.textContent ?? '')"
 PATIENT = 30.0  # seconds, on a busy machine
 PAIR = "gemm-beside-all-gather"
 

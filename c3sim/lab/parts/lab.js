@@ -3,10 +3,11 @@ const lab = (() => {
   const at = (name) => document.querySelector(`[data-part=${name}]`);
   const WHEN = ["now", "pinned"];
 
-  /** Another place and text of sliders: [number, place, text, whether it is set]; what has the focus keeps its text. */
+  /** Another place and text of sliders: [number, place, text, whether it is set]; what has the focus keeps its text. Of a list whether it is set. */
   function knobs(states) {
     for (const [number, place, text, set] of states) {
-      const [slider, field] = byId(`c${number}`)?.querySelectorAll("input") ?? [];
+      const box = byId(`c${number}`), [slider, field] = box?.querySelectorAll("input") ?? [];
+      box?.closest(".row")?.classList.toggle("changed", set);
       if (!slider) continue;
       if (slider !== document.activeElement) slider.value = place;
       slider.setAttribute("aria-valuetext", text);
@@ -37,7 +38,8 @@ const lab = (() => {
     const picture = timeline(data.runs[number]);
     picture.className = "timeline";
     picture.querySelector("#readout").removeAttribute("id");
-    return section(data, number, "Timeline", make("p", { class: "soft" }, data.titles[number]), picture);
+    const rest = data.look && number === 0 ? [pending("The use of resources and where the time went are being computed.")] : [];
+    return section(data, number, "Timeline", make("p", { class: "soft" }, data.titles[number]), picture, ...rest);
   }
 
   function causes(data, number) {
@@ -71,10 +73,22 @@ const lab = (() => {
     if (place) place.replaceChildren(make("progress", { value: done, max: total, "aria-label": what }), ` ${what}: ${done} of ${total} runs`);
   }
 
+  /** Nothing of the run before stands beside words about the next one. */
   function busy(words) {
     at("said").textContent = words;
-    at("desk").classList.add("stale");
+    waiting(true);
+    at("desk").replaceChildren(...coming(["wall time and timeline", "the rest"]), pending("The figures and pictures are being computed."));
   }
+
+  /** While something is missing the page keeps its height, so that nothing jumps, and says that it is busy. */
+  function waiting(on) {
+    const desk = at("desk");
+    if (on && !desk.style.minHeight) desk.style.minHeight = `${desk.offsetHeight}px`;
+    if (!on) desk.style.minHeight = "";
+    desk.setAttribute("aria-busy", String(on));
+  }
+
+  const pending = (words) => make("p", { class: "pending" }, words);
 
   /** Of both runs one beside the other; *has*: of which of them there is any. */
   function beside(data, draw, has = () => true) {
@@ -85,15 +99,12 @@ const lab = (() => {
   function show(data) {
     const desk = at("desk");
     history.replaceState(null, "", `${location.pathname}?${data.query}`); // loading it again shows the same
+    waiting(Boolean(data.look));
     if (data.problem) {
       at("said").textContent = "This cannot be run.";
-      const old = desk.querySelector(".alert");
-      const alert = make("div", { class: "alert", role: "alert" }, ...data.problem.split("\n").map((line) => make("p", {}, line)));
-      if (old) old.replaceWith(alert); else desk.prepend(alert);
-      desk.classList.add("stale");
+      desk.replaceChildren(make("div", { class: "alert", role: "alert" }, ...data.problem.split("\n").map((line) => make("p", {}, line))));
       return;
     }
-    desk.classList.remove("stale");
     at("said").textContent = data.said;
     const warnings = data.warnings.map((text) => make("p", { class: "warning" }, make("strong", {}, "Careful: "), text));
     const remarks = [...(data.without ? [`no band: ${data.without}`] : []), ...data.remarks].map((text) => make("p", { class: "soft" }, text));
@@ -104,7 +115,13 @@ const lab = (() => {
       make("p", { class: "soft" }, "The same on the command line: ", make("code", { "data-part": "command" }, data.command)));
   }
 
-  const say = (text) => { at("live").textContent = text; };
+  /** For eyes and ears. */
+  function say(text) {
+    at("live").textContent = text;
+    const note = make("p", { class: "toast", "aria-hidden": "true" }, text);
+    document.body.append(note);
+    setTimeout(() => note.remove(), 1600);
+  }
 
   async function copy([what, text]) {
     try { await navigator.clipboard.writeText(text); } catch {
@@ -117,9 +134,6 @@ const lab = (() => {
     }
     document.documentElement.dataset.copied = text;
     say(`${what} copied`);
-    const note = make("p", { class: "toast", "aria-hidden": "true" }, `${what} copied`);
-    document.body.append(note);
-    setTimeout(() => note.remove(), 1600);
   }
 
   const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";

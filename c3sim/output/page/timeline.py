@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from c3sim.iterations.glance import Glance
 from c3sim.output.kit.step import ALONE, COMMUNICATION, classes_of, is_step, step_of
 from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import natural
@@ -50,6 +51,42 @@ def compact_run(result: Result, explanation: Mapping[str, Any] | None = None) ->
             name: account_of(task) for name, task in (explanation or {"tasks": {}})["tasks"].items()
         },
         "notes": list(result.notes),
+    }
+
+
+def compact_glance(found: Glance) -> dict[str, Any]:
+    """The first look at a run as the same data: what ran when, without counters and accounts."""
+    times = {name: found.run.task(name) for name in found.workload.tasks}
+    of_task = {
+        name: found.classes.get(name, task.kind) for name, task in found.workload.tasks.items()
+    }
+    kinds = [kind for kind in COLOURS if kind in of_task.values()]
+    spans = [
+        Span(
+            owner="gpu0",
+            row=f"stream.{task.stream}" if task.stream else name,
+            name=name,
+            task=name,
+            start=times[name].start,
+            end=times[name].end,
+        )
+        for name, task in found.workload.tasks.items()
+    ]
+    tracks, left_out = _spans(Timeline(spans=spans, counters=(), end=found.run.end), list(times))
+    return {
+        "wall": found.wall_s,
+        "end": _ns(found.run.end),
+        "kinds": kinds,
+        "tasks": {
+            name: [_ns(each.start), _ns(each.end), None, kinds.index(of_task[name])]
+            for name, each in times.items()
+        },
+        "step": None,
+        "tracks": tracks,
+        "left_out": left_out,
+        "counters": [],
+        "explained": {},
+        "notes": [],
     }
 
 

@@ -49,6 +49,9 @@ PANELS = (
     Panel("power", "Power by component", "W", 1.0, "limit", by_component=True),
 )
 
+SHARED = "; striped: shared"
+LEAST = 1e-6  # relative: what is less is rounding
+
 # Paul Tol, "Colour Schemes" (2021), muted: other colours than those of tasks.
 TONES = ("#332288", "#88CCEE", "#44AA99", "#117733", "#DDCC77", "#CC6677", "#AA4499", "#bbbbbb")
 SHADES = dict(zip(COMPONENTS, TONES, strict=True))
@@ -94,6 +97,7 @@ def draw_panel(
     instants = [time / scale.length for time in since]
     values = [value / panel.size for value in totals]
     mean = average(instants, values)
+    shared = False
     if panel.line:
         axes.plot(instants, values, color=look.INK, linewidth=1.6, drawstyle="steps-post")
     elif panel.by_component:
@@ -101,7 +105,7 @@ def draw_panel(
         _areas(axes, instants, values, panel, shown, SHADES, scale)
         _component_keys(axes, list(counter.by_component), names)
     else:
-        _areas(axes, instants, values, panel, counter, colours, scale)
+        shared = _areas(axes, instants, values, panel, counter, colours, scale)
     top, note = max(values), f"mean {figures(mean)} {panel.unit}"
     if counter.maximum is not None:
         limit = counter.maximum / panel.size
@@ -112,6 +116,7 @@ def draw_panel(
         text = f"{panel.limit} {figures(limit)} {panel.unit}"
         style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
         axes.annotate(text, (1, limit), (-3, 3), **where, **style)
+    note += SHARED if shared else ""
     bottom = min(values) - 0.1 * top if panel.line else 0.0
     axes.set_ylim(max(bottom, 0.0), top + 0.25 * (top - bottom))
     axes.set_title(note, loc="right", fontsize=9.5, pad=5)
@@ -140,15 +145,25 @@ def _areas(
     counter: Counter,
     colours: Mapping[str, str],
     scale: Scale,
-) -> None:
-    """The parts, stacked in the order of *colours*; the rest is grey."""
-    floor = [0.0] * len(instants)
+) -> bool:
+    """The parts, stacked in the order of *colours*; the rest is grey. What parts share is counted
+    once: the upper one reaches down into the lower one, striped. Returns whether any do.
+    """
+    floor, shared = [0.0] * len(instants), False
     order = {name: number for number, name in enumerate(colours)}
     for name in sorted(counter.by_task, key=lambda name: order.get(name, len(order))):
-        part = extended(counter.times, counter.by_task[name], scale.end)[1]
-        top = [low + value / panel.size for low, value in zip(floor, part, strict=True)]
+        own = extended(counter.times, counter.by_task[name], scale.end)[1]
+        part = [value / panel.size for value in own]
+        rows = list(zip(values, floor, part, strict=True))
+        top = [min(total, low + value) for total, low, value in rows]
+        down = [min(low, max(0.0, total - value)) for total, low, value in rows]
         colour = colours.get(name, look.GREY)
         axes.fill_between(instants, floor, top, step="post", color=colour, linewidth=0, alpha=0.9)
+        if any(low - least > LEAST * low for least, low in zip(down, floor, strict=True)):
+            stripes: dict[str, Any] = {"facecolor": "none", "edgecolor": colour, "hatch": "////"}
+            axes.fill_between(instants, down, floor, step="post", linewidth=0, **stripes)
+            shared = True
         floor = top
     axes.fill_between(instants, floor, values, step="post", color="#bbbbbb", linewidth=0)
     axes.plot(instants, values, color=look.INK, linewidth=0.7, drawstyle="steps-post")
+    return shared

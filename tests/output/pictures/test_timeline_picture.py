@@ -215,3 +215,17 @@ def test_power_by_component_is_a_panel_with_a_key_of_its_own(result):
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["CU", "idle"]
     tops = [max(y for _, y in areas.get_paths()[0].vertices) for areas in axes.collections]
     assert tops[:2] == [610.0, 750.0]
+
+
+def test_units_that_tasks_share_are_striped_and_counted_once(result):
+    """All 304 units with the GEMM, 32 of them with the gather as well: not 336."""
+    plain = plot_timeline(result).axes[1]
+    assert "striped" not in plain.get_title(loc="right")
+    units, *others = result.trace.counters
+    both = replace(units, values=[304, 304, 304, 0], by_task={**units.by_task, "gemm": [304] * 4})
+    shown = replace(result, trace=replace(result.trace, counters=(both, *others)))
+    panel = plot_timeline(shown).axes[1]
+    assert panel.get_title(loc="right").endswith("; striped: shared")
+    striped = [area for area in panel.collections if area.get_hatch()]
+    (heights,) = ({y for _, y in area.get_paths()[0].vertices} for area in striped)
+    assert heights == {0, 272, 304}  # from 272 to 304; of no height after the end

@@ -15,6 +15,9 @@ const timeUnit = (longest) => (longest >= 2e9 ? ["s", 1e9] : longest >= 5e5 ? ["
 const kindColour = (number) => (number < 0 ? "var(--soft)" : `var(--series-${number % SERIES})`);
 const LANES = 24; // tasks that each have a lane; of more, the rows of the streams say what ran
 
+const LEAST = 0.002; // relative: four figures of a counter's values are kept
+let patterns = 0;
+
 const CLOSEST = 200; // times that a part of a run is drawn wider
 
 /** The picture of a run with buttons, keys and drags that choose the part of the time that is drawn. */
@@ -43,7 +46,7 @@ function timeline(run) {
     return make("span", {}, square, kind);
   });
   const many = Object.keys(run.tasks).length > LANES;
-  const notes = [!many && "thin line: waiting to start", !many && "light bar: the task alone", run.step?.alone.length && "shaded: exposed communication", "dashed: capacity or limit"].filter(Boolean).map((words) => make("span", {}, words));
+  const notes = [!many && "thin line: waiting to start", !many && Object.values(run.tasks).some(([, , alone]) => alone !== null) && "light bar: the task alone", run.step?.alone.length && "shaded: exposed communication", run.counters.length > 0 && "dashed: capacity or limit"].filter(Boolean).map((words) => make("span", {}, words));
   const zoom = make("span", { class: "controls" }, button("+", "+", "closer"), button("\u2212", "-", "wider"), button("\u2190", "ArrowLeft", "earlier"), button("\u2192", "ArrowRight", "later"), button("all", "0", "the whole time"));
   return make("div", {}, make("p", { class: "tasks" }, ...keys, ...notes), zoom, stage, readout);
 }
@@ -92,13 +95,15 @@ function label(x, y, words, kind = "", anchor = "start") {
 }
 
 function lane(picture, at, y, name, [start, end, alone, kind], kinds, unit, length) {
-  const told = `${written(end / length)} ${unit}, ${(end / alone).toFixed(2)}x its ${written(alone / length)} ${unit} alone`;
-  const words = draw("text", { x: 2, y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kinds[kind]}: ${told}`));
+  const waited = start > 0 ? `waited ${written(start / length)} ${unit}, ` : "";
+  const against = alone === null ? "" : `: in all ${(end / alone).toFixed(2)}x its ${written(alone / length)} ${unit} alone`; // a first look does not know it
+  const told = `${waited}ran ${written((end - start) / length)} ${unit}${against}`;
+  const words = draw("text", { x: 2, y: y + 13 }, draw("tspan", { class: "strong" }, name), draw("tspan", { dx: 8 }, `${kinds[kind]}, ${told}`));
   picture.append(words);
   const fill = `fill:${kindColour(kind)}`;
   if (start > 0) picture.append(draw("rect", { x: at(0), y: y + 24, width: at(start) - at(0), height: 3, style: fill }));
   picture.append(draw("rect", { x: at(start), y: y + 19, width: Math.max(at(end) - at(start), 1), height: 13, style: fill }));
-  picture.append(draw("rect", { x: at(0), y: y + 35, width: Math.max(at(alone) - at(0), 1), height: 4, style: `${fill};opacity:.55` }));
+  if (alone !== null) picture.append(draw("rect", { x: at(0), y: y + 35, width: Math.max(at(alone) - at(0), 1), height: 4, style: `${fill};opacity:.55` }));
   return y + 46;
 }
 
@@ -116,7 +121,7 @@ function tracks(picture, run, at, y, names, unit, length) {
       const told = `${what}${task >= 0 && what !== names[task] ? ` of ${names[task]}` : ""}: ${written(start / length)} to ${written(end / length)} ${unit}${detail ? `; ${detail}` : ""}`;
       picture.append(draw("rect", { x: at(start), y: y + 2, width: Math.max(at(end) - at(start), 0.8), height: 10, style: `fill:${kindColour(task < 0 ? task : run.tasks[names[task]][3])};stroke:var(--paper);stroke-width:${spans.length > 100 ? 0 : 0.5}` }, draw("title", {}, told)));
     }
-    if (name) picture.append(label(GUTTER - 6, y + 11, run.tracks.every(([each]) => !each || each.startsWith("gpu0.")) ? name.slice(5) : name, "", "end"));
+    if (name) picture.append(label(GUTTER - 6, y + 11, run.tracks.every(([each]) => !each || each.startsWith("gpu0.")) ? name.slice(5) : name.replace(".stream.", "."), "", "end"));
     y += 14;
   }
   return y + 6;
@@ -133,9 +138,11 @@ function counterPanel(picture, run, counter, at, y, edge) {
   let mean = 0;
   counter.times.forEach((time, number) => { if (seen[number]) mean += counter.values[number] * (until(number) - Math.max(time, at.from)); });
   mean /= at.to - begin || 1;
+  const shares = Object.values(counter.by).reduce((sum, values) => sum.map((all, number) => all + values[number]), counter.values.map(() => 0));
+  const shared = !counter.line && shares.some((all, number) => all > counter.values[number] * (1 + LEAST)) ? "; striped: shared" : "";
   const share = counter.maximum ? `, ${Math.round((100 * mean) / counter.maximum)} % of ${counter.limit} ${written(counter.maximum)}` : "";
   const keys = (counter.parts ?? []).flatMap((name, number) => [draw("tspan", { dx: 8, style: `fill:${counter.colours[number]}` }, "■"), draw("tspan", { dx: 3, class: "label" }, name)]);
-  picture.append(draw("text", { x: 2, y: y + 12 }, draw("tspan", { class: "strong" }, counter.title), ...keys), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}`, "", "end"));
+  picture.append(draw("text", { x: 2, y: y + 12 }, draw("tspan", { class: "strong" }, counter.title), ...keys), label(edge, y + 12, `mean ${written(mean)} ${counter.unit}${share}${shared}`, "", "end"));
   const outline = (values, below) => {
     const forth = [], back = [];
     counter.times.forEach((time, number) => {
@@ -149,8 +156,12 @@ function counterPanel(picture, run, counter, at, y, edge) {
   if (!counter.line) {
     let below = counter.values.map(() => 0);
     for (const [part, values] of Object.entries(counter.by)) {
-      const sum = below.map((value, number) => value + values[number]);
-      picture.append(draw("polygon", { points: outline(sum, below), style: `fill:${counter.colours?.[part] ?? kindColour(Number(part))};opacity:.85` }));
+      const colour = counter.colours?.[part] ?? kindColour(Number(part));
+      const sum = below.map((value, number) => (shared ? Math.min(counter.values[number], value + values[number]) : value + values[number]));
+      picture.append(draw("polygon", { points: outline(sum, below), style: `fill:${colour};opacity:.85` }));
+      // what it shares with those below counts once: it reaches down into them
+      const down = below.map((value, number) => Math.min(value, Math.max(0, counter.values[number] - values[number])));
+      if (shared && down.some((value, number) => value < below[number])) picture.append(...stripes(colour, outline(below, down)));
       below = sum;
     }
     picture.append(draw("polygon", { points: outline(counter.values, below), class: "rest" }));
@@ -159,6 +170,13 @@ function counterPanel(picture, run, counter, at, y, edge) {
   picture.append(draw("line", { x1: at(at.from), x2: at(at.to), y1: floor, y2: floor, class: "axis" }));
   if (counter.maximum) picture.append(draw("line", { x1: at(at.from), x2: at(at.to), y1: up(counter.maximum), y2: up(counter.maximum), class: "limit" }));
   return floor + 8;
+}
+
+/** An area in stripes of *colour*, through which what is below can be seen. */
+function stripes(colour, points) {
+  const id = `stripes-${patterns++}`;
+  const stripe = draw("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, draw("rect", { width: 2.5, height: 5, style: `fill:${colour}` }));
+  return [draw("defs", {}, stripe), draw("polygon", { points, style: `fill:url(#${id})` })];
 }
 
 function timeAxis(picture, at, y, unit, length) {

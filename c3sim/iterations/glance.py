@@ -1,0 +1,83 @@
+"""The first look at a run: its wall time and what ran when, before all else is known.
+
+Of a workload it is the run itself. Of an iteration it is an estimate, in a quarter of the time: one
+layer and two are simulated where the result takes two and four, after a turn of one layer, and the
+sides are not run alone. Where launches take longer than the GPU's work, they are the wall time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from c3sim.evaluation.evaluate import best_of
+from c3sim.input.loading import with_model
+from c3sim.iterations.build import Built, Model, build, plan
+from c3sim.iterations.described import changes_of
+from c3sim.iterations.measured import layers_to_run, of_all_batches
+from c3sim.iterations.runs import Change, launched, numbers_of
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import average_before, simulate
+from c3sim.specs.described import Described
+from c3sim.specs.hardware import Node
+from c3sim.specs.iteration import Iteration
+from c3sim.specs.kernel import Kernel
+from c3sim.specs.workload import Workload
+from c3sim.strategies.table import strategy_name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Glance:
+    """*wall_s* [s]; *run* of *workload*, with the class of each task in a model, if it is of one.
+    Of an iteration an estimate: *layers* of a GPU, of which *drawn* were run; else 0.
+    """
+
+    wall_s: float
+    run: Run
+    workload: Workload
+    classes: Mapping[str, str]
+    layers: int = 0
+    drawn: int = 0
+
+
+def glance(workload: Workload, node: Node, strategy: str) -> Glance:
+    """Of models that have been checked against each other. Raises InputError(s)."""
+    strategy = strategy_name(strategy)
+    if isinstance(workload, Described):
+        loaded = with_model(workload.iteration)
+        change = changes_of(workload, node, strategy)
+        return _of_iteration(loaded.iteration, loaded.model, node, change)
+    best = best_of(workload, node, strategy)
+    tasks = best.workload.tasks
+    classes = {name: task.operator for name, task in tasks.items() if isinstance(task, Kernel)}
+    return Glance(wall_s=best.run.end, run=best.run, workload=best.workload, classes=classes)
+
+
+def _of_iteration(iteration: Iteration, model: Model, node: Node, change: Change) -> Glance:
+    planned = plan(iteration, model, node)
+    layers, (few, more) = planned.own_layers, layers_to_run(planned)
+    few, more = few - 1, more - 2
+    if layers <= more + 1:
+        few = more = layers
+    small, drawn = build(planned, few), build(planned, more)
+
+    def run(built: Built, *, eager: bool = False) -> Run:
+        return simulate(node, change(launched(built.workload, eager=eager)), average=average)
+
+    average = average_before(node, change(launched(small.workload, eager=False)))
+    shown = run(drawn)
+    one = numbers_of(drawn, shown)
+    if few != more:
+        one = numbers_of(small, run(small)).at(one, few, more, layers)
+    wall = of_all_batches(planned, one).wall
+    if iteration.launch == "eager" and one.host > one.wall:
+        wall *= one.host / one.wall
+        drawn, shown, more = small, run(small, eager=True), few
+    return Glance(
+        wall_s=wall,
+        run=shown,
+        workload=drawn.workload,
+        classes=drawn.classes,
+        layers=layers,
+        drawn=more,
+    )

@@ -1,0 +1,48 @@
+"""The first look at a run: near the wall time that comes later, for a part of the work."""
+
+import pytest
+
+import c3sim
+from c3sim.input import library
+from c3sim.iterations.glance import glance
+
+#: Relative, of the packaged iterations as they are; one that is bound by collectives of few
+#: channels misses by up to 12 %, which is why the page says "about".
+NEAR = 0.03
+
+
+def look_at(name, strategy="as_written", **settings):
+    workload, node = c3sim.api.prepare(name, None, settings)
+    return glance(workload, node, strategy)
+
+
+@pytest.mark.parametrize("name", library.names("iteration"))
+def test_an_estimate_is_near_the_wall_time(name):
+    look, result = look_at(name), c3sim.run(name)
+    assert look.wall_s == pytest.approx(result.wall_s, rel=NEAR)
+    assert look.layers == result.layers and look.drawn <= result.simulated
+    assert set(look.classes) == set(look.workload.tasks)
+    if result.simulated:  # half the layers, or fewer
+        assert len(look.workload.tasks) < 0.75 * len(result.tasks)
+
+
+@pytest.mark.parametrize("strategy", ["as_written", "sp", "conccl"])
+def test_of_a_workload_it_is_the_run(strategy):
+    """Nothing is estimated: the same simulation."""
+    name = "gemm-beside-all-gather"
+    look, result = look_at(name, strategy), c3sim.run(name, strategy=strategy)
+    assert look.wall_s == result.wall_s and look.layers == 0
+    for task, times in result.tasks.items():
+        assert look.run.task(task).start == times.start_s
+        assert look.run.task(task).end == times.end_s
+
+
+def test_a_step_that_is_bound_by_its_host_takes_its_launches():
+    """512 tokens are too few for the GPU: with so few layers the head of the queue would hide
+    that, so launches are counted instead.
+    """
+    look = look_at("llama3-8b-forward", tokens="512")
+    result = c3sim.run("llama3-8b-forward", set={"tokens": "512"})
+    assert result.host_bound
+    assert look.wall_s == pytest.approx(result.host_s)
+    assert look.wall_s == pytest.approx(result.wall_s, rel=0.05)
