@@ -110,9 +110,10 @@ class Layer:
         steps += self._turned()
         if self.share.tokens == 1 and not self.share.training:
             numbers = self.share.rows * self.keys
+            calls = {"copy": 1, "view": 1}
             writes = [("keys-and-values", 2)] if self.o.fused else [("keys", 1), ("values", 1)]
             steps += [
-                self.o.elementwise(name, count * numbers, 1, 1).called({"copy": 1, "view": 1})
+                self.o.elementwise(name, count * numbers, 1, 1, strided=True).called(calls)
                 for name, count in writes
             ]
         return steps

@@ -3,10 +3,10 @@
 A tile is what a workgroup does, or takes from a pool where the kernel has more tiles than
 workgroups. With b bytes and f FLOP of a tile, k workgroups on a compute unit, r the rate at which a
 unit reads memory (or L2) and s its part that the kernel reaches, p the rate of its matrix or vector
-units and e the efficiency, n loads that wait for each other for the latency l, a tile takes, alone
-on an idle GPU,
+units and e the efficiency, n loads that wait for each other for the latency l, and h the part of
+the tiles that begin together, a tile takes, alone on an idle GPU, with m = k b / (s r) and w = n l,
 
-    max(k b / (s r), k f / (e p), n l)            where no time is given, else
+    max(max(m, w) + h min(m, w), k f / (e p))     where no time is given, else
     t k / sum of k over the rounds                t the time given: all rounds together take it
 
 With *accesses* b is what caches find and what they do not (models/accesses.py), each at its rate,
@@ -69,7 +69,7 @@ def any_kernel(
         part = plain
         if task.accesses:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
-        moving = max(per_unit * part.moving, part.waiting)
+        moving = _moving(per_unit * part.moving, part.waiting, min(1.0, concurrent / tiles))
         computing = per_unit * part.computing
         follows = _clocked(task, moving, computing)
         if task.time is None:
@@ -116,6 +116,14 @@ class _Measured:
         others = max(0.0, state.load - own)
         memory = served_share(own + others, softness) / served_share(own, softness)
         return 1.0 / (self.busy * (follows / state.clock + (1.0 - follows) / memory))
+
+
+def _moving(moved: float, waited: float, first: float) -> float:
+    """Seconds in which a tile's bytes arrive: *moved* at the rate of memory, *waited* for loads that
+    wait for each other. What the *first* tiles of all workgroups wait, which begin together, no
+    other one's bytes hide.
+    """
+    return max(moved, waited) + first * min(moved, waited)
 
 
 def _turns(tiles: int, workgroups: int, residents: int, units: int) -> int:
