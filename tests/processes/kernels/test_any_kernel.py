@@ -152,9 +152,14 @@ def test_a_kernel_may_move_its_bytes_at_a_part_of_the_rate() -> None:
 
 
 def test_loads_that_wait_for_each_other_take_the_latency_each() -> None:
-    """20 loads, whatever few bytes they bring; many bytes take longer than that."""
+    """20 loads, whatever few bytes they bring; many bytes come behind them. Of many tiles, one behind
+    the other, only the first one's load is waited for: those of the next are under way before.
+    """
     latency = TEACHING.gpu.hbm.latency
     few = kernel(read="1 KiB", workgroups=1, per_unit=1, dependent_loads=20)
     assert busy(few) == pytest.approx(20 * latency, rel=0.02)
     many = {"read": "4 MiB", "workgroups": 1, "per_unit": 1}
-    assert busy(kernel(**many, dependent_loads=20)) == pytest.approx(busy(kernel(**many)))
+    alone = busy(kernel(**many))
+    assert busy(kernel(**many, dependent_loads=20)) == pytest.approx(alone + 20 * latency, rel=1e-3)
+    tiled = busy(kernel(**many, tiles=100, dependent_loads=1))  # 1.05 us each
+    assert tiled == pytest.approx(alone + latency, rel=1e-3)
