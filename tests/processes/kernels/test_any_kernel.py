@@ -152,7 +152,7 @@ def test_a_kernel_may_move_its_bytes_at_a_part_of_the_rate() -> None:
 
 
 def test_loads_that_wait_for_each_other_take_the_latency_each() -> None:
-    """20 loads, whatever few bytes they bring; many bytes come behind them. Of many tiles, one behind
+    """20 loads, whatever few bytes they bring; many bytes come behind them. Of tiles one behind
     the other, only the first one's load is waited for: those of the next are under way before.
     """
     latency = TEACHING.gpu.hbm.latency
