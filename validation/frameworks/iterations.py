@@ -9,6 +9,8 @@ A process per GPU, no barrier between iterations. Each case of the plan is a des
 - ``compute``: the same work of each GPU without any communication (a rank with whole weights);
 - ``communication``: the collectives of the iteration, in order, nothing else.
 
+Where nothing is parallel, together alone.
+
 One line of JSON per case and mode goes to ``iterations.jsonl``: seconds of each iteration on the
 slowest rank (``iterations_s``), seconds that the slower host spent in its calls (``calls_s``), and
 how fast the hosts were just before and just after (``host``: calls of tiny models, lines of
@@ -203,7 +205,7 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
             for name, about in plan["cases"].items()
         }
         for name, about in cases.items():
-            for mode in MODES:
+            for mode in MODES if about["parallel"]["kind"] != "none" else ("together",):
                 if out_of_time(limit, f"{name}, {mode}", group):
                     return
                 torch.manual_seed(1 + rank)
