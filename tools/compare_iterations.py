@@ -37,7 +37,8 @@ def main(predictions: str, measurements: str, *how: str) -> None:
         slow = "" if host is None else f"   slowness {host:.2f}"
         print(f"{name:36} {mode:14}{times} {100 * errors[mode][-1]:+7.1f} %{slow}")
     for mode, found in errors.items():
-        print(f"{mode}: {len(found)} cases, median {100 * median(map(abs, found)):.1f} %")
+        if found:
+            print(f"{mode}: {len(found)} cases, median {100 * median(map(abs, found)):.1f} %")
 
 
 def _at(by_slowness: dict[str, dict[str, Any]], what: str, host: float) -> float:

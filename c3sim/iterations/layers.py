@@ -18,6 +18,7 @@ from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
 from c3sim.iterations.scores import Scores
 from c3sim.iterations.steps import Exchange, Op, Step
+from c3sim.specs.host import HostCall
 from c3sim.specs.transformer import Transformer
 
 
@@ -110,7 +111,7 @@ class Layer:
         steps += self._turned()
         if self.share.tokens == 1 and not self.share.training:
             numbers = self.share.rows * self.keys
-            calls = {"copy": 1, "view": 1}
+            calls: dict[HostCall, float] = {"copy": 1, "view": 1}
             writes = [("keys-and-values", 2)] if self.o.fused else [("keys", 1), ("values", 1)]
             steps += [
                 self.o.elementwise(name, count * numbers, 1, 1, strided=True).called(calls)

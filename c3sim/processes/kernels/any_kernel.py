@@ -119,9 +119,9 @@ class _Measured:
 
 
 def _moving(moved: float, waited: float, first: float) -> float:
-    """Seconds in which a tile's bytes arrive: *moved* at the rate of memory, *waited* for loads that
-    wait for each other. What the *first* tiles of all workgroups wait, which begin together, no
-    other one's bytes hide.
+    """Seconds in which a tile's bytes arrive: *moved* at the rate of memory, *waited* for loads
+    that wait for each other. Tiles that begin together, a share *first* of all, wait before any
+    other's bytes come.
     """
     return max(moved, waited) + first * min(moved, waited)
 
