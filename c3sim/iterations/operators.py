@@ -199,7 +199,7 @@ class OperatorSet:
             written=float(width * self.element),
             workgroups=ceil(width / COLUMNS),
             per_unit=1,
-            dependent_loads=2 * ceil(rows / ROWS_AT_A_TIME),
+            dependent_loads=LOADS + 2 * ceil(rows / ROWS_AT_A_TIME),
         )
         kernels = [
             self._rows(f"{name}-input", rows, width, self.element, read=2, written=1),
@@ -264,7 +264,7 @@ class OperatorSet:
             workgroups=rows,
             per_unit=ROW_PER_UNIT,
             stream_efficiency=self.parts.normalisation,
-            dependent_loads=ceil(width * element / ROW_STEP),
+            dependent_loads=LOADS + ceil(width * element / ROW_STEP),
         )
         return Op(name, task, "normalisation")
 

@@ -6,8 +6,11 @@ unit reads memory (or L2) and s its part that the kernel reaches, p the rate of 
 units and e the efficiency, n loads that wait for each other for the latency l, and h the part of
 the tiles that begin together, a tile takes, alone on an idle GPU, with m = k b / (s r) and w = n l,
 
-    max(max(m, w) + h min(m, w), k f / (e p))     where no time is given, else
-    t k / sum of k over the rounds                t the time given: all rounds together take it
+    max(max(m, w) + h min(m, w) / (n - 1), k f / (e p))    where no time is given, else
+    t k / sum of k over the rounds                         t the time given: all rounds take it
+
+The first load is of arguments, the others bring the bytes. What the first of these brings all tiles
+wait for at once; later on some wait while memory serves others.
 
 With *accesses* b is what caches find and what they do not (models/accesses.py), each at its rate,
 and loads wait for lines of L1 (models/cache_lines.py).
@@ -69,7 +72,8 @@ def any_kernel(
         part = plain
         if task.accesses:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
-        moving = _moving(per_unit * part.moving, part.waiting, min(1.0, concurrent / tiles))
+        together = min(1.0, concurrent / tiles) / max(1, task.dependent_loads - 1)
+        moving = _moving(per_unit * part.moving, part.waiting, together)
         computing = per_unit * part.computing
         follows = _clocked(task, moving, computing)
         if task.time is None:
@@ -118,12 +122,11 @@ class _Measured:
         return 1.0 / (self.busy * (follows / state.clock + (1.0 - follows) / memory))
 
 
-def _moving(moved: float, waited: float, first: float) -> float:
+def _moving(moved: float, waited: float, together: float) -> float:
     """Seconds in which a tile's bytes arrive: *moved* at the rate of memory, *waited* for loads
-    that wait for each other. Tiles that begin together, a share *first* of all, wait before any
-    other's bytes come.
+    that wait for each other. *together*: part of what is moved for which all tiles wait at once.
     """
-    return max(moved, waited) + first * min(moved, waited)
+    return max(moved, waited) + together * min(moved, waited)
 
 
 def _turns(tiles: int, workgroups: int, residents: int, units: int) -> int:

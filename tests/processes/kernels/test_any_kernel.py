@@ -152,14 +152,17 @@ def test_a_kernel_may_move_its_bytes_at_a_part_of_the_rate() -> None:
 
 
 def test_loads_that_wait_for_each_other_take_the_latency_each() -> None:
-    """20 loads, whatever few bytes they bring; many bytes come behind them. Of tiles one behind
-    the other, only the first one's load is waited for: those of the next are under way before.
+    """20 loads, whatever few bytes they bring. Many bytes come meanwhile, but for what the first of
+    19 loads behind the arguments brings: all of them, where that is the only one. Of tiles one
+    behind the other the first one's alone are waited for.
     """
     latency = TEACHING.gpu.hbm.latency
     few = kernel(read="1 KiB", workgroups=1, per_unit=1, dependent_loads=20)
     assert busy(few) == pytest.approx(20 * latency, rel=0.02)
     many = {"read": "4 MiB", "workgroups": 1, "per_unit": 1}
     alone = busy(kernel(**many))
-    assert busy(kernel(**many, dependent_loads=20)) == pytest.approx(alone + 20 * latency, rel=1e-3)
-    tiled = busy(kernel(**many, tiles=100, dependent_loads=1))  # 1.05 us each
-    assert tiled == pytest.approx(alone + latency, rel=1e-3)
+    for loads, waited in ((20, 20 / 19), (2, 2.0)):
+        found = busy(kernel(**many, dependent_loads=loads))
+        assert found == pytest.approx(alone + waited * latency, rel=1e-4)
+    tiled = busy(kernel(**many, tiles=100, dependent_loads=2))  # 1.05 us each
+    assert tiled == pytest.approx(alone + 2 * latency, rel=1e-3)
