@@ -20,6 +20,8 @@ from c3sim.specs.workload import Gemm
 #: Rows and columns of scores that a workgroup of attention has at a time: FlashAttention-2, arXiv
 #: 2307.08691, section 3.3 (64 or 128).
 TILE = 128
+#: Numbers of a head that count as narrow.
+NARROW = 64
 #: A thread loads 8 bytes of a row at a time, 128 threads share it: vectorized_layer_norm_kernel in
 #: aten/src/ATen/native/cuda/layer_norm_kernel.cu of github.com/pytorch/pytorch.
 ROW_STEP = 1024
@@ -113,12 +115,20 @@ class OperatorSet:
             flops=per_pair * pairs,
             dtype=self.activation,
             on="matrix",
-            efficiency=self.parts.attention_backward if backward else self.parts.attention_forward,
+            efficiency=self._attention_part(width, backward=backward),
             workgroups=places,
             per_unit=1,
         )
         exact = tokens * context + tokens * (tokens + 1) / 2 if causal else pairs
         return Op(name, task, "attention", per_pair * exact)
+
+    def _attention_part(self, width: int, *, backward: bool) -> float:
+        """Part of the matrix peak."""
+        parts = self.parts
+        wide, narrow = parts.attention_forward, parts.narrow_attention_forward
+        if backward:
+            wide, narrow = parts.attention_backward, parts.narrow_attention_backward
+        return wide if narrow is None or width > NARROW else narrow
 
     def _attention_of_one(
         self, name: str, sequences: int, kv_heads: int, queries: float, keys: float, flops: float
@@ -182,10 +192,8 @@ class OperatorSet:
         return self._moving(name, added * size, size, self.parts.gather, "embedding")
 
     def normalisation(self, name: str, rows: int, width: int) -> Op:
-        """X - mean over deviation, row by row: x is read, the result written. A workgroup takes a
-        row, in steps that wait for each other.
-        """
-        return self._rows(name, rows, width, self.element, read=1, written=1)
+        """X - mean over deviation: x is read, the result written, by a workgroup for each row."""
+        return self._rows(name, rows, width, 1, self.parts.row_flops or 0.0)
 
     def normalisation_backward(self, name: str, rows: int, width: int, vectors: int) -> list[Op]:
         """Gradients of its input (reads it and the output's gradient), then of its weights, so many
@@ -202,7 +210,7 @@ class OperatorSet:
             dependent_loads=LOADS + 2 * ceil(rows / ROWS_AT_A_TIME),
         )
         kernels = [
-            self._rows(f"{name}-input", rows, width, self.element, read=2, written=1),
+            self._rows(f"{name}-input", rows, width, 2),
             Op(f"{name}-weight", weights, "normalisation", gradients=(width,) * vectors),
         ]
         return [kernel.called({"normalisation": 0.5}) for kernel in kernels]
@@ -254,17 +262,18 @@ class OperatorSet:
         )
         return Op(name, task, operator, launches=launches)
 
-    def _rows(self, name: str, rows: int, width: int, element: int, read: int, written: int) -> Op:
-        size = float(rows * width * element)
+    def _rows(self, name: str, rows: int, width: int, read: int, flops: float = 0.0) -> Op:
+        size = float(rows * width * self.element)
         task = Kernel(
             kind="kernel",
             operator="normalisation",
             read=read * size,
-            written=written * size,
+            written=size,
+            flops=rows * flops,
             workgroups=rows,
             per_unit=ROW_PER_UNIT,
             stream_efficiency=self.parts.normalisation,
-            dependent_loads=LOADS + ceil(width * element / ROW_STEP),
+            dependent_loads=LOADS + ceil(width * self.element / ROW_STEP),
         )
         return Op(name, task, "normalisation")
 

@@ -219,7 +219,7 @@ class _Ends:
         ]
         if o.fused:
             steps = [o.elementwise("loss-gradient", self.logits, 1, 1)]
-        weight = o.gemm("logits-weight", self.vocab, model.hidden, self.predicted)
+        weight = o.gemm("logits-weight", model.hidden, self.vocab, self.predicted)
         tables = () if model.tied else (self.vocab * model.hidden,)
         steps += [
             o.gemm("logits-input", self.predicted, model.hidden, self.vocab),

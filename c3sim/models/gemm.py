@@ -36,6 +36,9 @@ from c3sim.specs.libraries import GemmLibrary
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
 
 REGISTER_BYTES = 4
+#: Bytes of which the rows of a matrix are a whole number where units load blocks of it at once
+#: (tensor maps of CUDA: cuTensorMapEncodeTiled, CUDA driver API).
+ALIGNED = 16
 #: Addresses, loop counters, scalars of a lane. Estimate: tens of them, [32, 128].
 OTHER_REGISTERS = 64
 #: Loads of the kernel behind a split GEMM that wait for each other: its arguments, the partial
@@ -182,6 +185,8 @@ def _tile_plan(
     sides = tile[0] + tile[1]
     depth = ceil(shape.k / split)
     flops = 2.0 * tile[0] * tile[1] * depth
+    unaligned = any(extent * shape.element % ALIGNED for extent in (shape.n, shape.k))
+    part = (library.unaligned or 1.0) if unaligned else 1.0
     lds = float(min(machine.lds, sides * library.slice_bytes * library.stages))
     registers = library.registers or _registers(machine, library, tile)
     rows, columns = ceil(shape.m / tile[0]), ceil(shape.n / tile[1])
@@ -196,7 +201,7 @@ def _tile_plan(
         split_k=split,
         tiles=padded * split * shape.batch,
         schedule=schedule,
-        issue=flops / machine.flops_per_cycle / machine.clock,
+        issue=flops / machine.flops_per_cycle / machine.clock / part,
         feed=sides * depth * shape.element / library.operand_feed,
         prologue=library.prologue,
         flops_per_tile=flops,

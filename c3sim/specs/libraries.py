@@ -55,6 +55,9 @@ class GemmLibrary(Spec):
     reduction: Literal["kernel"] | None = None
     """how the partial sums of a split are added: by a kernel behind the GEMM (kernel); left out: in
     no time of its own"""
+    unaligned: Fraction | None = None
+    """share of the matrix rate where N or K, the extents that lie side by side in memory, is no
+    whole number of 16 bytes; left out: all of it"""
     memory_efficiency: Fraction
     """share of a CU's streaming rate that a tile's loads reach"""
     waves: Parts

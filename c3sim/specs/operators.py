@@ -35,12 +35,19 @@ class Operators(Spec):
     """part of the matrix peak: attention that keeps its scores in the compute unit, forward"""
     attention_backward: Part
     """the same, backward"""
+    narrow_attention_forward: Part | None = None
+    """attention_forward of heads of 64 numbers and less; left out: as of wider ones"""
+    narrow_attention_backward: Part | None = None
+    """the same, backward"""
     attention_read: Part
     """part of the stream rate at which attention reads and writes, where that binds it"""
     contiguous: Part
     """part of the stream rate: element-wise chains over whole tensors"""
     normalisation: Part
     """normalisation and softmax, forward and the gradient of their input"""
+    row_flops: Positive | None = None
+    """vector FLOP in whose time a norm exchanges the sums of a row, forward; left out: no time of
+    their own"""
     gather: Part
     """embedding rows"""
     optimizer: Part

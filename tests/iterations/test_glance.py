@@ -3,6 +3,7 @@
 import pytest
 
 import c3sim
+from c3sim.api import prepare
 from c3sim.input import library
 from c3sim.iterations.glance import glance
 
@@ -12,7 +13,7 @@ NEAR = 0.03
 
 
 def look_at(name, strategy="as_written", **settings):
-    workload, node = c3sim.api.prepare(name, None, settings)
+    workload, node = prepare(name, None, settings)
     return glance(workload, node, strategy)
 
 

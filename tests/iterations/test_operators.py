@@ -55,6 +55,26 @@ def test_a_new_token_reads_all_keys_and_values() -> None:
     assert op.flops == 4 * 64 * 16 * 128 * 2048
 
 
+@pytest.mark.parametrize(("width", "part"), [(64, "narrow_attention"), (128, "attention")])
+def test_heads_of_64_reach_another_part_of_the_peak(width: int, part: str) -> None:
+    for backward, end in ((False, "_forward"), (True, "_backward")):
+        op = ON.attention("a", 2, 512, 4, 4, width, causal=False, backward=backward)
+        assert kernel(op).efficiency == getattr(H200.operators, part + end)
+
+
+def test_where_narrow_heads_are_not_known_they_are_as_wide_ones() -> None:
+    gpu = load_hardware("mi300x-8").node.gpu
+    op = OperatorSet.on(gpu, "bf16").attention("a", 2, 512, 4, 4, 64, causal=False)
+    assert gpu.operators is not None and kernel(op).efficiency == gpu.operators.attention_forward
+
+
+def test_a_norm_exchanges_sums_for_each_row() -> None:
+    """Forward; its gradient goes over rows that are known."""
+    assert H200.operators is not None and H200.operators.row_flops is not None
+    assert kernel(ON.normalisation("n", 100, 1024)).flops == 100 * H200.operators.row_flops
+    assert kernel(ON.normalisation_backward("n", 100, 1024, 1)[0]).flops == 0
+
+
 def test_a_norm_reads_and_writes_its_rows_step_by_step() -> None:
     """Rows of 8192 numbers of 2 bytes are 16 steps of 1 KiB, each waiting for memory, behind the
     two loads of any kernel.

@@ -73,6 +73,25 @@ def test_tile_time_by_hand() -> None:
     assert plan.flops_per_tile == 2 * 128 * 128 * 512
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "k", "slow"),
+    [
+        (4096, 4096, 4096, False),
+        (4096, 4100, 4096, True),  # 8200 B of a row of C
+        (4096, 4096, 4100, True),
+        (4100, 4096, 4096, False),  # rows of A and C, however many
+    ],
+)
+def test_rows_of_no_whole_16_bytes_are_multiplied_slower(
+    m: int, n: int, k: int, slow: bool
+) -> None:
+    tile = plan_gemm(H200, gemm(m, n, k, macro_tile=(128, 128), library="cublas"))
+    part = H200.gemm_library("cublas").unaligned
+    units, clock = H200.compute_units, H200.clock.maximum
+    alone = 2 * 128 * 128 * k / units.flops_per_cycle["bf16"] / clock
+    assert part is not None and tile.issue == pytest.approx(alone / part if slow else alone)
+
+
 def test_element_size_counts_in_the_feed_and_the_rate() -> None:
     """fp8: 2000 FLOP per cycle, one byte per element: both halve. fp32: 100 FLOP per cycle, four
     bytes.
