@@ -4,10 +4,11 @@ claims.
 The time of a tile on one CU is
 
     t = prologue / f + sqrt(issue^2 / f^2 + feed^2)
-    issue = 2 tm tn k / (flops_per_cycle f_max)
+    issue = 2 tm tn k / (flops_per_cycle f_max u)
     feed  = (tm + tn) k e / operand_feed
 
-with f the clock as a share of the maximum, tm x tn the tile and e bytes per element. Operands
+with f the clock as a share of the maximum, tm x tn the tile, e bytes per element and u 1, or the
+library's ``unaligned`` share where N e or K e is no whole number of 16 bytes. Operands
 arrive beside the matrix instructions, at a rate that caches and fabric decide, not the engine
 clock; the two overlap, and the root of squares stands for the part that does not hide. (Measured: a
 256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite gemm_cu_sweep with few CUs, and dense

@@ -37,6 +37,14 @@ def exchanges(steps: list[Step]) -> list[tuple[str, float]]:
     return [(step.op, step.size) for step in steps if isinstance(step, Exchange)]
 
 
+def test_a_new_tokens_keys_and_values_are_written_to_strided_places() -> None:
+    """As rotary embedding, four loads that wait for each other; a whole tensor needs two."""
+    layer = Layer(ON, LLAMA, Share(sequences=8, tokens=1, training=False, context=512))
+    tasks = {step.name: step.task for step in layer.forward() if isinstance(step, Op)}
+    for name, loads in (("keys", 4), ("values", 4), ("add1", 2)):
+        assert tasks[name].dependent_loads == loads, name
+
+
 def test_gemms_of_a_bert_layer() -> None:
     """T x 1024 x 1024 four times (three in one for q, k, v) and T x 4096 x 1024 both ways; backward
     each becomes the gradients of its input and its weights, twice the FLOP.

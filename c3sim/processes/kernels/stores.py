@@ -86,7 +86,7 @@ class _Storing:
         self, context: Context, gpu: int, task: Gemm, spec: KernelSpec, owners: Sequence[int]
     ):
         self.context, self.gpu, self.spec = context, gpu, spec
-        self.gpus, device = context.node.gpus, context.node.gpu
+        device = context.node.gpu
         self.dies, self.blocks = device.dies.count, remote_stores(device).local_share is not None
         self.policy = policy_cost(remote_stores(device), None)
         self.peers = [owner for owner in owners if owner]

@@ -132,6 +132,27 @@ def test_a_gemm_that_stores_its_tiles_takes_longer_than_either_where_queues_bloc
     assert max(here, drain) < unblocked < there - 0.3 * drain
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_releases_hold_the_next_round_up_and_nothing_behind_the_last(rounds: int) -> None:
+    """304 tiles a round, 38 on a die: each waits for its own release of 2.1 us; the 37 others of
+    its die hold the next tile up for half of their time. Caches, memory and power never bind here,
+    as what waits asks less of them.
+    """
+    gpu, ample = MI300X.gpu, {}
+    for name in ("l2", "memory_side_cache", "hbm"):
+        part = getattr(gpu, name)
+        ample[name] = part.model_copy(update={"bandwidth": 1e3 * part.bandwidth})
+    ample["clock"] = gpu.clock.model_copy(update={"power_limit": 1e6})
+    node = MI300X.model_copy(update={"gpu": gpu.model_copy(update=ample)})
+    gemm = {**GEMM, "m": 128 * 19 * rounds, "n": 128 * 16, "k": 16384, "macro_tile": [128, 128]}
+    gemm |= {"schedule": "persistent", "inputs": "warm"}
+    plain, released = (
+        simulate(node, workload(gemm={**gemm, **more})).end for more in ({}, {"publish": "release"})
+    )
+    expected = rounds * 2.1e-6 + (rounds - 1) * 0.5 * 37 * 2.1e-6
+    assert released - plain == pytest.approx(expected, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("tasks", "message"),
     [
