@@ -13,10 +13,10 @@ from pathlib import Path
 
 import yaml
 
+from c3sim.importers.loops import loop_workload
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.validation.frameworks.plan import cases_of
-from c3sim.validation.importers.loops.workload import loop_workload
 
 
 def main(plan_file: str, node_name: str) -> None:

@@ -102,7 +102,7 @@ def import_logs(
     _check_kind(as_, {"--iteration": iteration, "--trace": trace, "--side": side})
     if node is None:
         raise _without_node(files[0], format)
-    from c3sim.validation.importers import effort_of_logs
+    from c3sim.importers import effort_of_logs
 
     agreeing(yes)(effort_of_logs(files))
     if as_ == "host":
@@ -113,8 +113,8 @@ def import_logs(
 
         import_workload(files, node, iteration, out, trace, as_json, side=side, yes=yes)
         return
-    from c3sim.validation.importers import combine_loops, find_target, import_file
-    from c3sim.validation.importers.assumed import parse_assumptions
+    from c3sim.importers import combine_loops, find_target, import_file
+    from c3sim.importers.values import parse_assumptions
 
     target, doubt = find_target(node, role, suite, parse_assumptions(assume or ()))
     results: Results = []
@@ -138,7 +138,7 @@ def import_logs(
 
 def _without_node(file: Path, format: str) -> InputError:
     """What is said where no node is given, with the one that the header of *file* fits."""
-    from c3sim.validation.importers import fitting_nodes
+    from c3sim.importers import fitting_nodes
 
     fitting = " or ".join(fitting_nodes(file, format)) if file.is_file() else ""
     hint = f"by its header it may be {fitting}" if fitting else "'c3sim list' has the packaged"
@@ -204,7 +204,7 @@ def _write(results: Results, out: Path | None, as_json: bool, code: int) -> None
         named = str(out) if out else None
         emit_json({"files": files, "records": records, "out": named, "exit_code": code})
         return
-    from c3sim.validation.importers.traces.summary import kernel_lines
+    from c3sim.importers.traces import kernel_lines
 
     if out is None:
         typer.echo(lines, nl=False)

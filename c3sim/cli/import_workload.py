@@ -11,7 +11,7 @@ from c3sim.cli.consent import agreeing
 from c3sim.cli.emit import emit_json, say
 
 if TYPE_CHECKING:
-    from c3sim.validation.importers.workloads.imported import Imported
+    from c3sim.importers.workloads.imported import Imported
 
 
 def import_workload(
@@ -28,9 +28,9 @@ def import_workload(
     """Write the workload and, into *trace*, the original beside its replay; say what was guessed
     and how far the replay is off.
     """
+    from c3sim.importers import import_iteration
     from c3sim.input.loading import load_hardware
     from c3sim.output.kit.files import check_writable, write_text
-    from c3sim.validation.importers import import_iteration
 
     for path in (out, trace):
         if path is not None:
@@ -59,8 +59,8 @@ def import_workload(
 
 
 def _write_trace(found: Imported, path: str) -> None:
+    from c3sim.importers.workloads.imported import beside
     from c3sim.output.trace import write_perfetto
-    from c3sim.validation.importers.workloads.beside import beside
 
     write_perfetto(beside(found.built, found.replay), path)
     say(f"wrote {path}; open it at https://ui.perfetto.dev")

@@ -79,9 +79,8 @@ def converted(works: Sequence[Any], awaits: dict[int, set[int]], schema: Any) ->
 def main(trace: str, step: str, out: str) -> None:
     from chakra.schema.protobuf.et_def_pb2 import GlobalMetadata, Node
 
-    from c3sim.validation.importers.workloads.iteration import choose
-    from c3sim.validation.importers.workloads.trace import read_trace
-    from c3sim.validation.importers.workloads.waits import find_waits
+    from c3sim.importers.workloads.trace import choose, read_trace
+    from c3sim.importers.workloads.waits import find_waits
 
     read = read_trace(gzip.decompress(Path(trace).read_bytes()).decode(), trace)
     works = choose(read, int(step))[0].works

@@ -1,0 +1,248 @@
+"""Opens a log, plain or gzipped, finds its format and hands its text to the importer."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from c3sim.errors import InputError, InputErrors
+from c3sim.evaluation.effort import Effort
+from c3sim.importers.formats import find_format
+from c3sim.importers.loops import records_of_loops
+from c3sim.importers.result import Given, ImportResult, LoopTrace, Remark, Role
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.hardware import load_hardware
+from c3sim.input.library import names
+from c3sim.input.reading import MIB, read_bytes
+from c3sim.specs.hardware import Node
+from c3sim.specs.record import Record
+
+PARAMETERS = (
+    "on NVIDIA GPUs TransferBench has launch parameters in managed memory, which adds 80 to 390 us"
+    " to copies by kernels; their records have parameters: managed"
+)
+USUAL, LARGEST = 256 * MIB, 4096 * MIB  # of unpacked text: without asking, and at all
+MEMORY = 6  # bytes in use per byte of text, about: text, lines, and what JSON becomes
+READ_S = 0.12e-6  # per byte of text, of traces of 35 MB; other logs take less
+SAMPLE = 2**16  # bytes of a packed log that tell how much it is unpacked
+MOST_LINES = 5_000_000  # without asking: each is an object of its own
+_BLANKS = re.compile(r"[ \t]{65,}")  # wider than any table; patterns go over them again and again
+ROLES: tuple[Role, ...] = ("calibration", "validation")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What the user says about the logs; *known* is the node, if there is one of that name."""
+
+    node: str
+    role: Role
+    suite: str
+    assume: Mapping[str, str]
+    known: Node | None
+
+
+def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> tuple[Target, str]:
+    """The target, and a warning where no node is called that. Raises InputError: no such role."""
+    chosen = next((each for each in ROLES if each == role), None)
+    if chosen is None:
+        raise InputError(f"got {role!r}; must be calibration or validation", "--role")
+    if not node.strip():
+        raise InputError("is empty; must be the node the logs were measured on", "--node")
+    target = Target(node=node, role=chosen, suite=suite, assume=assume, known=None)
+    try:
+        known = load_hardware(node).node
+        return replace(target, node=known.name, known=known), ""
+    except (InputError, InputErrors) as error:
+        first = str(error).split("\n")[0]
+        doubt = "the records name it all the same, but cannot be validated without it"
+        return target, f"--node: {first}; {doubt}"
+
+
+def import_file(path: Path, format: str, target: Target, *, large: bool = False) -> ImportResult:
+    """Raises InputError for a file that cannot be opened or whose format is not known, and unless
+    *large* for more text than USUAL.
+    """
+    largest = LARGEST if large else USUAL
+    data = read_bytes(path, largest)
+    origin = f"{path.name} sha256:{hashlib.sha256(data).hexdigest()[:12]}"
+    text, fault = _text(data, path, largest)
+    given = Given(
+        node=target.node,
+        origin=origin,
+        file=path.name,
+        role=target.role,
+        suite=target.suite,
+        assume=target.assume,
+        gpus=target.known.gpus if target.known else None,
+        profiles=tuple(target.known.host_profiles) if target.known else (),
+        gpu=target.known.gpu.name if target.known else "",
+    )
+    if not text.strip():
+        raise InputError("the file is empty; must be a log", file=str(path))
+    try:
+        result = find_format(format, text, str(path)).read(text, given)
+    except InputError as error:
+        raise InputError(error.message, error.path, str(path), error.line) from None
+    remarks = [
+        *result.remarks,
+        *([Remark(fault, 0, lost=True)] if fault else []),
+        *_other_device(result, target),
+        *_conditions(result, target),
+    ]
+    if any(remark.lost for remark in remarks):
+        for record in result.records:
+            record["source"] += "; from a partial log"
+    return replace(result, remarks=(*remarks, *_not_runnable(result, target)))
+
+
+def fitting_nodes(path: Path, format: str) -> list[str]:
+    """Packaged nodes with as many GPUs, and of the name, as the header of the log has; none where
+    it has no such header. Raises InputError, as :func:`import_file`.
+    """
+    target = Target(node="none", role="validation", suite="", assume={}, known=None)
+    records = import_file(path, format, target).records
+    facts = str(records[0]["source"]).lower() if records else ""
+    known = {name: load_hardware(name).node for name in names("node")}
+    return [
+        name
+        for name, node in known.items()
+        if f"{node.gpus} x " in facts and node.gpu.name.split()[-1].lower() in facts
+    ]
+
+
+def read_log(path: Path, *, large: bool = False) -> tuple[str, str]:
+    """Its text, unpacked, and what is wrong with its end. Raises InputError, as
+    :func:`import_file`.
+    """
+    largest = LARGEST if large else USUAL
+    return _text(read_bytes(path, largest), path, largest)
+
+
+def effort_of_logs(paths: Sequence[Path]) -> Effort:
+    """What reading *paths* takes, files or folders of traces, by the size of their text."""
+    files = [file for path in paths for file in (path.iterdir() if path.is_dir() else (path,))]
+    sizes = [_text_bytes(file) for file in files if file.is_file()]
+    return Effort(READ_S * sum(sizes), MEMORY * max(sizes, default=0.0))
+
+
+def _text_bytes(path: Path) -> float:
+    """Bytes of its text, about: of a gzip file, as its beginning unpacks; 0 where it is not read,
+    which is said when it is.
+    """
+    try:
+        with path.open("rb") as file:
+            head, size = file.read(SAMPLE), path.stat().st_size
+        if head[:2] != b"\x1f\x8b":
+            return size
+        return size / len(head) * len(zlib.decompressobj(wbits=31).decompress(head))
+    except (OSError, zlib.error):
+        return 0.0
+
+
+def read_unpacked(path: Path, *, large: bool = False) -> bytes:
+    """Its bytes, unpacked as far as they can be. Raises InputError: damaged, or too large."""
+    largest = LARGEST if large else USUAL
+    data, _ = _unpacked(read_bytes(path, largest), path, largest)
+    return data
+
+
+def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:
+    """Records of the loops that traces of several ranks tell of."""
+    given = Given(
+        node=target.node,
+        origin=f"{len(loops)} profiler traces of validation/frameworks",
+        role=target.role,
+        suite=target.suite,
+        assume=target.assume,
+        gpus=target.known.gpus if target.known else None,
+    )
+    result = records_of_loops(loops, given)
+    return replace(result, remarks=(*result.remarks, *_not_runnable(result, target)))
+
+
+def _other_device(result: ImportResult, target: Target) -> list[Remark]:
+    """The header names GPUs that are not those of the node."""
+    if target.known is None or not result.records:
+        return []
+    facts = result.records[0]["source"]
+    own = target.known.gpu.name
+    vendors = ("NVIDIA", "AMD")
+    named = next(
+        (part for part in facts.replace("; ", ", ").split(", ") if any(v in part for v in vendors)),
+        "",
+    )
+    if not named or own.split()[-1].lower() in named.lower():
+        return []
+    return [Remark(f"the log names {named}, but node {target.node!r} has {own}: is --node right?")]
+
+
+def _conditions(result: ImportResult, target: Target) -> list[Remark]:
+    """What the times of a format hold beside the work, on the node's GPUs."""
+    gpu = target.known.gpu.name if target.known else ""
+    if result.format == "TransferBench" and "NVIDIA" in gpu and result.records:
+        return [Remark(PARAMETERS)]
+    return []
+
+
+def _not_runnable(result: ImportResult, target: Target) -> list[Remark]:
+    """What keeps the node from running the records, such as a library it does not describe."""
+    if target.known is None:
+        return []
+    reasons: dict[str, int] = {}
+    for record in result.records:
+        try:
+            check_on_node(Record.model_validate(record).workload, target.known)
+        except InputErrors as error:
+            for each in error.errors:
+                reasons[each.message] = reasons.get(each.message, 0) + 1
+    return [
+        Remark(f"{count} records cannot be run on node {target.node!r} as it stands: {reason}")
+        for reason, count in reasons.items()
+    ]
+
+
+def _text(data: bytes, path: Path, largest: int) -> tuple[str, str]:
+    """The text, and what is wrong with its end. A cut gzip file gives what can be unpacked."""
+    data, fault = _unpacked(data, path, largest)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if not fault or error.end != len(data):
+            line = data.count(b"\n", 0, error.start) + 1
+            message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+            needs = "must be a text log or a gzipped one"
+            raise InputError(f"{message}; {needs}", file=str(path), line=line) from None
+        text = data[: error.start].decode("utf-8-sig")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _BLANKS.sub(" " * 64, text), fault
+
+
+def _unpacked(data: bytes, path: Path, largest: int) -> tuple[bytes, str]:
+    """*data* without gzip, and what is wrong with its end."""
+    fault = ""
+    if data[:2] == b"\x1f\x8b":
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            data = unpacker.decompress(data, largest + 1)
+        except zlib.error as error:
+            raise InputError(f"damaged gzip data ({error})", file=str(path)) from None
+        if not unpacker.eof:
+            fault = "the gzip data are cut off; what could be unpacked was read"
+    _check_size(data, path, largest)
+    return data, fault
+
+
+def _check_size(data: bytes, path: Path, largest: int) -> None:
+    """Raises InputError: more than *largest* bytes, or as many lines as take as much memory."""
+    lines = data.count(b"\n") if largest < LARGEST else 0
+    if len(data) <= largest and lines <= MOST_LINES:
+        return
+    what = f"{largest // MIB} MiB of text" if len(data) > largest else f"{MOST_LINES} lines"
+    more = f"; about {MEMORY} times as much memory" if largest < LARGEST else ""
+    hint = " (--yes reads up to 4096 MiB all the same)" if largest < LARGEST else ""
+    raise InputError(f"more than {what}{more}{hint}; trace fewer steps", file=str(path))

@@ -1,0 +1,81 @@
+"""Logs that are too large, oddly written, or full of nothing."""
+
+import gzip
+import time
+from pathlib import Path
+
+import pytest
+
+from c3sim import validation
+from c3sim.errors import InputError, InputErrors
+from c3sim.importers import files, find_target, import_file
+from c3sim.input.records import load_records
+
+TARGET, _ = find_target("mi300x-8", "validation", "", {})
+TRACE = (
+    "Kernel_Name,Start_Timestamp,End_Timestamp,Queue_Id\n"
+    "Cijk_Ailk_Bljk,1000,5000,1\nother,6000,8000,2\n"
+)
+
+
+def imported(path, data, **how):
+    path.write_bytes(data)
+    return import_file(path, "auto", TARGET, **how)
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_line_ends_of_other_systems(tmp_path, end):
+    plain = imported(tmp_path / "a.csv", TRACE.encode())
+    found = imported(tmp_path / "a.csv", TRACE.replace("\n", end).encode())
+    assert found.kernels == plain.kernels and len(found.kernels) == 2
+
+
+def test_a_cell_of_any_length_is_read(tmp_path):
+    """csv refuses cells of more than 131,072 characters by itself."""
+    found = imported(tmp_path / "a.csv", TRACE.replace("other", "x" * 200_000).encode())
+    assert max(len(kernel.name) for kernel in found.kernels) == 200_000
+
+
+def test_a_cell_beyond_all_names_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("c3sim.importers.values.LONGEST_CELL", 100)
+    with pytest.raises(InputError, match=r"a.csv: field larger than field limit \(100\)"):
+        imported(tmp_path / "a.csv", TRACE.replace("other", "x" * 101).encode())
+
+
+@pytest.mark.parametrize("blank", ["\n", " \n", "#\n", "\t", " " * 9])
+def test_blank_lines_cost_no_more_than_others(tmp_path, blank):
+    """Patterns that span lines took 17 s for 16,000 blank ones: the square of their number."""
+    began = time.monotonic()
+    with pytest.raises(InputError, match="in no known format"):
+        imported(tmp_path / "a.txt", b"text\n" + blank.encode() * 100_000 + b"text\n")
+    assert time.monotonic() - began < 5
+
+
+def test_a_gzip_bomb_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "USUAL", 2**20)
+    bomb = gzip.compress(b"# size count type\n" * 2**17)
+    with pytest.raises(InputError, match=r"a.gz: more than 1 MiB of text.*--yes"):
+        imported(tmp_path / "a.gz", bomb)
+    imported(tmp_path / "a.gz", bomb, large=True)
+    monkeypatch.setattr(files, "MOST_LINES", 100)
+    with pytest.raises(InputError, match="more than 100 lines"):
+        imported(tmp_path / "a.txt", b"\n" * 101 + b"x")
+
+
+def test_a_record_whose_loop_has_no_numbers_is_one_line(tmp_path):
+    """``"%s%n"`` for a time went as far as the comparison, and ended it."""
+    source = Path(validation.__file__).parent / "data" / "h200" / "power-run1.jsonl"
+    with source.open(encoding="utf-8") as stream:
+        line = next(each for each in stream if '"iteration_us"' in each)
+    value = line.split('"iteration_us":')[1].lstrip().split(",")[0].split("}")[0]
+    path = tmp_path / "r.jsonl"
+    path.write_text(
+        line.replace(f'"iteration_us":{value}', '"iteration_us":"%s%n"', 1).replace(
+            f'"iteration_us": {value}', '"iteration_us": "%s%n"', 1
+        )
+    )
+    with pytest.raises(InputErrors) as caught:
+        load_records(path)
+    assert str(caught.value).endswith(
+        "r.jsonl:1: observed.energy.iteration_us: got '%s%n'; must be a number greater than 0"
+    )

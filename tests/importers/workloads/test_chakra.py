@@ -1,0 +1,171 @@
+"""Chakra traces as workloads.
+
+data/chakra_fsdp_h200x2/step2.0.et: step 2 of data/fsdp_h200x2, rank 0, as a Chakra trace, written
+with the schema of mlc-chakra 1.0.0 by ``python tests/support/chakra_case.py``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chakra_case import COLLECTIVE, COMP, node, packed
+
+from c3sim.errors import C3simError
+from c3sim.importers import import_iteration
+from c3sim.importers.chakra import messages
+from c3sim.importers.workloads.imported import Imported
+from c3sim.input.hardware import load_hardware
+
+NODE = load_hardware("h200-2").node
+STEP = Path(__file__).parents[1] / "data" / "chakra_fsdp_h200x2" / "step2.0.et"
+METADATA, SCHEMA = messages()
+SHAPES = "[[4096, 2048], [2048, 1024]]"
+TYPES = "['c10::BFloat16', 'c10::BFloat16']"
+
+
+def made(number: int, name: str = "kernel", kind: int = COMP, **fields: Any) -> Any:
+    return node(SCHEMA, number, name, kind, **fields)
+
+
+def imported(folder: Path, *nodes: Any, side: str = "") -> Imported:
+    (folder / "trace.et").write_bytes(packed([METADATA(version="1.0.0"), *nodes]))
+    (folder / "side.yaml").write_text(side, encoding="utf-8")
+    given = folder / "side.yaml" if side else None
+    return import_iteration([folder / "trace.et"], NODE, None, side=given)
+
+
+def tasks(found: Imported) -> list[dict[str, Any]]:
+    return list(found.built.workload["tasks"].values())
+
+
+def test_a_real_step_is_replayed_within_5_percent() -> None:
+    """As many tasks of each kind as the profiler's trace of the step gives, with its bytes."""
+    found = import_iteration([STEP], NODE, None)
+    kinds = [task["kind"] for task in tasks(found)]
+    assert (len(kinds), kinds.count("collective"), kinds.count("gemm")) == (310, 12, 48)
+    assert {task["size"] for task in tasks(found) if task["kind"] == "collective"} == {436224000}
+    assert abs(found.replay.error) < 0.05
+
+
+def test_json_gives_what_protobuf_gives(tmp_path: Path) -> None:
+    """Objects one after the other, as Chakra's own tool writes them."""
+    from google.protobuf.json_format import MessageToJson
+
+    nodes = [
+        made(1, duration_micros=40, start_time_micros=5),
+        made(
+            2,
+            "all",
+            COLLECTIVE,
+            data_deps=[1],
+            start_time_micros=50,
+            duration_micros=90,
+            attr={"comm_type": 0, "comm_size": 2**24},
+        ),
+    ]
+    binary = imported(tmp_path, *nodes)
+    text = "".join(MessageToJson(each) for each in (METADATA(version="1.0.0"), *nodes))
+    (tmp_path / "trace.json").write_text(text, encoding="utf-8")
+    assert tasks(import_iteration([tmp_path / "trace.json"], NODE, None)) == tasks(binary)
+
+
+def test_dependencies_are_followed_through_the_host(tmp_path: Path) -> None:
+    """The reduction waits for a node of the host that waits for the kernel."""
+    host = made(2, "aten::wait", data_deps=[1], attr={"is_cpu_op": True})
+    reduce = made(
+        3,
+        "all",
+        COLLECTIVE,
+        ctrl_deps=[2],
+        start_time_micros=60,
+        duration_micros=9,
+        attr={"comm_type": 0, "comm_size": 2**24},
+    )
+    first = made(1, start_time_micros=1, duration_micros=50)
+    kernel, collective = imported(tmp_path, first, host, reduce).built.workload["tasks"].items()
+    assert collective[1]["after"] == [kernel[0]]
+
+
+@pytest.mark.parametrize(
+    ("number", "op", "size"),
+    [
+        (0, "all_reduce", 2**24),
+        (2, "all_gather", 2**25),
+        (6, "all_to_all", 2**24),
+        (7, "reduce_scatter", 2**24),
+    ],
+)
+def test_comm_size_is_what_goes_in(tmp_path: Path, number: int, op: str, size: int) -> None:
+    """Of an all-gather on two GPUs the full buffer is twice that."""
+    attr = {"comm_type": number, "comm_size": 2**24}
+    (task,) = tasks(imported(tmp_path, made(1, "c", COLLECTIVE, attr=attr)))
+    assert (task["op"], task["size"]) == (op, size)
+
+
+def test_a_side_file_says_what_comm_size_is_and_how_large_groups_are(tmp_path: Path) -> None:
+    attr = {"comm_type": 2, "comm_size": 2**24, "pg_name": "tensor"}
+    gather = made(1, "c", COLLECTIVE, attr=attr)
+    (task,) = tasks(imported(tmp_path, gather, side="sizes: buffer"))
+    assert task["size"] == 2**24
+    four = imported(tmp_path, gather, side="groups: {tensor: 4}")
+    assert tasks(four)[0]["size"] == 2**26
+    assert any("collective of 4 GPUs" in guess for guess in four.built.guesses)
+
+
+def test_without_start_times_durations_count_only_where_they_are_said_to_be_alone(
+    tmp_path: Path,
+) -> None:
+    """A time from beside others is never copied."""
+    kernel = made(1, duration_micros=500, shapes="[[1048576]]", types="['float']")
+    unknown = imported(tmp_path, kernel)
+    assert "time" not in tasks(unknown)[0]
+    assert any("durations are left out" in guess for guess in unknown.built.guesses)
+    alone = imported(tmp_path, kernel, side="durations: alone")
+    assert tasks(alone)[0]["time"] == pytest.approx(500e-6)
+    assert alone.replay.lines(alone.built)[0].endswith("the trace has no times to compare with")
+
+
+def test_without_start_times_nodes_keep_the_order_of_their_dependencies(tmp_path: Path) -> None:
+    """The file has the second kernel first."""
+    found = imported(
+        tmp_path,
+        made(1, "second", data_deps=[2], duration_micros=9),
+        made(2, duration_micros=7),
+        side="durations: alone",
+    )
+    assert [task["time"] for task in tasks(found)] == pytest.approx([7e-6, 9e-6])
+
+
+def test_gemms_have_the_shape_of_their_operator_or_that_of_the_side_file(tmp_path: Path) -> None:
+    operator = made(1, "aten::mm", attr={"is_cpu_op": True})
+    kernel = made(2, "nvjet_gemm", ctrl_deps=[1], shapes=SHAPES, types=TYPES)
+    (task,) = tasks(imported(tmp_path, operator, kernel))
+    assert (task["kind"], task["m"], task["n"], task["k"]) == ("gemm", 4096, 1024, 2048)
+    bare = made(1, "nvjet_tst")
+    side = "nodes: [{name: nvjet, gemm: [512, 256, 128], dtype: fp16, time: 9 us}]"
+    (task,) = tasks(imported(tmp_path, bare, side=side))
+    assert [task[name] for name in ("m", "n", "k", "dtype")] == [512, 256, 128, "fp16"]
+    assert task["speed"] != 1.0
+
+
+@pytest.mark.parametrize(
+    ("nodes", "side", "message"),
+    [
+        ([made(1, data_deps=[2]), made(2, data_deps=[1])], "", "in a circle"),
+        ([made(1, attr={"is_cpu_op": True})], "", "no node of it runs on a GPU"),
+        ([made(1)], "durations: perhaps", "alone"),
+        ([made(1)], "nodes: [{name: '('}]", "no regular expression"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, nodes: list[Any], side: str, message: str) -> None:
+    with pytest.raises(C3simError, match=message):
+        imported(tmp_path, *nodes, side=side)
+
+
+@pytest.mark.parametrize("size", [3, 40, 5000])
+def test_a_trace_that_is_cut_off_is_refused(tmp_path: Path, size: int) -> None:
+    (tmp_path / "cut.et").write_bytes(STEP.read_bytes()[:size])
+    with pytest.raises(C3simError, match="Chakra trace"):
+        import_iteration([tmp_path / "cut.et"], NODE, None)

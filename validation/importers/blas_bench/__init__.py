@@ -1,4 +1,0 @@
-"""hipblaslt-bench and rocblas-bench logs.
-
-It must not know other formats.
-"""

@@ -1,4 +1,0 @@
-"""PyTorch profiler (Kineto) traces.
-
-It must not know other formats.
-"""

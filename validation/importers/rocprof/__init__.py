@@ -1,4 +1,0 @@
-"""rocprofv3 kernel traces.
-
-It must not know other formats.
-"""
