@@ -2,8 +2,8 @@
 
 A module a tool. Every importer is a ``Format``: how its logs are recognised, and a function
 ``read(text, given) -> ImportResult``. ``formats`` finds them, ``import_file`` opens a file and
-picks one. README.md says what each carries over. ``workloads`` makes an iteration of a trace a workload
-instead. It must not know predictions or bounds.
+picks one. README.md says what each carries over. ``workloads`` makes an iteration of a trace a
+workload instead. It must not know predictions or bounds.
 """
 
 from c3sim.importers.files import (
