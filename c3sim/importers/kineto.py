@@ -17,9 +17,10 @@ from typing import Any
 from c3sim.importers.collector import Collector
 from c3sim.importers.partial_json import read_members
 from c3sim.importers.result import Format, Given, ImportResult, json_with
+from c3sim.importers.trace_events import as_time, sound_events
 from c3sim.importers.trace_records import Origin, add_trace
 from c3sim.importers.traces import Kernel, KernelClass, Sizes, classify
-from c3sim.importers.values import as_float, collective_of, dtype_of
+from c3sim.importers.values import collective_of, dtype_of
 
 PROFILE = "framework"  # host profile of PyTorch
 _KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -31,7 +32,8 @@ def read(text: str, given: Given) -> ImportResult:
     document, events, fault = read_members(text, "traceEvents")
     if fault is not None:
         collector.broken(fault.message, fault.line)
-    links = Links(events)
+    sound, remarks = sound_events(events)
+    links = Links(sound)
     sizes = Sizes(collector)
     backend = "rccl" if is_amd(document or {}, events) else "nccl"
     kernel_events = [(index, event) for index, event in enumerate(events) if _is_kernel(event)]
@@ -53,6 +55,8 @@ def read(text: str, given: Given) -> ImportResult:
     if not kernels:
         collector.broken("no kernel in the trace; profile with activities=[CPU, CUDA]", 1)
         return collector.result()
+    for remark in remarks:
+        collector.warn(remark)
     origin = origin_of(document or {}, backend)
     profile = PROFILE if PROFILE in given.profiles else ""
     add_trace(collector, sizes.settle(kernels), replace(origin, profile=profile))
@@ -62,9 +66,7 @@ def read(text: str, given: Given) -> ImportResult:
 def is_amd(document: Mapping[str, Any], events: Sequence[Any]) -> bool:
     """RCCL's kernels have the names of NCCL's: the device tells, or the runtime calls."""
     names = [
-        str(p.get("name", ""))
-        for p in document.get("deviceProperties") or []
-        if isinstance(p, dict)
+        str(p.get("name", "")) for p in _listed(document, "deviceProperties") if isinstance(p, dict)
     ]
     if any(names):
         return not any("NVIDIA" in name for name in names)
@@ -85,9 +87,7 @@ def _args(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _kernel(event: Mapping[str, Any], links: Links, sizes: Sizes, backend: str) -> Kernel:
-    start, duration = as_float(event["ts"]), as_float(event["dur"])
-    if duration < 0:
-        raise ValueError(f"ts {start:g} and dur {duration:g}")
+    start, duration = as_time(event["ts"]), as_time(event["dur"])
     args, name = _args(event), str(event["name"])
     kind = classify(name) if str(event["cat"]).lower() == "kernel" else classify("")
     task, gpus, missing = identify(kind, args, links) if kind.kind != "other" else (None, None, "")
@@ -112,18 +112,29 @@ def _kernel(event: Mapping[str, Any], links: Links, sizes: Sizes, backend: str) 
     )
 
 
+def group_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the trace says of the job's ranks; empty where it says nothing."""
+    group = document.get("distributedInfo")
+    return group if isinstance(group, dict) else {}
+
+
+def _listed(document: Mapping[str, Any], key: str) -> list[Any]:
+    """The list *key*; empty where there is none."""
+    found = document.get(key)
+    return found if isinstance(found, list) else []
+
+
 def origin_of(document: Mapping[str, Any], backend: str) -> Origin:
     """What the trace says of software and machine."""
-    group = document.get("distributedInfo") or {}
-    properties = [p for p in document.get("deviceProperties") or [] if isinstance(p, dict)]
+    group = group_of(document)
+    properties = [p for p in _listed(document, "deviceProperties") if isinstance(p, dict)]
     versions = ["PyTorch profiler"]
     if document.get("torch_version") or document.get("pytorch_version"):
         versions = [f"PyTorch {document.get('torch_version') or document.get('pytorch_version')}"]
     if group.get("nccl_version"):
         versions.append(f"{backend.upper()} {group['nccl_version']}")
     for key, name in (("cuda_runtime_version", "CUDA"), ("hip_runtime_version", "HIP")):
-        if document.get(key):
-            code = int(document[key])
+        if isinstance(code := document.get(key), int) and code:
             versions.append(
                 f"{name} {code // 1000}.{code % 1000 // 10}" if name == "CUDA" else f"{name} {code}"
             )

@@ -26,7 +26,7 @@ def read_members(text: str, key: str) -> tuple[dict[str, Any] | None, list[Any],
     """
     try:
         document = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: a number of too many digits, too
         return _partly(text, key, error)
     if isinstance(document, list):
         return None, document, None
@@ -51,16 +51,20 @@ def _partly(
     position = getattr(error, "pos", end)
     line = text.count("\n", 0, position) + 1
     cut = position >= len(text.rstrip()) - 1 or "Unterminated" in str(error)
-    what = (
-        "the file is cut off"
-        if cut
-        else f"not valid JSON: {getattr(error, 'msg', 'nested too deeply').lower()}"
-    )
+    what = "the file is cut off" if cut else f"not valid JSON: {_reason(error)}"
     fault = Fault(
         f"{what}; {len(members)} entries before it were read, expected the rest of a JSON document",
         line,
     )
     return (_before(text, start.start()) if start else None), members, fault
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg.lower()
+    return (
+        "nested too deeply" if isinstance(error, RecursionError) else "a number of too many digits"
+    )
 
 
 def _members(text: str, position: int) -> tuple[list[Any], int]:
@@ -69,7 +73,7 @@ def _members(text: str, position: int) -> tuple[list[Any], int]:
         begin = _after_gap(text, position)
         try:
             member, position = _DECODER.raw_decode(text, begin)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             return members, begin
         members.append(member)
 
@@ -83,6 +87,6 @@ def _before(text: str, end: int) -> dict[str, Any]:
     """The members of the object that stand before the list."""
     try:
         members_before = json.loads(text[:end].rstrip().rstrip(",") + "}")
-    except json.JSONDecodeError:
+    except ValueError:
         return {}
     return members_before if isinstance(members_before, dict) else {}

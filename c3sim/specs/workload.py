@@ -259,6 +259,9 @@ Task = Annotated[
 ]
 
 
+MOST_TASKS = 20_000
+
+
 class Workload(Spec):
     """A workload file."""
 
@@ -268,7 +271,7 @@ class Workload(Spec):
     source: str = ""
     node: str = "mi300x-8"
     buffers: dict[str, Buffer] = Field({})
-    tasks: dict[str, Task] = Field(min_length=1, max_length=20_000)
+    tasks: dict[str, Task] = Field(min_length=1, max_length=MOST_TASKS)
     streams: dict[str, Stream] = Field({})
     host: HostThreads = HostThreads()
     schedule: Schedule | None = None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from c3sim.errors import InputError
 from c3sim.importers.traces import Kernel, overlaps
 from c3sim.importers.workloads.alone import Key, followed, keys_of, times_alone
 from c3sim.importers.workloads.tasks import Guesses, Task, Tasks, label_of
@@ -15,6 +16,7 @@ from c3sim.importers.workloads.trace import Iteration, Trace, Work, choose, expo
 from c3sim.importers.workloads.waits import HostSide, Meetings, Waits, find_waits, host_side, meet
 from c3sim.simulation.run import Run
 from c3sim.specs.hardware import Node
+from c3sim.specs.workload import MOST_TASKS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,7 @@ class Built:
 
 
 def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
-    """*traces* of one job, one a rank. Raises InputError: no such iteration."""
+    """*traces* of one job, one a rank. Raises InputError: no such iteration, or too long a one."""
     chosen = [choose(trace, wanted) for trace in traces]
     meetings = None
     if len(traces) > 1:
@@ -50,6 +52,13 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     rank = meetings.rank if meetings else 0
     trace, (iteration, _) = traces[rank], chosen[rank]
     works = list(iteration.works)
+    if len(works) > MOST_TASKS:
+        message = f"{iteration.name} has {len(works)} kernels; a workload has {MOST_TASKS} at most"
+        raise InputError(
+            f"{message}: mark steps in the trace, or give --iteration", file=trace.file
+        )
+    if trace.timed and not iteration.wall:
+        raise InputError(f"{iteration.name} has no duration", file=trace.file)
     guesses = Guesses(Counter())
     keys = keys_of(trace.works)
     alone = times_alone(trace.works, keys, timed=trace.timed)

@@ -12,10 +12,11 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.importers.chakra import Side, events_of, read_nodes
-from c3sim.importers.kineto import Links, is_amd, matrix_operator, origin_of
+from c3sim.importers.kineto import Links, group_of, is_amd, matrix_operator, origin_of
 from c3sim.importers.partial_json import read_members
+from c3sim.importers.trace_events import as_time, sound_events
 from c3sim.importers.traces import Kernel, KernelClass, classify
-from c3sim.importers.values import as_float, collective_of
+from c3sim.importers.values import collective_of
 from c3sim.simulation.exposure import uncovered
 from c3sim.specs.hardware import Node
 
@@ -115,23 +116,26 @@ def read_trace(text: str, file: str) -> Trace:
 
 def trace_of(document: Mapping[str, Any], events: Sequence[Any], file: str) -> Trace:
     """*document*: what a trace has beside its *events*. Raises InputError: no kernel in it."""
-    whole = [event for event in events if isinstance(event, dict) and event.get("ph", "X") == "X"]
+    whole, lost = sound_events(events)
     links = Links(whole)
-    works, remarks = _of_one_device(_works(whole, links))
+    timed = _works(whole, links)
+    works, remarks = _of_one_device(timed)
+    if untimed := sum(event["cat"].lower() in _ON_GPU for event in whole) - len(timed):
+        lost.append(f"{untimed} kernels without a time left out")
     if not works:
         message = "no kernel in the trace; profile with activities=[CPU, CUDA]"
         raise InputError(message, file=file)
     for work in works:
         if work.kind.kind == "gemm" and (operator := matrix_operator(work.args, links)):
             links.claim(operator)
-    group = document.get("distributedInfo") or {}
+    group = group_of(document)
     backend = "rccl" if is_amd(document, events) else "nccl"
     origin = origin_of(document, backend)
     calls = _calls(whole)
     return Trace(
         file=file,
-        rank=int(group.get("rank", 0)),
-        ranks=int(group.get("world_size", 1)),
+        rank=_count(group, "rank", 0),
+        ranks=_count(group, "world_size", 1),
         software=origin.software,
         facts=origin.facts,
         backend=backend,
@@ -142,8 +146,14 @@ def trace_of(document: Mapping[str, Any], events: Sequence[Any], file: str) -> T
         records=[call for call in calls if "EventRecord" in call.name],
         waits=[call for call in calls if "StreamWaitEvent" in call.name],
         links=links,
-        remarks=remarks,
+        remarks=[*remarks, *lost],
     )
+
+
+def _count(group: Mapping[str, Any], key: str, least: int) -> int:
+    """The whole number *key* of *group*, *least* where it is none."""
+    value = group.get(key)
+    return value if isinstance(value, int) and value >= least else least
 
 
 def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str, Work]]:
@@ -155,7 +165,7 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
             continue
         args, name = event.get("args") or {}, str(event.get("name", ""))
         try:
-            start, duration = as_float(event["ts"]), as_float(event["dur"])
+            start, duration = as_time(event["ts"]), as_time(event["dur"])
         except (KeyError, ValueError):
             continue
         launch = links.launch(args)
@@ -275,7 +285,9 @@ class Iteration:
 
 
 def iterations(trace: Trace) -> dict[int, Iteration]:
-    """By number: as marked, else from 1 on; without either the whole trace is iteration 1."""
+    """By number: as marked, else from 1 on; without either the whole trace is iteration 1. Raises
+    InputError: no marked step has a kernel.
+    """
     if trace.marks:
         found = {
             number: Iteration(
@@ -283,7 +295,11 @@ def iterations(trace: Trace) -> dict[int, Iteration]:
             )
             for number, span in trace.marks.items()
         }
-        return {number: each for number, each in found.items() if each.works}
+        marked = {number: each for number, each in found.items() if each.works}
+        if not marked:
+            steps = f"the {len(found)} marked steps" if len(found) > 1 else "the marked step"
+            raise InputError(f"no kernel was launched within {steps}", file=trace.file)
+        return marked
     works = in_order(trace.works)
     size = period(works)
     if not size:
