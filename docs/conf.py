@@ -26,6 +26,7 @@ with suppress(FileExistsError):
 html_static_path: list[str] = []
 # Pages link to each other's headings as GitHub writes them.
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 # Links to files of the repository outside docs/ stay links for readers of the repository.
 myst_url_schemes = ["http", "https", "mailto"]
 suppress_warnings = ["myst.xref_missing"]
