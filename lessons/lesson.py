@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from exercises import EXERCISES
 from records import iteration, rows
 
-from c3sim.lab.lessons import LESSONS
+from c3sim.lab.choice import LESSONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -49,7 +49,7 @@ def calibrate(
     from c3sim.validation.compare.effort import effort_of_lines, own_files
     from c3sim.validation.compare.record_files import load
     from c3sim.validation.fit.calibrate import calibrate as fit_groups
-    from c3sim.validation.fit.calibration_text import to_dict, to_yaml
+    from c3sim.validation.fit.calibration import to_dict, to_yaml
 
     own, agree = own_files(data or []), agreeing(yes)
     agree(effort_of_lines(own, 0.0, jobs=1))
@@ -66,12 +66,12 @@ def calibrate(
     if as_json:
         emit_json(to_dict(found, date))
     else:
-        from c3sim.validation.fit.calibration_table import print_calibration
+        from c3sim.validation.fit.calibration import print_calibration
 
         print_calibration(found)
         typer.echo(to_yaml(found, date), nl=False)
     if write:
-        from c3sim.validation.fit.calibration_write import write_calibration
+        from c3sim.validation.fit.calibration import write_calibration
 
         for file in write_calibration(found, node, date):
             say(f"written: {file}")

@@ -40,8 +40,8 @@ def about() -> None:
 @probe.command("plans", short_help="Plans: what each measures, steps, GPUs, time.")
 def plans(as_json: Json = False) -> None:
     """List the packaged plans and their steps."""
+    from c3sim.validation.probing.campaign import plans_dict, print_plans
     from c3sim.validation.probing.plan import packaged
-    from c3sim.validation.probing.table import plans_dict, print_plans
 
     every = packaged()
     if as_json:
@@ -87,8 +87,8 @@ def machine(
     as_json: Json = False,
 ) -> None:
     """Print the GPUs, driver, runtime and libraries that the harness sees; exit code 1 if none."""
-    from c3sim.validation.probing.device import describe
-    from c3sim.validation.probing.table import print_machine
+    from c3sim.validation.probing.campaign import print_machine
+    from c3sim.validation.probing.step import describe
 
     description = describe(probe_path(binary, compiler, arch, build_dir))
     if description.failure:
@@ -120,8 +120,7 @@ def probe_path(binary: str, compiler: str, arch: str, build_dir: Path | None) ->
 def _build(compiler: str, arch: str, build_dir: Path | None) -> Any:
     """The build; a failing one ends the command with the compiler's messages."""
     from c3sim.cli.progress import progress
-    from c3sim.validation.probing.build import BuildError, build, program
-    from c3sim.validation.probing.compiler import find_compiler
+    from c3sim.validation.probing.build import BuildError, build, find_compiler, program
 
     wanted = program(find_compiler(compiler, arch), build_dir)
     failure = ""

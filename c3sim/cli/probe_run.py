@@ -63,8 +63,8 @@ def run(
       0  every step that fits on the machine went well      2  bad input, or no compiler
       1  a step failed                                      130  interrupted
     """
+    from c3sim.validation.probing.build import revision as of_sources
     from c3sim.validation.probing.plan import chosen, load_plan
-    from c3sim.validation.probing.revision import revision as of_sources
     from c3sim.validation.probing.step import Setting, command_of
 
     loaded = load_plan(plan)
@@ -104,7 +104,7 @@ def _dry(steps: list[Step], commands: list[list[str]], as_json: bool) -> None:
 def _run(name: str, steps: list[Step], setting: Setting, as_json: bool) -> None:
     from c3sim.cli.progress import step_progress
     from c3sim.validation.probing.campaign import run_steps, to_dict
-    from c3sim.validation.probing.device import describe
+    from c3sim.validation.probing.step import describe
 
     description = describe(setting.probe)
     if description.failure:
@@ -124,7 +124,7 @@ def _run(name: str, steps: list[Step], setting: Setting, as_json: bool) -> None:
             }
         )
     else:
-        from c3sim.validation.probing.table import print_outcomes
+        from c3sim.validation.probing.campaign import print_outcomes
 
         print_outcomes(outcomes)
     if any(each.interrupted for each in outcomes):

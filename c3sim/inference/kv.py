@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import ceil
+from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.input.loading import parse_workload
+from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.serving import Serving
 from c3sim.specs.transformer import Transformer
+from c3sim.specs.workload import Workload
 
 
 def node_of(node: Node, serving: Serving) -> Node:
@@ -57,3 +62,84 @@ def token_room(node: Node, model: Transformer, serving: Serving) -> int:
             "serving.tensor_parallel",
         )
     return room
+
+
+# How KV blocks come from host memory: four methods as tasks, and the time of a fetch alone.
+#
+# ==========  ===================================================================================
+# per_block   a copy command per block, each submitted after the end of the one before
+# gather      one kernel on compute units that reads all blocks over the host link
+# batched     all copies in one batch: one doorbell, no waiting between them
+# batched_pl  the same, prelaunched: in the queue behind a poll, which a store releases
+# ==========  ===================================================================================
+
+
+METHODS = ("per_block", "gather", "batched", "batched_pl")
+SAMPLES = (32, 96)  # numbers of copies simulated; the time of more is on the line through both
+HOSTS: dict[str, dict[str, Any]] = {
+    "per_block": {"submission": "one_by_one"},
+    "gather": {"launch": "eager"},
+    "batched": {"submission": "batch"},
+    "batched_pl": {"submission": "batch", "prelaunched": True},
+}
+
+
+def workload_of(tasks: dict[str, dict[str, Any]], host: dict[str, Any]) -> Workload:
+    """*tasks* as a workload; sizes are plain bytes."""
+    return parse_workload(
+        {"schema": 1, "name": "inference", "tasks": tasks, "host": host}, plain_si=True
+    )
+
+
+class Fetch:
+    """Fetches of blocks of *block* bytes by *method* into every GPU of *node* at once."""
+
+    def __init__(self, node: Node, method: str, block: int, workgroups: int):
+        self.node, self.method, self.block, self.workgroups = node, method, block, workgroups
+        self._simulated = cache(self._simulate)
+
+    @property
+    def on_compute_units(self) -> bool:
+        return self.method == "gather"
+
+    @property
+    def prelaunched(self) -> bool:
+        return bool(HOSTS[self.method].get("prelaunched", False))
+
+    def task(self, copies: int) -> dict[str, Any]:
+        """*copies* blocks as one task; all GPUs fetch."""
+        copy = {"kind": "copy", "source": "host", "destination": "gpu", "gpus": "all"}
+        if self.on_compute_units:
+            kernel = {"executor": "kernel", "workgroups": self.workgroups}
+            return {**copy, **kernel, "bytes": float(copies * self.block)}
+        return {**copy, "bytes": float(self.block), "repeat": copies}
+
+    def alone(self, copies: int) -> float:
+        """Seconds from the first submission to the end of the last of *copies* blocks."""
+        if not copies:
+            return 0.0
+        few, many = SAMPLES
+        if self.on_compute_units or copies <= many:
+            return self._simulated(copies)
+        return self._simulated(few) + (copies - few) * self.per_copy
+
+    @property
+    def per_copy(self) -> float:
+        """Seconds per block in a long fetch."""
+        few, many = SAMPLES
+        return (self._simulated(many) - self._simulated(few)) / (many - few)
+
+    def host_time(self, copies: int) -> float:
+        """Seconds that the submitting thread is busy; prelaunched: 0, it was busy before."""
+        host = self.node.host
+        if not copies or self.prelaunched:
+            return 0.0
+        if self.method == "per_block":
+            return copies * host.copy_time
+        if self.method == "gather":
+            return host.launch_time
+        return host.batch_time + (copies + 1) * host.batch_copy_time + host.doorbell_time
+
+    def _simulate(self, copies: int) -> float:
+        workload = workload_of({"fetch": self.task(copies)}, HOSTS[self.method])
+        return run_once(self.node, workload).end

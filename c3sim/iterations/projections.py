@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from c3sim.inference.layers import layer_gemms
+from c3sim.inference.steps import layer_gemms
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op, Step
 from c3sim.specs.transformer import Transformer

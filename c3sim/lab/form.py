@@ -10,9 +10,8 @@ from typing import Any
 from c3sim.errors import C3simError
 from c3sim.input import library
 from c3sim.lab import runs, widgets
-from c3sim.lab.choice import Choice
+from c3sim.lab.choice import LESSONS, Choice
 from c3sim.lab.knobs import RESERVED, Knob
-from c3sim.lab.lessons import LESSONS
 from c3sim.lab.widgets import put
 from c3sim.strategies.table import STRATEGIES
 

@@ -4,7 +4,7 @@ methods.
 
 import pytest
 
-from c3sim.inference.fetch import HOSTS, METHODS, Fetch, workload_of
+from c3sim.inference.kv import HOSTS, METHODS, Fetch, workload_of
 from c3sim.input.library import names
 from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import run_once

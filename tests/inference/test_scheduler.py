@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.inference.requests import measures, requests_of
-from c3sim.inference.scheduler import serve
+from c3sim.inference.scheduler import measures, requests_of, serve
 from c3sim.input.loading import load_hardware, load_model
 from c3sim.specs.serving import Serving
 

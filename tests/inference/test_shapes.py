@@ -11,7 +11,7 @@ from c3sim.inference.kv import (
     node_of,
     token_room,
 )
-from c3sim.inference.layers import active_experts, attention_task, head_task, layer_tasks
+from c3sim.inference.steps import active_experts, attention_task, head_task, layer_tasks
 from c3sim.input.library import names
 from c3sim.input.loading import load_any_model, load_hardware, load_model
 from c3sim.specs.serving import Serving

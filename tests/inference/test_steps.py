@@ -2,10 +2,8 @@
 
 import pytest
 
-from c3sim.inference.fetch import Fetch, workload_of
-from c3sim.inference.grids import Grid, snap
-from c3sim.inference.layers import layer_tasks
-from c3sim.inference.steps import Batch, Steps, slowdown
+from c3sim.inference.kv import Fetch, workload_of
+from c3sim.inference.steps import Batch, Grid, Steps, layer_tasks, slowdown, snap
 from c3sim.input.loading import load_hardware, load_model
 from c3sim.simulation.runs import run_once
 

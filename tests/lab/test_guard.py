@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from c3sim.lab.guard import Guard
+from c3sim.lab.serve import Guard
 
 PORT, TOKEN = 8350, "right"
 HOME = (b"host", b"127.0.0.1:8350")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from c3sim.lab.lessons import LESSONS as IN_LAB
+from c3sim.lab.choice import LESSONS as IN_LAB
 from c3sim.lab.runs import run_choice
 
 ROOT = Path(__file__).parents[2]

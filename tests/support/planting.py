@@ -97,8 +97,7 @@ for (_module, _name), _command in READERS.items():
         _module,
         _name,
         _refused(
-            getattr(_module, _name),
-            lambda *paths, _command=_command, **options: [_command, *paths],
+            getattr(_module, _name), lambda *paths, _command=_command, **options: [_command, *paths]
         ),
     )
 

@@ -28,8 +28,7 @@ from c3sim.specs.record import Record
 
 from ..compare.effort import FIT_S
 from ..compare.record_files import data_hash
-from .fit import Fit, fit
-from .parameters import Parameter, set_values
+from .fit import Fit, Parameter, fit, set_values
 
 #: What a path begins with -> when it is fitted. What is not listed comes last.
 ORDER = (

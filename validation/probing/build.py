@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 from c3sim.errors import C3simError, InputError
-
-from .compiler import Compiler
+from c3sim.input.hints import unknown
 
 SOURCES = Path(__file__).parent.parent / "probe" / "src"
 PROGRAM = "probe"
@@ -187,3 +187,124 @@ def _headers(sources: Path) -> Iterator[Path]:
     return (
         path for path in sorted(sources.rglob("*")) if path.suffix in HEADERS and path.is_file()
     )
+
+
+# Which compiler there is: hipcc of ROCm or nvcc of CUDA, on the PATH or where their installers put
+# them.
+
+
+#: Variables that name the folder of an installation, then the usual folders; newest version last.
+VARIABLES = {"hipcc": ("ROCM_PATH", "HIP_PATH"), "nvcc": ("CUDA_HOME", "CUDA_PATH")}
+PLACES = {"hipcc": ("/opt/rocm", "/opt/rocm-*"), "nvcc": ("/usr/local/cuda", "/usr/local/cuda-*")}
+#: What the driver of the machine puts there: decides when both compilers are found.
+DEVICES = {"hipcc": Path("/dev/kfd"), "nvcc": Path("/dev/nvidiactl")}
+DEFAULT_ARCH = {"hipcc": "gfx942", "nvcc": "sm_90"}
+KINDS = tuple(DEFAULT_ARCH)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiler:
+    """One compiler and the architecture it compiles for."""
+
+    kind: str
+    path: str
+    arch: str
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What every translation unit is compiled with."""
+        if self.kind == "nvcc":
+            return ("-std=c++17", "-O2", f"-arch={self.arch}", "-x", "cu")
+        return ("-std=c++17", "-O2", f"--offload-arch={self.arch}")
+
+    @property
+    def link_flags(self) -> tuple[str, ...]:
+        """What the program is linked with."""
+        target = f"-arch={self.arch}" if self.kind == "nvcc" else f"--offload-arch={self.arch}"
+        return (target, "-ldl", "-lpthread")
+
+
+def find_compiler(
+    kind: str = "", arch: str = "", environment: Mapping[str, str] | None = None
+) -> Compiler:
+    """The compiler of that *kind*, or the one for the devices of this machine. Raises InputError
+    where there is none.
+    """
+    if kind and kind not in KINDS:
+        raise InputError(unknown("compiler", kind, KINDS), "--compiler")
+    variables = os.environ if environment is None else environment
+    wanted = [kind] if kind else list(KINDS)
+    found = {name: path for name in wanted if (path := next(_places(name, variables), ""))}
+    if not found:
+        raise InputError(_missing(wanted))
+    with_device = [name for name in found if DEVICES[name].exists()]
+    best = (with_device or list(found))[0]
+    return Compiler(kind=best, path=found[best], arch=arch or DEFAULT_ARCH[best])
+
+
+def _places(kind: str, variables: Mapping[str, str]) -> Iterator[str]:
+    on_path = shutil.which(kind, path=variables.get("PATH", ""))
+    if on_path:
+        yield on_path
+    folders = [Path(variables[name]) for name in VARIABLES[kind] if variables.get(name)]
+    for pattern in PLACES[kind]:
+        root, _, name = pattern.rpartition("/")
+        folders += sorted(Path(root).glob(name), reverse=True)
+    for folder in folders:
+        file = folder / "bin" / kind
+        if os.access(file, os.X_OK) and file.is_file():
+            yield str(file)
+
+
+def _missing(wanted: list[str]) -> str:
+    where = "; ".join(
+        (
+            f"{kind} (PATH, {', '.join('$' + name for name in VARIABLES[kind])}, "
+            f"{', '.join(PLACES[kind])})"
+        )
+        for kind in wanted
+    )
+    how = {
+        "hipcc": "for AMD install ROCm's hipcc (apt install hipcc, or rocm.docs.amd.com)",
+        "nvcc": (
+            "for NVIDIA the CUDA toolkit (apt install cuda-nvcc, or "
+            "developer.nvidia.com/cuda-downloads)"
+        ),
+    }
+    return (
+        f"no compiler found; looked for {where}; "
+        f"{'; '.join(how[kind] for kind in wanted)}, then try again"
+    )
+
+
+# Which sources the probe was built from: git's revision of the tree they stand in, else the
+# version of c3sim.
+
+
+def revision(sources: Path = SOURCES) -> str:
+    """``<hash>``, ``<hash>-dirty`` where the probe's folder was changed since, or
+    ``c3sim-<version>``.
+    """
+    from c3sim import __version__
+
+    top = sources.resolve().parents[2]  # validation/probe/src of a checkout
+    root = _git(top, "rev-parse", "--show-toplevel")
+    if root is None or Path(root) != top:
+        return f"c3sim-{__version__}"
+    commit = _git(top, "rev-parse", "HEAD")
+    if not commit:
+        return f"c3sim-{__version__}"
+    changed = _git(top, "status", "--porcelain", "--", str(sources.resolve().parent))
+    return commit + ("-dirty" if changed else "")
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What git says; None where it fails or is not there."""
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        run = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return run.stdout.decode(errors="replace").strip() if run.returncode == 0 else None

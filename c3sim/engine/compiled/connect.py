@@ -23,8 +23,7 @@ from __future__ import annotations
 import math
 
 from c3sim.engine.compiled import line
-from c3sim.engine.compiled.heaps import enter
-from c3sim.engine.compiled.table import Array, Table, compiled, compiled_views, inline
+from c3sim.engine.compiled.table import Array, Table, compiled, compiled_views, enter, inline
 
 BELOW = 1.0 - 1e-9  # level_heap that rounding may tell apart are one
 

@@ -10,8 +10,17 @@ import math
 
 from c3sim.engine.compiled import line
 from c3sim.engine.compiled.connect import BELOW, connect_rows, take_due_rows
-from c3sim.engine.compiled.heaps import enter, heapify, pop, sift_down
-from c3sim.engine.compiled.table import Array, Table, compiled, compiled_views, inline
+from c3sim.engine.compiled.table import (
+    Array,
+    Table,
+    compiled,
+    compiled_views,
+    enter,
+    heapify,
+    inline,
+    pop,
+    sift_down,
+)
 
 RISING = -1.0  # stands for the rate of a flow that is not frozen yet
 SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits

@@ -7,7 +7,7 @@ simulations of a layer and of fetches take for a case. Measured on the packaged 
 from __future__ import annotations
 
 from c3sim.evaluation.effort import Effort
-from c3sim.inference.fetch import METHODS
+from c3sim.inference.kv import METHODS
 from c3sim.specs.serving import Serving
 
 STEP_S, TOKEN_S, SIMULATED_S = 20e-6, 0.25e-6, 0.1

@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from c3sim.evaluation.effort import Effort
-from c3sim.inference.fetch import METHODS, Fetch
-from c3sim.inference.kv import block_bytes, copies_of, node_of
-from c3sim.inference.requests import measures
-from c3sim.inference.scheduler import serve
+from c3sim.inference.kv import METHODS, Fetch, block_bytes, copies_of, node_of
+from c3sim.inference.scheduler import measures, serve
 from c3sim.inference.steps import Steps
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study

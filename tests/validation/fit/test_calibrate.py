@@ -12,9 +12,7 @@ from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import data_hash, load
 from c3sim.validation.fit.calibrate import calibrate, groups, shares
-from c3sim.validation.fit.fit import fit, usable
-from c3sim.validation.fit.parameters import Parameter, set_values
-from c3sim.validation.fit.search import Problem
+from c3sim.validation.fit.fit import Parameter, Problem, fit, set_values, usable
 
 NODE = load_hardware("mi300x-8").node
 READ, LINK, ENQUEUE = (

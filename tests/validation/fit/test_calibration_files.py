@@ -17,8 +17,7 @@ from c3sim.input.loading import load_hardware
 from c3sim.input.write_node import node_text
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.fit.calibrate import calibrate
-from c3sim.validation.fit.calibration_text import to_dict, to_yaml
-from c3sim.validation.fit.calibration_write import write_calibration
+from c3sim.validation.fit.calibration import to_dict, to_yaml, write_calibration
 
 pytestmark = pytest.mark.slow
 

@@ -13,11 +13,18 @@ from typer.testing import CliRunner
 from c3sim import __version__
 from c3sim.cli.app import app
 from c3sim.errors import InputError
-from c3sim.validation.probing import compiler as compilers
-from c3sim.validation.probing import process
-from c3sim.validation.probing.build import SOURCES, BuildError, build, cache_folder, program
-from c3sim.validation.probing.compiler import Compiler, find_compiler
-from c3sim.validation.probing.revision import revision
+from c3sim.validation.probing import build as compilers
+from c3sim.validation.probing import step as process_step
+from c3sim.validation.probing.build import (
+    SOURCES,
+    BuildError,
+    Compiler,
+    build,
+    cache_folder,
+    find_compiler,
+    program,
+    revision,
+)
 
 COMPILER = """#!/bin/sh
 if [ "$1" = --version ]; then echo "fake compiler 1"; exit 0; fi
@@ -228,7 +235,7 @@ def test_an_installed_copy_inside_somebodys_repository_is_not_that_repository(he
 
 
 def test_a_process_that_ends_by_itself_has_its_code():
-    end = process.run_process(
+    end = process_step.run_process(
         ["/bin/sh", "-c", "exit 5"], 10, lambda piece: None, lambda piece: None
     )
     assert (end.code, end.words) == (5, "exit code 5")

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from c3sim.cli.app import app
 from c3sim.input.records import load_records
-from c3sim.validation.probing import process
+from c3sim.validation.probing import step as process_step
 from c3sim.validation.probing.campaign import run_steps
 from c3sim.validation.probing.plan import Step
 from c3sim.validation.probing.step import Setting
@@ -28,8 +28,8 @@ COMMAND = [sys.executable, "-c", "from c3sim.cli import main; main()"]
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(process, "GRACE", 0.3)
-    monkeypatch.setattr(process, "TICK", 0.01)
+    monkeypatch.setattr(process_step, "GRACE", 0.3)
+    monkeypatch.setattr(process_step, "TICK", 0.01)
     return tmp_path
 
 
