@@ -1,4 +1,4 @@
-"""Write docs/validation.md from the packaged records: tools/validation_page.py [--check]."""
+"""Write docs/validation.md and the pages beside it: tools/validation_page.py [--check]."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages.markdown_page import markdown
 
-PAGE = Path(__file__).parents[1] / "docs" / "validation.md"
-
-
-def page() -> str:
-    """The page as it should be now."""
-    records = load()
-    return markdown(validate(records, nodes_for(records)))
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def main() -> None:
-    """Write the page, or with ``--check`` only say whether it is fresh."""
-    fresh = PAGE.exists() and PAGE.read_text(encoding="utf-8") == page()
+    """Write the pages, or with ``--check`` only say whether they are fresh."""
+    records = load()
+    pages = markdown(validate(records, nodes_for(records)))
+    (DOCS / "validation").mkdir(exist_ok=True)
+    stale = [name for name, text in pages.items() if _present(DOCS / name) != text]
     if "--check" in sys.argv[1:]:
-        sys.exit(
-            None
-            if fresh
-            else "docs/validation.md is out of date; run: python tools/validation_page.py"
-        )
-    if not fresh:
-        write_text(PAGE, page())
+        names = ", ".join(stale)
+        sys.exit(f"{names}: out of date; run: python tools/validation_page.py" if stale else None)
+    for name in stale:
+        write_text(DOCS / name, pages[name])
+
+
+def _present(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.exists() else ""
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def show_coverage(
     from c3sim.output.kit.layout import show
     from c3sim.validation.compare.coverage import coverage, predictions
     from c3sim.validation.compare.effort import PREDICT_S, cores, effort_of_lines, own_files
-    from c3sim.validation.pages.coverage_table import coverage_table
+    from c3sim.validation.pages.terminal_page import coverage_table
 
     for option, value in given.items():
         if value is not None:

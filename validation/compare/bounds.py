@@ -1,11 +1,12 @@
 """The bounds of every suite, from ``bounds.yaml``: every mistake with file and line.
 
 ``targets`` are the design's figures, by metric. Every suite under ``suites`` is held to them. Where
-the model does not reach one, the suite has an entry of its own for that metric: a regression bound,
-its reason, and the known gap that explains it.
+the model does not reach one, the suite has an entry of its own for that metric, a *gap bound*: no
+worse than on the day it was set. It carries that day, its reason, and a known gap, which names the
+page of ``docs/`` that explains it.
 
 ``beaten`` lists the metrics of suites where a plain predictor is better than the model
-(``rivals``), with the reason. One that it does not list fails.
+(``scores.Rival``), with the reason. One that it does not list fails.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from c3sim.input.reading import display, read_text
 from c3sim.input.yaml_nodes import read_yaml
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Factor
+from c3sim.specs.record import IsoDate
 
 FILE = Path(__file__).parent.parent / "bounds.yaml"
 SUFFIXES = ("", "_calibration")  # of metrics: role validation, role calibration
@@ -35,7 +37,7 @@ class Limit(Spec):
 
     median: Factor
     p90: Factor
-    reason: str
+    reason: str = Field(min_length=1)
 
 
 class Target(Limit):
@@ -45,16 +47,21 @@ class Target(Limit):
 
 
 class Override(Limit):
-    """The bound of one metric of one suite that misses its target; *gap* names a known gap."""
+    """The gap bound of one metric of one suite that misses its target."""
 
     gap: str
+    """a known gap"""
+    since: IsoDate
+    """the day the bound was set"""
 
 
 class Gap(Spec):
     """Where the model is known to be wrong, and the suspected reason."""
 
-    what: str
-    suspected: str
+    what: str = Field(min_length=1)
+    suspected: str = Field(min_length=1)
+    page: str = Field(min_length=1)
+    """of docs/, with an anchor where a section explains it"""
 
 
 class Beaten(Spec):
@@ -83,6 +90,11 @@ class Bound:
     def gap(self) -> str:
         """The known gap that makes the bound wider than the target; empty for none."""
         return self.limit.gap if isinstance(self.limit, Override) else ""
+
+    @property
+    def since(self) -> str:
+        """The day a gap bound was set; empty for a target."""
+        return self.limit.since if isinstance(self.limit, Override) else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

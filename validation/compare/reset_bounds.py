@@ -2,13 +2,15 @@
 
     python -m c3sim.validation.compare.reset_bounds --write
 
-Only entries that stand in the file change. Scores that miss the target without an entry, and
-entries that the model no longer needs, are named: a person has to write, or take out, the reason.
+Only entries that stand in the file change; those get the day. Scores that miss the target without
+an entry, and entries that the model no longer needs, are named: a person has to write, or take out,
+the reason.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from c3sim.input.yaml_edit import replace_values
 from c3sim.output.kit.files import write_text
 
-from .bounds import FILE
+from .bounds import FILE, load_bounds
 from .nodes import nodes_for
 from .record_files import load
 from .scores import SuiteScore
@@ -63,11 +65,15 @@ def main() -> None:
     write = parser.parse_args().write
     records = load()
     advice = advise(validate(records, nodes_for(records)).scores)
+    today, bounds = datetime.date.today().isoformat(), load_bounds().suites
     changes: dict[tuple[str, ...], str] = {}
     for (suite, metric), (median, p90) in advice.limits.items():
+        limit = bounds[suite][metric].limit
+        if (limit.median, limit.p90) == (median, p90):
+            continue
         print(f"{suite}.{metric}: median {median:g}, p90 {p90:g}")
-        changes["suites", suite, metric, "median"] = f"{median:g}"
-        changes["suites", suite, metric, "p90"] = f"{p90:g}"
+        values = {"median": f"{median:g}", "p90": f"{p90:g}", "since": today}
+        changes |= {("suites", suite, metric, key): value for key, value in values.items()}
     for name in advice.missing:
         print(f"misses the target and has no entry: {name}")
     for name in advice.needless:

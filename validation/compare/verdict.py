@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from c3sim.input.loading import LoadedNode
 from c3sim.specs.record import Record
 
-from .bounds import Bounds, load_bounds
+from .bounds import Bounds, Gap, load_bounds
 from .figures import Figure, compare
 from .measurements import Measurement, merge, observations, spread_by_suite
 from .predict import Progress
@@ -44,6 +45,24 @@ class Verdict:
         repeated = sum(len(one.repeats) - 1 for one in self.measurements)
         repeats = f" ({repeated} of them repeats)" if repeated else ""
         return f"{len(self.records)} records{repeats}, {len(self.figures)} figures"
+
+    @property
+    def states(self) -> Mapping[str, int]:
+        """How many scores have each state: ``held``, ``gap``, ``FAILS``, ``no bound``."""
+        return Counter(score.state for score in self.scores)
+
+    @property
+    def bounds_text(self) -> str:
+        """How many bounds are held to their target and how many are gaps, in words."""
+        counts = self.states
+        days = sorted(score.bound.since for score in self.scores if score.bound and score.gap)
+        gaps = ""
+        if days:
+            gaps = (
+                f"{counts['gap']} gaps: not worse than on the day their bound was set"
+                f" ({days[0]} to {days[-1]}), "
+            )
+        return f"{counts['held']} held to their target, {gaps}{counts['FAILS']} missed"
 
     @property
     def missed(self) -> list[SuiteScore]:
@@ -88,7 +107,7 @@ class Verdict:
         gaps = self.bounds.gaps
         return {
             "suites": [
-                _score(score, explained.get((score.suite, score.metric), ()))
+                _score(score, gaps, explained.get((score.suite, score.metric), ()))
                 for score in self.scores
             ],
             "cases": [_figure(figure) for figure in self.figures],
@@ -100,8 +119,10 @@ class Verdict:
                 | {"observed": record.observed}
                 for record in self.observations
             ],
+            "nodes": [_node(score) for score in self.of_nodes()],
             "known_gaps": {name: gap.model_dump() for name, gap in gaps.items()},
             "defects": [_defect(score) for score in self.defects],
+            "bounds": dict(self.states),
             "pass": self.passed,
             "verdict": self.word,
         }
@@ -134,13 +155,16 @@ def validate(
     )
 
 
-def _score(score: SuiteScore, worst: Sequence[tuple[Figure, str]]) -> dict[str, Any]:
+def _score(
+    score: SuiteScore, gaps: Mapping[str, Gap], worst: Sequence[tuple[Figure, str]]
+) -> dict[str, Any]:
     bound, errors = score.bound, score.errors
     return {
         "name": score.suite,
         "metric": score.metric,
         "role": score.figures[0].record.role,
         "standing": score.standing,
+        "state": score.state,
         "cases": len(score.figures),
         "outside_domain": score.outside,
         "median_error": errors.median,
@@ -155,6 +179,8 @@ def _score(score: SuiteScore, worst: Sequence[tuple[Figure, str]]) -> dict[str, 
         "on_target": score.on_target,
         "repeats": asdict(score.repeats) if score.repeats else None,
         "known_gap": score.gap,
+        "gap_since": bound.since if bound else "",
+        "gap_page": gaps[score.gap].page if score.gap else "",
         "reason": bound.limit.reason if bound else "",
         "worst": [
             {"id": one.record.id, "name": one.name, "error": one.error, "explanation": text}
@@ -163,11 +189,29 @@ def _score(score: SuiteScore, worst: Sequence[tuple[Figure, str]]) -> dict[str, 
     }
 
 
+def _node(score: NodeScore) -> dict[str, Any]:
+    errors = score.errors
+    return {
+        "node": score.node,
+        "runs": score.runs,
+        "metric": score.name,
+        "cases": score.count,
+        "inspected": score.inspected,
+        "median_error": errors.median,
+        "p90_error": errors.p90,
+        "bias": errors.bias,
+        "median_error_given_isolated": errors.given,
+        "baselines": dict(errors.baselines),
+        "beaten_by": [rival.predictor for rival in score.better],
+        "on_target": score.on_target,
+    }
+
+
 def _defect(score: SuiteScore) -> dict[str, Any]:
     return {
         "suite": score.suite,
         "metric": score.metric,
-        "new": [rival.predictor for rival in score.new_defects],
+        "new": [rival.predictor for rival in score.unlisted],
         "reason": score.beaten.reason if score.beaten else "",
         "better": [asdict(rival) for rival in score.defects],
     }

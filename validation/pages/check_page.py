@@ -18,7 +18,7 @@ from ..compare.scores import SuiteScore
 from ..compare.suspects import Suspect, suspects
 from ..compare.verdict import Verdict
 from ..fit.age import Stale, stale
-from .words import band_text, cases_text, error_texts, limit_text, percent, state
+from .words import SCORE_HEADERS, limit_text, markdown_table, percent, score_texts, verdict_text
 
 MOST = 5  # suspects that are named
 SUITE = "c3sim validate"
@@ -108,7 +108,11 @@ def junit(found: Check) -> str:
             failure.text = f"suspects: {drift.suspicion}"
         else:
             said = ElementTree.SubElement(case, "system-out")
-            said.text = f"{state(score)}: {_errors(score)}"
+            errors = score.errors
+            said.text = (
+                f"{verdict_text(score)}: median {percent(errors.median)} %,"
+                f" 90th percentile {percent(errors.p90)} %"
+            )
     for old in found.stale:
         case = ElementTree.SubElement(
             suite, "testcase", classname="calibration", name="+".join(old.suites), time="0"
@@ -122,20 +126,24 @@ def summary(found: Check) -> str:
     """A page of Markdown."""
     verdict = found.verdict
     nodes = ", ".join(sorted({loaded.node.name for loaded in verdict.nodes.values()}))
-    lines = [f"# Calibration of {nodes or 'no node'}: {verdict.word}", "", f"{verdict.counts}.", ""]
-    lines += [
-        "| suite | metric | verdict | cases | median (%) | p90 (%) | bias (%) | bound (%) |",
-        "|---|---|---|---:|---:|---:|---:|---:|",
-        *(_row(score, verdict) for score in verdict.scores),
+    bounds = f" Bounds: {verdict.bounds_text}." if verdict.passed is not None else ""
+    rows = [
+        [score.suite, score.metric, *score_texts(score, verdict.bounds)] for score in verdict.scores
+    ]
+    lines = [
+        *(f"# Calibration of {nodes or 'no node'}: {verdict.word}", ""),
+        *(f"{verdict.counts}.{bounds} Errors in %.", ""),
+        *markdown_table(["suite", "metric", *SCORE_HEADERS], rows),
     ]
     if found.drifts:
-        lines += ["", "## What drifted", ""]
+        lines += ["## What drifted", ""]
         lines += [
             f"- **{each.title}**: {each.words}. Suspects: {each.suspicion}."
             for each in found.drifts
         ]
+        lines += [""]
     if found.stale:
-        lines += ["", "## Calibrations older than their records", ""]
+        lines += ["## Calibrations older than their records", ""]
         lines += [f"- {old.words}. `c3sim calibrate` fits them again." for old in found.stale]
     return "\n".join(lines) + "\n"
 
@@ -152,17 +160,6 @@ def workflow_commands(found: Check) -> Iterator[str]:
         first = next(iter(old.leaves.values()), None)
         title = f"calibration of {'+'.join(old.suites)} is older than its records"
         yield _command("warning", title, old.words, first)
-
-
-def _row(score: SuiteScore, verdict: Verdict) -> str:
-    limit = limit_text(score.bound.limit) if score.bound else band_text(score, verdict.bounds)
-    median, p90, bias, _ = error_texts(score)
-    cells = (score.suite, score.metric, state(score), cases_text(score), median, p90, bias, limit)
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
-
-
-def _errors(score: SuiteScore) -> str:
-    return f"median {percent(score.errors.median)} %, 90th percentile {percent(score.errors.p90)} %"
 
 
 def _command(level: str, title: str, text: str, leaf: Leaf | None) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compare.baselines import PREDICTORS
 from ..compare.scores import SuiteScore
-from .kit.svg import Scale, circle, diamond, label, line, picture, rectangle, ticks
+from .kit import Scale, circle, diamond, label, line, picture, rectangle, ticks
 
 WIDTH, LEFT, RIGHT = 340.0, 12.0, 12.0
 ROW, HEAD, FOOT = 15.0, 17.0, 32.0

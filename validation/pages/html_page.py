@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from c3sim.output.kit.files import write_text
+from c3sim.simulation.runs import alone
+from c3sim.simulation.simulate import simulate
 
+from ..compare.explain import explain_figure
 from ..compare.figures import Figure
+from ..compare.loops import UNITS
+from ..compare.predict import as_run
 from ..compare.record_files import data_hash
 from ..compare.scores import SuiteScore
 from ..compare.verdict import Verdict
 from .error_spread import error_spread
-from .kit.markup import section, slug, text
-from .kit.style import CSS, SCRIPT
-from .observed import observed_section
-from .parameters import parameters_table
+from .kit import link, section, slug, text
 from .scatter import scatter
-from .tables import defects_table, gaps_table, nodes_table, standings_table, suites_table
+from .tables import (
+    defects_table,
+    gaps_table,
+    nodes_table,
+    observed_section,
+    parameters_table,
+    standings_table,
+    suites_table,
+)
+from .timeline import timeline
 from .words import (
     BASELINES_EXPLAINED,
     BETTER,
     GIVEN_EXPLAINED,
     OUTSIDE_EXPLAINED,
     REPEATS_EXPLAINED,
+    RUNS_EXPLAINED,
     STANDINGS_EXPLAINED,
+    VERDICTS_EXPLAINED,
 )
-from .worst_figures import worst_figures
 
+# Colours are Okabe and Ito's, which colour-blind readers can tell apart, for light and dark.
+CSS, SCRIPT = (
+    (Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+)
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -44,8 +60,9 @@ _PAGE = """<!doctype html>
 </html>
 """
 _LEGEND = (
-    f"Errors are relative; bias is the median signed error; {REPEATS_EXPLAINED}; "
-    f"{GIVEN_EXPLAINED}. {OUTSIDE_EXPLAINED}. {STANDINGS_EXPLAINED} {BASELINES_EXPLAINED}; "
+    f"Errors are relative, in per cent; bias is the median signed error; {REPEATS_EXPLAINED}; "
+    f"{GIVEN_EXPLAINED}. {VERDICTS_EXPLAINED} {OUTSIDE_EXPLAINED}. {STANDINGS_EXPLAINED} "
+    f"{RUNS_EXPLAINED} {BASELINES_EXPLAINED}; "
     "green where the model has at most half of their error."
 )
 _TIMELINES = (
@@ -102,19 +119,16 @@ def render(verdict: Verdict) -> str:
 
 
 def _head(verdict: Verdict) -> str:
-    bounded = [score for score in verdict.scores if score.bound]
-    gaps = sum(score.passed is True and not score.on_target for score in bounded)
     style = {True: "good", False: "bad", None: "soft"}[verdict.passed]
     word = verdict.word if verdict.passed is None else verdict.word.upper()
     missed = "; ".join(f"{score.suite} {score.metric}" for score in verdict.missed)
-    result = f"{len(bounded)} bounds hold, {gaps} of them wider than the target (known gaps)"
-    result = result if bounded else "no bound applies"
+    result = "no bound applies" if verdict.passed is None else f"bounds: {verdict.bounds_text}"
     links = "".join(f'<a href="#{anchor}">{words}</a>' for anchor, words in _LINKS.items())
     return (
         "<header><h1>How far can c3sim be trusted? "
         f'<span class="verdict {style}">{word}</span></h1>'
         f"<p>{verdict.counts} on {text(', '.join(verdict.nodes))}: "
-        f"{text(f'fails: {missed}' if missed else result)}. "
+        f"{text(result + (f'; fails: {missed}' if missed else ''))}. "
         f'<span class="soft">Data {data_hash(verdict.records)}.</span></p>'
         f"{nodes_table(verdict)}<nav>{links}</nav></header>"
     )
@@ -136,3 +150,52 @@ def _scatter(suite: str, figures: Sequence[Figure], unit: str, what: str) -> str
         return ""
     drawing = scatter(shown, unit or "x", f"predicted against measured {what} of {suite}")
     return f"<figure>{drawing}<figcaption>{what}: {len(shown)}</figcaption></figure>"
+
+
+def worst_figures(verdict: Verdict) -> str:
+    """A picture for each; a run that is the worst of several metrics is shown once."""
+    shown = [_picture(verdict, score, figure) for score, figure in _chosen(verdict)]
+    return f'<div class="grid two">{"".join(shown)}</div>'
+
+
+def _chosen(verdict: Verdict) -> Iterator[tuple[SuiteScore, Figure]]:
+    seen: set[tuple[str, str, bool]] = set()
+    worst = {
+        suite: max(scores, key=lambda score: score.errors.p90)
+        for suite, scores in verdict.by_suite().items()
+    }
+    for score in verdict.scores:
+        figure = score.worst[0]
+        key = (figure.suite, figure.record.id, figure.metric.startswith("isolated_"))
+        if (not score.on_target or score is worst[score.suite]) and key not in seen:
+            seen.add(key)
+            yield score, figure
+
+
+def _picture(verdict: Verdict, score: SuiteScore, figure: Figure) -> str:
+    record = figure.record
+    node = verdict.nodes[record.node].node
+    workload = as_run(node, record)
+    if figure.metric.startswith("isolated_"):
+        workload = alone(workload, figure.task)
+    run = simulate(node, workload, trace=True)
+    drawing = timeline(run, _measured_ends(figure), f"timeline of {figure.name}")
+    gap = verdict.bounds.gaps.get(score.gap)
+    suspected = f'<p><span class="gap">Known gap:</span> {text(gap.suspected)}.</p>' if gap else ""
+    return (
+        f"<figure><h3>{text(score.suite)}, {text(score.label)}</h3>"
+        f"<p>{text(figure.name)}: {text(figure.comparison)}</p>{drawing}"
+        f"<figcaption><p>{text(explain_figure(figure, node))}.</p>{suspected}"
+        f"<p>Source: {link(record.source)}</p></figcaption></figure>"
+    )
+
+
+def _measured_ends(figure: Figure) -> dict[str, float]:
+    """Task -> measured end [s]: of the task alone, or of all that ran together."""
+    measured = figure.record.measured
+    if figure.metric.startswith("isolated_"):
+        return {figure.task: measured.isolated[figure.task] * 1e-6}
+    if figure.metric in UNITS:  # of a loop; the timeline is of one turn
+        return {}
+    ends = {name: task.time_us * 1e-6 for name, task in measured.tasks.items()}
+    return ends or {"": (measured.wall_us or 0.0) * 1e-6}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..compare.figures import Figure
-from .kit.svg import Scale, circle, diamond, label, line, picture, polygon, ticks
+from .kit import Scale, circle, diamond, label, line, picture, polygon, ticks
 
 WIDTH, HEIGHT = 340.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 24.0, 10.0, 38.0

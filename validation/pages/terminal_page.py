@@ -1,13 +1,14 @@
-"""The verdict on a terminal: a row per suite and metric, known gaps, worst figures."""
+"""The verdict, and coverage, on a terminal."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from c3sim.output.kit.layout import add_row, make_table, show, stack
 
-from ..compare.baselines import PREDICTORS
+from ..compare.coverage import Sight
 from ..compare.explain import explain_worst
 from ..compare.verdict import Verdict
 from .words import (
@@ -16,48 +17,36 @@ from .words import (
     GIVEN_EXPLAINED,
     OUTSIDE_EXPLAINED,
     REPEATS_EXPLAINED,
-    STANDINGS,
+    SCORE_HEADERS,
     STANDINGS_EXPLAINED,
-    band_text,
-    baseline_texts,
-    cases_text,
+    VERDICTS_EXPLAINED,
     defect_text,
-    error_texts,
-    limit_text,
-    repeats_text,
-    state,
+    score_texts,
 )
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-NUMBERS = ("median", "p90", "bias", "given", "bounds", "repeats", *PREDICTORS)
 SHORT = {"constant": "const-\nant", "roofline": "roof-\nline"}
 
 
 def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
     """Every score; below, the *worst* figures of each that misses its target, explained."""
-    columns = ["cases", *(f"{SHORT.get(name, name)}\n(%)" for name in NUMBERS)]
-    table = make_table(["suite", "metric", "verdict", "standing"], columns)
+    names = [name.lstrip("#") for name in SCORE_HEADERS[3:]]
+    columns = ["cases", *(f"{SHORT.get(name, name)}\n(%)" for name in names)]
+    table = make_table(["suite", "metric", *SCORE_HEADERS[:2]], columns)
     for score in verdict.scores:
-        add_row(
-            table,
-            score.suite,
-            score.metric,
-            state(score),
-            STANDINGS[score.standing],
-            cases_text(score),
-            *error_texts(score),
-            limit_text(score.bound.limit) if score.bound else band_text(score, verdict.bounds),
-            repeats_text(score.repeats),
-            *baseline_texts(score),
-        )
+        state, *texts = score_texts(score, verdict.bounds)
+        state = state.replace(": not worse than on", "").replace("; ", "\n")
+        add_row(table, score.suite, score.metric, state, *texts)
+    judged = verdict.passed is not None
     return stack(
         f"{verdict.counts}: {verdict.word}",
+        *((f"bounds: {verdict.bounds_text}",) if judged else ()),
         f"relative errors; {REPEATS_EXPLAINED}; {GIVEN_EXPLAINED}; {BASELINES_EXPLAINED}",
+        VERDICTS_EXPLAINED if judged else BANDS_EXPLAINED,
         STANDINGS_EXPLAINED,
         OUTSIDE_EXPLAINED,
-        *(() if verdict.passed is not None else (BANDS_EXPLAINED,)),
         table,
         *_observations(verdict),
         *_defects(verdict),
@@ -93,7 +82,7 @@ def _gaps(verdict: Verdict) -> list[str]:
             places.setdefault(score.gap, []).append(f"{score.suite} {score.metric}")
     gaps = verdict.bounds.gaps
     return [
-        f"known gap {name} ({', '.join(where)}): {gaps[name].what}"
+        f"known gap {name} ({', '.join(where)}): {gaps[name].what} (docs/{gaps[name].page})"
         for name, where in sorted(places.items())
     ]
 
@@ -106,3 +95,22 @@ def _worst(verdict: Verdict, count: int) -> list[str]:
         for figure, explanation in explained
         if (suite, metric) in off
     ]
+
+
+def coverage_table(sights: Sequence[Sight]) -> Group:
+    """Every number with the suites that notice when it is scaled."""
+    table = make_table(["node", "number", "value", "noticed by"], [])
+    for sight in sights:
+        number = sight.number
+        add_row(table, number.nodes[0], number.path, number.leaf.text, _sight(sight))
+    counts = Counter(sight.state for sight in sights)
+    total = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
+    return stack(f"{len(sights)} numbers, each scaled by 0.7 and 1.4: {total}", table)
+
+
+def _sight(sight: Sight) -> str:
+    """Which suites notice, those that miss a bound first."""
+    if not sight.seen:
+        return sight.state
+    parts = [("misses a bound: ", sight.bound), ("moves: ", sight.moves)]
+    return "; ".join(lead + ", ".join(suites) for lead, suites in parts if suites)

@@ -10,7 +10,7 @@ from c3sim.output.kit.text import time_unit
 from c3sim.result import Counter, Timeline
 from c3sim.simulation.run import Run
 
-from .kit.svg import Scale, label, line, picture, polygon, rectangle, ticks
+from .kit import Scale, label, line, picture, polygon, rectangle, ticks
 
 WIDTH, LEFT, RIGHT = 640.0, 110.0, 40.0
 LANE, PANEL, FOOT = 24.0, 30.0, 34.0

@@ -1,5 +1,6 @@
 """bounds.yaml: complete, honest, strictly read."""
 
+import json
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,16 +10,20 @@ from shared import shared
 from c3sim.errors import InputErrors
 from c3sim.input.yaml_edit import replace_values
 from c3sim.validation.compare.bounds import FILE, load_bounds
+from c3sim.validation.compare.figures import Figure
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.compare.reset_bounds import advise, with_headroom
+from c3sim.validation.compare.standings import load_standings
 from c3sim.validation.compare.trust import derive, text
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages.markdown_page import markdown
+from c3sim.validation.pages.words import verdict_text
 
 pytestmark = pytest.mark.slow
 
 TEXT = FILE.read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def judged():
@@ -34,8 +39,8 @@ def verdict(tmp_path_factory):
 
 def test_the_page_of_the_documentation_is_fresh(verdict):
     """If not: python tools/validation_page.py."""
-    page = Path(__file__).parents[3] / "docs" / "validation.md"
-    assert page.read_text(encoding="utf-8") == markdown(verdict)
+    for name, page in markdown(verdict).items():
+        assert (DOCS / name).read_text(encoding="utf-8") == page, name
 
 
 def test_the_errors_that_a_run_ends_with_are_fresh(verdict):
@@ -71,7 +76,7 @@ def test_no_regression_bound_is_wider_than_the_model_needs(verdict):
 
 def test_advice_names_missing_entries_and_renews_the_others(verdict):
     advice = advise(verdict.scores)
-    assert not advice.missing
+    assert not advice.missing and not advice.needless
     assert all(middle <= tail for middle, tail in advice.limits.values())
     assert with_headroom(0.10) == pytest.approx(0.12)
 
@@ -84,13 +89,64 @@ def test_every_bound_has_a_reason_and_every_gap_a_suspect():
     assert all(gap.suspected and gap.what for gap in bounds.gaps.values())
 
 
+def test_every_plain_predictor_that_is_better_is_listed_on_however_few_rows(verdict):
+    assert not [f"{s.suite} {s.metric}" for s in verdict.scores if s.unlisted]
+    listed = {(suite, name) for suite, names in load_bounds().beaten.items() for name in names}
+    assert listed == {(score.suite, score.metric) for score in verdict.defects}
+
+
+def test_gap_bounds_are_counted_apart_and_say_since_when(verdict):
+    states = verdict.states
+    assert sum(states.values()) == len(verdict.scores) and states["gap"] > 0
+    gaps = [score for score in verdict.scores if score.state == "gap"]
+    assert all(score.bound.since in verdict_text(score) for score in gaps)
+    assert f"{states['held']} held to their target, {states['gap']} gaps" in verdict.bounds_text
+
+
+def test_blind_suites_are_predicted_as_on_file(verdict):
+    """A suite whose predictions have moved by 1 % or more is not blind any more: reread."""
+    for suite, standing in load_standings().items():
+        if standing.standing != "blind":
+            continue
+        text = (DOCS / "predictions" / standing.predictions).read_text(encoding="utf-8")
+        lines = {_case(line): line for line in map(json.loads, text.splitlines())}
+        compared = 0
+        for figure in (each for each in verdict.figures if each.suite == suite and each.held_out):
+            name = figure.record.workload.name
+            said = _said(lines[name], figure)
+            if said is not None:
+                assert figure.predicted == pytest.approx(said, rel=0.01), (suite, name)
+                compared += 1
+        assert compared, suite
+
+
+def _case(line: dict) -> str:
+    """The workload of a prediction: by its name, or by operator, GEMM and way."""
+    return line.get("workload") or f"{line['op']}, {line['gemm']}, {line['way']}"
+
+
+def _said(line: dict, figure: Figure) -> float | None:
+    """The figure as predicted on file [us]; None where it has only other figures."""
+    if figure.metric == "wall":
+        return line.get("wall_us", line.get("time_us"))
+    return line.get("isolated", {}).get(figure.task) if "isolated" in figure.metric else None
+
+
 MISTAKES = [
     ("schema: 1", "schema: 2", "schema: unknown value '2'; allowed: 1"),
     ("  babelstream: {}", "  babelstream: {isolated_stream: {median: 0.1}}", "missing field 'p90'"),
     ("metrics: [wall]", "metrics: [wall, gemm_slowdown]", "metric 'gemm_slowdown' has two targets"),
     ("gap: rocblas", "gap: rocblass", "unknown known gap 'rocblass'; did you mean 'rocblas'?"),
     ("p90: 0.15", "p90: 0.01", "median 0.06 is above p90 0.01; must not be"),
-    ("known_gaps:", "known_gaps:\n  idle: {what: a, suspected: b}", "no suite names this gap"),
+    (
+        "known_gaps:",
+        "known_gaps:\n  idle: {what: a, suspected: b, page: c}",
+        "no suite names this gap",
+    ),
+    ("      since: 2026-11-23\n", "", "missing field 'since'"),
+    ("since: 2026-11-23", "since: lately", "'lately'; must be an ISO 8601 date"),
+    ("    page: decisions/042-cache-policies.md\n", "", "missing field 'page'"),
+    ('reason: "as isolated_stores"', 'reason: ""', "reason"),
     ("median: 0.06", "median: -0.06", "got -0.06; must be at least 0"),
     ("median: 0.06", "median: .nan", "is not a number"),
     (

@@ -63,7 +63,8 @@ def test_rows_open_to_fits_are_never_mixed_with_others():
 )
 def test_a_score_passes_when_median_and_p90_are_within_the_bound(median, p90, passed):
     bound = Bound(
-        Limit(median=median, p90=p90, reason=""), target=Limit(median=0.05, p90=0.05, reason="")
+        Limit(median=median, p90=p90, reason="a test"),
+        target=Limit(median=0.05, p90=0.05, reason="a test"),
     )
     (score,) = scores([figure(0.1)], {"mine": {"gemm_slowdown": bound}})
     assert score.passed is passed

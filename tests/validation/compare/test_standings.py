@@ -7,7 +7,7 @@ import pytest
 from c3sim.errors import InputErrors
 from c3sim.validation.compare.bounds import Override, load_bounds
 from c3sim.validation.compare.record_files import load
-from c3sim.validation.compare.standings import FILE, load_standings, standing_of
+from c3sim.validation.compare.standings import FILE, SEEN, load_standings, standing_of
 
 STANDINGS = load_standings()
 
@@ -21,7 +21,7 @@ def test_a_suite_whose_rows_explain_a_known_gap_was_inspected():
     for suite, bounds in load_bounds().suites.items():
         overrides = {name for name, bound in bounds.items() if isinstance(bound.limit, Override)}
         if any(not name.endswith("_calibration") for name in overrides):
-            assert STANDINGS[suite].standing == "inspected", suite
+            assert STANDINGS[suite].standing in SEEN, suite
 
 
 def test_the_role_comes_first_and_an_unknown_suite_states_nothing():
@@ -33,6 +33,22 @@ def test_the_role_comes_first_and_an_unknown_suite_states_nothing():
 def test_a_word_of_its_own_is_refused_with_file_and_line(tmp_path):
     file = tmp_path / "suites.yaml"
     text = FILE.read_text(encoding="utf-8")
-    file.write_text(text.replace("inspected\n    reason", "seen\n    reason", 1), encoding="utf-8")
+    file.write_text(text.replace("standing: inspected", "standing: seen", 1), encoding="utf-8")
     with pytest.raises(InputErrors, match=r"suites\.yaml:\d+: .*'seen'"):
+        load_standings(file)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("    predictions: ", "    reread: ", "a suite that is 'blind' needs 'predictions'"),
+        ("    reread: ", "    predictions: ", "a suite that is 'reread' has no 'predictions'"),
+        ("    runs: others\n", "", "missing field 'runs'"),
+    ],
+)
+def test_what_a_standing_rests_on_is_said(tmp_path, right, wrong, message):
+    file = tmp_path / "suites.yaml"
+    text = FILE.read_text(encoding="utf-8")
+    file.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+    with pytest.raises(InputErrors, match=message):
         load_standings(file)
