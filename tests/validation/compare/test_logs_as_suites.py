@@ -14,7 +14,7 @@ from c3sim.cli.app import app
 from c3sim.input.records import load_records
 from c3sim.validation.compare.record_files import PACKAGED
 
-LOGS = Path(__file__).parents[1] / "importers" / "data"
+LOGS = Path(__file__).parents[2] / "importers" / "data"
 
 
 @pytest.fixture
