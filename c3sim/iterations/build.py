@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.iterations.builder import Builder
@@ -200,7 +202,29 @@ def _check_division(iteration: Iteration, model: Model, mesh: Mesh, batches: int
 
 
 def build(planned: Plan, layers: int) -> Built:
-    """*planned* with so many layers on each GPU as a workload."""
+    """Build *planned*, with *layers* layers on each GPU, as a workload. Raises InputError: an
+    operator is larger than a task may be.
+    """
+    try:
+        return _build(planned, layers)
+    except ValidationError as error:
+        raise InputError(_too_large(planned.iteration, error), "batch") from None
+
+
+def _too_large(iteration: Iteration, error: ValidationError) -> str:
+    """Message for the first field that is out of bounds: its value, the bound, and the sizes."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    must = first["msg"].removeprefix("Input should ")
+    sizes = [
+        f"batch {iteration.batch}",
+        *([f"tokens {iteration.tokens}"] if iteration.tokens else []),
+    ]
+    what = f"{error.title.lower()} with {field} = {first['input']}, which must {must}"
+    return f"{' and '.join(sizes)} need a {what}; make them smaller"
+
+
+def _build(planned: Plan, layers: int) -> Built:
     iteration, node = planned.iteration, planned.node
     profile = iteration.profile or (
         next((name for name in DEFAULT_PROFILES if name in node.host_profiles), None)

@@ -7,7 +7,7 @@ keeps the order of its tasks; a stream must not hold both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from c3sim.errors import InputError
@@ -41,8 +41,9 @@ def plain(workload: Workload) -> Workload:
     Raises InputError when one stream holds both: its order is the program's, not a strategy's to
     change.
     """
+    used = {task.stream for task in workload.tasks.values()}
     tasks = {
-        name: task.model_copy(update={"stream": task.stream or _unused(name, workload)})
+        name: task.model_copy(update={"stream": task.stream or _unused(name, used)})
         for name, task in workload.tasks.items()
     }
     separate = workload.model_copy(update={"tasks": tasks})
@@ -161,9 +162,8 @@ def with_streams(workload: Workload, streams: Mapping[str, Stream]) -> Workload:
     return workload.model_copy(update={"streams": kept})
 
 
-def _unused(name: str, workload: Workload) -> str:
-    """A name for the stream of task *name* that no other task uses."""
-    used = {task.stream for task in workload.tasks.values()}
+def _unused(name: str, used: Collection[str | None]) -> str:
+    """Name for the stream of task *name*, none of those in *used*."""
     while name in used:
         name += "-"
     return name

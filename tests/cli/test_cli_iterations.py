@@ -91,6 +91,7 @@ def test_packaged_ones_are_listed_and_shown(cli):
         (("model: llama-3-8b", "model: llama-3-9b"), "did you mean 'llama-3-8b'"),
         (("layers: 3", "layers: 33"), "has 32 layers"),
         (("tokens: 2048", "batch: 2"), "how many tokens a sequence has"),
+        (("tokens: 2048", "tokens: 2048\nbatch: 9000000"), "must be less than"),
         (("tokens: 2048", "tokens: 2048\nprofile: frame"), "did you mean 'framework'"),
     ],
 )

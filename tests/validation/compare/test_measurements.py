@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from c3sim.cli.app import app
 from c3sim.specs.record import Record
+from c3sim.validation.compare import measurements
 from c3sim.validation.compare.measurements import merge, observations, spread, spread_by_suite
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
@@ -73,6 +74,13 @@ def test_repeats_differ_figure_by_figure_over_all_pairs():
     assert len(three.differences(("wall", ""))) == 3
     (single,) = merge([FIRST])
     assert single.differences(("wall", "")) == ()
+
+
+def test_pairs_of_many_repeats_grow_with_their_number_alone(monkeypatch):
+    """Of 6 repeats 15 pairs; with 6 pairs at most each is paired with the one behind it: 5."""
+    monkeypatch.setattr(measurements, "MOST_PAIRS", 6)
+    (one,) = merge([FIRST, SECOND] * 3)
+    assert one.differences(("wall", "")) == (pytest.approx(100 / 950),) * 5
 
 
 def test_median_and_tail_of_the_spread():
