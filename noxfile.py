@@ -56,6 +56,13 @@ def validate(session: nox.Session) -> None:
 
 
 @nox.session
+def mutations(session: nox.Session) -> None:
+    """Is it noticed when a mechanism is lost? A minute; with -- --all hours."""
+    session.install("-e", ".[test]")
+    session.run("python", "tools/mutations.py", *session.posargs)
+
+
+@nox.session
 def probe(session: nox.Session) -> None:
     """Compile the probe for both vendors without a GPU, and run its self-test."""
     session.run("validation/probe/cross/check.sh", session.create_tmp(), external=True)

@@ -8,10 +8,11 @@ import pytest
 
 import c3sim
 from c3sim.evaluation.payload import payload_bytes
-from c3sim.input.loading import load_hardware
+from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.machine.energy import COMPONENTS, bill_of, by_component, components_of
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Port
+from c3sim.simulation.simulate import simulate
 from c3sim.specs.workload import Workload
 
 PJ = 1e-12
@@ -201,6 +202,20 @@ def test_a_run_gives_energy_by_component_power_and_energy_per_byte(run):
     assert gather["average_power_w"] == pytest.approx(
         gather["energy_j"] / (gather["end_s"] - gather["start_s"])
     )
+
+
+@pytest.mark.parametrize(("op", "quarters"), [("all_reduce", 20), ("all_gather", 11)])
+def test_a_collective_reads_and_writes_what_its_algorithm_does(op, quarters):
+    """Rings of 4 GPUs, in quarters of the buffer S: an all-reduce reads 3 n - 2 = 10 on each GPU
+    and writes as many, what arrives included; an all-gather reads n = 4 and writes 2 n - 1 = 7. At
+    60 pJ per byte of HBM, on 4 GPUs.
+    """
+    size = 64 * 2**20
+    collective = {"kind": "collective", "op": op, "size": "64 MiB", "algorithm": "ring"}
+    workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": collective}})
+    outcome = simulate(NODE, workload, energy=True)
+    expected = 4 * quarters * size / 4 * 60 * PJ
+    assert outcome.account_of("t")["hbm_byte"] == pytest.approx(expected)
 
 
 def test_a_copied_byte_costs_what_its_way_costs(run):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.machine.rates import rate_of, with_like
-from c3sim.models.capacity import Capacity
+from c3sim.machine.rates import rate_of, request_latency, with_like
+from c3sim.machine.traffic import Traffic
+from c3sim.models.capacity import Capacity, Port
 
 NODE = load_hardware("teaching-4").node
 CLUSTER = load_hardware("mi300x-cluster").node
@@ -50,3 +51,17 @@ def test_like_flows_pass_through_each_others_links() -> None:
     }
     found = with_like(amounts, {Capacity("leaf", 0, "up"): 4})
     assert list(found.values()) == pytest.approx([1.0, 1.0, 1 / 3, 2.0, 2.0])
+
+
+def test_a_request_over_a_link_is_under_way_for_longer() -> None:
+    """There and back over the link, beside memory's latency; a NIC takes the network's instead.
+    Flows share by what they have under way, so this is their weight.
+    """
+    at_home, over = NODE.gpu.hbm.latency, 2 * NODE.links.latency
+    assert over > 0
+    link, nic = Port("link", "out", 1), Port("nic", "out")
+    assert request_latency(NODE, Traffic(hbm_read=1.0)) == at_home
+    assert request_latency(NODE, Traffic(ports=(((0, link), 1.0),))) == at_home + over
+    assert request_latency(NODE, Traffic(host=(("in", 1.0),))) == at_home + over
+    far = request_latency(CLUSTER, Traffic(network=(((0, nic), 1.0),)))
+    assert far == CLUSTER.gpu.hbm.latency + 2 * CLUSTER.scale_out.latency

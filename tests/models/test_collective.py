@@ -11,7 +11,7 @@ from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.capacity import Port
-from c3sim.models.collective import plan_in_node
+from c3sim.models.collective import allowed_protocols, plan_in_node
 from c3sim.models.phase import PhasePlan
 from c3sim.specs.workload import Collective
 
@@ -184,6 +184,25 @@ def test_small_messages_take_fewer_steps_and_large_ones_fewer_bytes() -> None:
     tree = plan("all_reduce", algorithm="tree")
     assert tree.sent == 3 * S
     assert tree.flight == pytest.approx(6 * MI300X.links.latency)
+
+
+def test_a_protocol_ends_at_its_largest_message() -> None:
+    """LL sends a flag with every word, so it is left to small messages: up to its size, and not a
+    byte above. Where no protocol is for a size, the library has to take one of them.
+    """
+    library = MI300X.collective_library("rccl")
+    most = library.protocols["ll"].maximum_size
+    assert most < library.protocols["simple"].maximum_size
+
+    def allowed(size: float, **more: object) -> list[str]:
+        task = Collective(kind="collective", op="all_reduce", size=size, **more)
+        return allowed_protocols(library, task)
+
+    assert "ll" in allowed(most) and "ll" not in allowed(most + 1)
+    assert "simple" in allowed(most + 1)
+    assert allowed(most + 1, protocol="ll") == ["ll"]
+    beyond = max(each.maximum_size for each in library.protocols.values()) + 1
+    assert allowed(beyond) == list(library.protocols)
 
 
 def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> None:

@@ -53,6 +53,42 @@ def test_a_held_unit_has_room_for_nobody() -> None:
     assert outcome.task("s").start == pytest.approx(102 * US)
 
 
+def test_a_masked_stream_holds_the_units_of_its_mask_alone() -> None:
+    """Bits go round the dies, then round their shader engines: 0 and 1 are a unit of the first
+    engine of each die, 2 and 3 one of the second. Four workgroups that hold a unit each are two
+    rounds of 100 us on the first two, and the stream on the other two is not in the way.
+    """
+    streams = {"first": {"compute_units": "0-1"}, "second": {"compute_units": "2-3"}}
+    tasks = {"a": {**hold(4), "stream": "first"}, "b": {**hold(2, "1 ms"), "stream": "second"}}
+    document = {"schema": 1, "name": "w", "tasks": tasks, "streams": streams}
+    outcome = simulate(TEACHING, parse_workload(document))
+    assert outcome.task("a").end == pytest.approx(200 * US + OVERHEAD)
+    assert outcome.task("b").end == pytest.approx(1000 * US + OVERHEAD)
+
+
+def test_what_others_ask_of_memory_holds_up_a_gemm_that_waits_for_it() -> None:
+    """One tile of 128 x 128 x 8192 beside streams that read. Its operands, 2 x 128 x 8192 x 2 B,
+    all come from memory (teaching GPU: no cache is shared by its dies), so of its time
+
+        working    2 x 128 x 128 x 8192 / 1 Tflop/s + 1 us of prologue
+        waiting    operands / 32 GB/s (40 B/cycle of a unit, of which the library gets 0.8)
+
+    wait / S(own + others) is added, where S is the share of what is asked for that memory gives,
+    (1 + x^4)^(-1/4); own: 32 of 200 GB/s, others: 40 of 200 GB/s for each workgroup of a stream.
+    (What the GEMM itself declares of its load differs from what it has by 1 %: hence the bound.)
+    """
+    operands = 2 * 128 * 8192 * 2
+    working, waiting = 2 * 128 * 128 * 8192 / 1e12 + 1 * US, operands / 32e9
+    gemm = {"kind": "gemm", "m": 128, "n": 128, "k": 8192, "macro_tile": [128, 128]}
+    for workgroups in (0, 2, 4):
+        x = 32 / 200 + workgroups * 40 / 200
+        expected = working + waiting * (1 + x**4) ** 0.25
+        reads = {"kind": "stream", "pattern": "read", "bytes": "1 GB", "workgroups": workgroups}
+        others = {"s": reads} if workgroups else {}
+        outcome = run({"g": gemm, **others})
+        assert outcome.task("g").end - OVERHEAD == pytest.approx(expected, rel=5e-3), workgroups
+
+
 def test_gemm_beside_held_units() -> None:
     """14 tiles that each take all LDS of a unit are one round on 14 units, two on 13: a 14th of the
     machine costs double.

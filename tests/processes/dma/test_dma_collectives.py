@@ -157,6 +157,19 @@ def test_a_long_copy_is_several_packets() -> None:
     assert run({**GATHER, "variant": "b2b"}, node).end == pytest.approx((0.75 + 36.75) * US)
 
 
+def test_an_engine_decodes_a_packet_before_it_moves_a_byte_of_it() -> None:
+    """At 2 us per packet: three copies of one packet each, behind one another in one ring, take 6
+    us more; cut into two packets each, 12 us, beside the 0.75 us of the host.
+    """
+    slow = {"packet_time": 2 * US}
+    for payload, more in ((1e9, 6.0), (50e3, 12.75)):
+        changes = {**slow, "max_packet_payload": payload}
+        engines = MESH.gpu.dma_engines.model_copy(update=changes)
+        node = MESH.model_copy(update={"gpu": MESH.gpu.model_copy(update={"dma_engines": engines})})
+        outcome = run({**GATHER, "variant": "b2b"}, node)
+        assert outcome.end == pytest.approx((36.75 + more) * US)
+
+
 @pytest.mark.parametrize(
     ("change", "where"),
     [
