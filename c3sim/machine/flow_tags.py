@@ -33,22 +33,19 @@ class FlowTags(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """All that decides what a flow declares and draws on (:meth:`Machine.flow`), but whose it is:
-    flows of equal pieces and layers ask for the same.
+    """What a flow asks of *gpu*, whoever it is for: flows of equal pieces and layers ask for the
+    same.
     """
 
     gpu: int
-    group: str  # that has what is private to itself; "": nothing is
-    lines: Lines
-    work: float  # of an engine, which takes commands for it; of all others 0
-    cap: float | Rate
+    cap: float | Rate  # units/s at most; a function of the state follows memory
     traffic: Traffic
-    compute_units: float
-    share: float
-    sharers: int
-    first: bool
-    behind: bool
-    clocked: bool
+    compute_units: float = 0.0
+    share: float = 1.0  # of what its kernel has running, so that parts declare parts
+    sharers: int = 1  # flows like it on its ports; memory sees only what its part of them takes
+    first: bool = False  # memory serves it before what compute units ask for,
+    behind: bool = False  # or after that
+    clocked: bool = True  # whether *cap* follows the clock as well
 
 
 class Given(NamedTuple):

@@ -19,7 +19,6 @@ from c3sim.machine.drawing import Drawing
 from c3sim.machine.energy import bill_of
 from c3sim.machine.flow_tags import Asked, FlowTags, Given
 from c3sim.machine.governor import Governor
-from c3sim.machine.holding import held_by_stores, store_load
 from c3sim.machine.rates import l2_rate, memory_time, request_latency, through_ports
 from c3sim.machine.state import (
     FULL_SPEED,
@@ -29,7 +28,9 @@ from c3sim.machine.state import (
     GpuStates,
     Rate,
     StateRule,
+    StoreLoad,
     WaitsForLines,
+    held_by_stores,
 )
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_weight
@@ -75,7 +76,7 @@ class Machine:
         self._usual_lines = Lines(Insertion(1.0, 0.0), usual)
         self._stall = stall_rule(node.gpu, set_aside)
         self._drawing = Drawing(node, fluid, folded=folded, private=private, gpus=len(self.gpus))
-        self._given: dict[Asked, Given] = {}
+        self._given: dict[tuple[Asked, str, Lines, float], Given] = {}
         self._domains: dict[int, Capacity] = {}  # by GPU
         self._kinds: dict[Declared, int] = {}
         self._bounds: dict[tuple[str, Capacity | None], int] = {}
@@ -89,71 +90,40 @@ class Machine:
         return self._drawing.home(gpu, here)
 
     def flow(
-        self,
-        name: str,
-        *,
-        task: str,
-        gpu: int,
-        work: float,
-        cap: float | Callable[[GpuState], float],
-        traffic: Traffic,
-        compute_units: float = 0.0,
-        share: float = 1.0,
-        sharers: int = 1,
-        first: bool = False,
-        behind: bool = False,
-        clocked: bool = True,
-        done: Callable[[Flow], None],
+        self, task: str, asked: Asked, work: float, done: Callable[[Flow], None], name: str = ""
     ) -> Flow:
-        """Start a flow.
-
-        *cap*: its greatest rate; a function of the state follows memory and, if *clocked*, the
-        clock. *share*: its part of what its kernel has running, so that parts declare parts.
-        *sharers*: flows like it on its ports; it demands of memory only what its part of them lets
-        through. *first*: its memory is served before what compute units ask for; *behind*: after.
+        """Start a flow of *task* with so many units of *work*; *name*: what it is called, left out:
+        as the task.
         """
-        asked = Asked(
-            gpu=gpu,
-            group=self.group(task) if self.private else "",
-            lines=self._lines_of(task),
-            work=0.0 if traffic.engine is None else work,
-            cap=cap,
-            traffic=traffic,
-            compute_units=compute_units,
-            share=share,
-            sharers=sharers,
-            first=first,
-            behind=behind,
-            clocked=clocked,
-        )
-        given = self._given.get(asked)
+        group = self.group(task) if self.private else ""
+        lines = self._lines_of(task)
+        packed = 0.0 if asked.traffic.engine is None else work  # commands for it, of an engine
+        key = asked, group, lines, packed
+        given = self._given.get(key)
         if given is None:
             if len(self._given) >= REMEMBERED:
                 self._given.clear()
-            given = self._given[asked] = self._worked_out(asked)
+            given = self._given[key] = self._worked_out(*key)
         bound = self._bounds.setdefault((task, given.narrowest), len(self._bounds))
         flow = Flow(
-            name,
+            name or task,
             work,
             cap=given.cap,
             weight=given.weight,
             amounts=given.amounts,
-            domain=self._domain(gpu),
+            domain=self._domain(asked.gpu),
             tags=given.tags._replace(task=task, bound=bound),
         )
         return self.fluid.start(flow, done)
 
-    def _worked_out(self, asked: Asked) -> Given:
-        """What flows that have *asked* for the same draw on and declare."""
-        traffic, cap, lines = asked.traffic, asked.cap, asked.lines
-        gpu, group = asked.gpu, asked.group
+    def _worked_out(self, asked: Asked, group: str, lines: Lines, work: float) -> Given:
+        """What flows that have *asked* for the same draw on and declare. *group*: that has what is
+        private to itself, "": nothing is; *work*: of an engine, 0 of all others.
+        """
+        traffic, gpu = asked.traffic, asked.gpu
         amounts = self._drawing.amounts(group, gpu, traffic)
-        if self._storing and callable(cap) and traffic.l2 and not traffic.stored:
-            cap = held_by_stores(cap)
         waits = self._stall is not None and any(lines.inserted)
-        if waits and callable(cap):
-            cap = WaitsForLines(cap)
-        rate = cap if callable(cap) else lambda _state: cap
+        rate = self._rate(asked, waits=waits)
         full = rate(FULL_SPEED)
         most = math.inf
         if asked.sharers > 1:
@@ -162,10 +132,10 @@ class Machine:
         nominal = min(full, most, asked.share * alone)
         busy = memory_time(self.node.gpu, traffic, lines.row_misses)
         here, home = self.home(gpu), partial(self.home, here=self.home(gpu))
-        bill = bill_of(self.node, here, traffic, asked.work, asked.compute_units, home)
+        bill = bill_of(self.node, here, traffic, work, asked.compute_units, home)
         declared = Declared(
             rate=rate,
-            clocked=asked.clocked and callable(cap),
+            clocked=asked.clocked and callable(asked.cap),
             full=full,
             through_ports=most,
             alone=alone,
@@ -175,7 +145,7 @@ class Machine:
             memory_bytes=traffic.hbm_read + traffic.hbm_write,
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             compute_units=asked.compute_units,
-            stores=store_load(self.port_time(traffic), traffic) if traffic.stored else None,
+            stores=self._store_load(traffic) if traffic.stored else None,
             behind=asked.behind,
         )
         tags = FlowTags(
@@ -195,7 +165,7 @@ class Machine:
             traffic=traffic,
         )
         return Given(
-            cap=_by_states(rate, group) if callable(cap) else cap,
+            cap=_by_states(rate, group) if callable(asked.cap) else asked.cap,
             weight=max(full, LEAST_WEIGHT)
             * request_latency(self.node, traffic)
             * least_weight(self.node.gpu, asked.behind),
@@ -203,6 +173,16 @@ class Machine:
             narrowest=narrowest,
             tags=tags,
         )
+
+    def _rate(self, asked: Asked, *, waits: bool) -> Rate:
+        """Units/s by state, behind stores to peers and, if it *waits* for lines, behind them."""
+        traffic, most = asked.traffic, asked.cap
+        if not callable(most):
+            return partial(_whatever_the_state, most)
+        cap: Rate = most
+        if self._storing and traffic.l2 and not traffic.stored:
+            cap = held_by_stores(cap)
+        return WaitsForLines(cap) if waits else cap
 
     def other_insertion(self, task: str, gpu: int, window: float = 0.0) -> Insertion:
         """B/s that other tasks insert into the last shared cache of *gpu* now (static), and what
@@ -230,6 +210,9 @@ class Machine:
         """Seconds of the fullest port per unit of progress, where every GPU does the same."""
         return 1.0 / through_ports(self.node, traffic)
 
+    def _store_load(self, traffic: Traffic) -> StoreLoad:
+        return StoreLoad(self.port_time(traffic), traffic.releasing, traffic.release_hold)
+
     def _domain(self, gpu: int) -> Capacity:
         home = self.home(gpu)
         domain = self._domains.get(home)
@@ -248,6 +231,10 @@ class Machine:
                 ),
             )
         return domain
+
+
+def _whatever_the_state(rate: float, _state: GpuState) -> float:
+    return rate
 
 
 def _by_states(rate: Rate, group: str) -> Callable[[GpuStates], float]:

@@ -2,21 +2,21 @@
 
 Clock and memory follow from what all flows of the GPU declare, never from solved rates. Where
 ``clock`` or ``hbm`` is private, each group of tasks has a state of its own, as if it were alone
-there.
+there. Unfinished stores to peers hold the other kernels of a GPU up (models/stores.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from c3sim.engine.flow import Flow
 from c3sim.machine.governor import Governor
-from c3sim.machine.holding import StoreLoad, kept
 from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.models.memory import load_behind, served_share
 from c3sim.models.power import Load, clock_factor, power
+from c3sim.models.stores import kept_share
 from c3sim.specs.hardware import Gpu
 
 
@@ -46,6 +46,14 @@ Stall = Callable[[float], float]
 REMEMBERED = 1000
 
 
+class StoreLoad(NamedTuple):
+    """What a flow of stores asks of links and dies, per unit of its progress."""
+
+    port_time: float  # s of the fullest link
+    release_time: float  # s in which a die makes releases
+    release_hold: float  # share of the die's other traffic that stands still in them
+
+
 class Declared(NamedTuple):
     """All that the state of a GPU depends on of a flow; static, no solved rate. Equal ones are of
     one *kind*, so rates that are values, not functions made on the spot, are worked out once.
@@ -64,6 +72,11 @@ class Declared(NamedTuple):
     compute_units: float
     stores: StoreLoad | None
     behind: bool  # whether memory serves compute units before it
+
+
+def held_by_stores(cap: Rate) -> Rate:
+    """*cap*, of a kernel whose requests wait behind stores."""
+    return lambda state: cap(state) * state.kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,3 +267,20 @@ class StateByClock:
         if self._stall is None or not load:
             return 0.0
         return self._stall(self._missing * min(memory, 1.0 / load))
+
+
+def kept(gpu: Gpu, storing: Iterable[tuple[StoreLoad, float, float]]) -> float:
+    """Share of its rate that a kernel keeps beside *storing* flows: (load, units/s that it offers,
+    compute units). Dies without a storing workgroup go on as they were.
+    """
+    stores = gpu.remote_stores
+    overload, held, units = 0.0, 0.0, 0.0
+    for load, offered, compute_units in storing:
+        asked = offered * load.port_time
+        overload += asked
+        units += compute_units
+        held += offered / max(1.0, asked) * load.release_time * load.release_hold
+    touched = min(1.0, units / gpu.dies.count)
+    share = kept_share(stores.local_share if stores else None, overload)
+    share *= 1.0 - min(1.0, held / (touched * gpu.dies.count)) if touched else 1.0
+    return 1.0 - touched * (1.0 - share)

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
 
+from c3sim.simulation.run import Exposure, TaskRun
 from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Workload
 
-if TYPE_CHECKING:
-    from c3sim.simulation.run import TaskRun
-
 Span = tuple[float, float]
-
-
-class Exposure(NamedTuple):
-    """On the slowest rank [s]: *computing*, compute tasks run; *exposed*, communication runs or is
-    waited for and no compute task runs.
-    """
-
-    exposed: float
-    computing: float
 
 
 def union(spans: Iterable[Span]) -> list[Span]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from c3sim.simulation.drift import Case
-from c3sim.simulation.exposure import Exposure
-from c3sim.simulation.run import Outcome, Run, TaskRun
+from c3sim.simulation.run import Exposure, Outcome, Run, TaskRun
 
 ROUNDING = 1e-9  # of probabilities
 

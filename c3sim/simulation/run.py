@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from c3sim.machine.cache_counts import CacheCounts
 from c3sim.machine.energy import IDLE, Account
 from c3sim.processes.arrivals import Arrivals
 from c3sim.result import Timeline
-from c3sim.simulation.exposure import Exposure
+
+
+class Exposure(NamedTuple):
+    """On the slowest rank [s]: *computing*, compute tasks run; *exposed*, communication runs or is
+    waited for and no compute task runs.
+    """
+
+    exposed: float
+    computing: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
 from c3sim.input.loading import load_hardware
+from c3sim.machine.flow_tags import Asked
 from c3sim.machine.machine import Machine
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity
@@ -24,15 +25,8 @@ def test_a_class_sends_and_answers_through_its_own_links(gpu: int) -> None:
     machine = Machine(node, fluid, folded=True, classes=2)
     peer = node.peer(gpu, 1)
     hops = tuple((hop, 1.0) for hop in route(node.links.topology, node.gpus, gpu, peer))
-    flow = machine.flow(
-        "copy",
-        task="copy",
-        gpu=gpu,
-        work=1e6,
-        cap=1e9,
-        traffic=Traffic(ports=hops, hbm_read=1.0, remote=((peer, 0.0, 1.0),)),
-        done=lambda _flow: None,
-    )
+    traffic = Traffic(ports=hops, hbm_read=1.0, remote=((peer, 0.0, 1.0),))
+    flow = machine.flow("copy", Asked(gpu, 1e9, traffic), 1e6, lambda _flow: None)
     owners = {
         capacity.owner_number for capacity, _ in flow.amounts if isinstance(capacity, Capacity)
     }

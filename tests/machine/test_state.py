@@ -9,6 +9,7 @@ import pytest
 from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
 from c3sim.input.loading import load_hardware
+from c3sim.machine.flow_tags import Asked
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
@@ -33,16 +34,8 @@ def run_one(machine: Machine, task: str, most: float) -> tuple[int, float]:
     the clock.
     """
     rate, fluid, ended = Rate(most), machine.fluid, []
-    machine.flow(
-        task,
-        task=task,
-        gpu=0,
-        work=1.0,
-        cap=rate,
-        traffic=Traffic(core_energy=1e-9, hbm_read=1.0),
-        compute_units=304.0,
-        done=ended.append,
-    )
+    traffic = Traffic(core_energy=1e-9, hbm_read=1.0)
+    machine.flow(task, Asked(0, rate, traffic, compute_units=304.0), 1.0, ended.append)
     clock = 1.0
     while not ended:
         fluid.env.step()

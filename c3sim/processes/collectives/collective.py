@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from c3sim.machine.flow_tags import Asked
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
@@ -159,17 +160,14 @@ class ChannelCollective:
         """
         ended = countdown(len(self.channels.ranks), done)
         for rank in self.channels.ranks:
-            self.context.machine.flow(
-                self.name,
-                task=self.name,
+            asked = Asked(
                 gpu=rank,
-                work=work,
                 cap=cap,
                 traffic=traffic(rank),
                 compute_units=self.channels.units(rank, units * workgroups),
                 share=share * workgroups / self.workgroups,
-                done=lambda _flow: ended(),
             )
+            self.context.machine.flow(self.name, asked, work, lambda _flow: ended())
 
 
 class _Passage:

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+from c3sim.machine.flow_tags import Asked
 from c3sim.machine.state import Rate
 from c3sim.models.dma import engine_rate, engine_work
 from c3sim.processes.context import Context
 from c3sim.processes.dma.copies import HOST, DmaCopy, as_executed, traffic
-from c3sim.processes.dma.engines import Execution, Step
-from c3sim.processes.dma.requests import Request
+from c3sim.processes.dma.engines import Execution, Request, Step
 from c3sim.processes.signals import Callback
 from c3sim.specs.dma_engines import Operation
 
@@ -129,21 +129,19 @@ class _CopyRun:
 
     def _move(self, execution: Execution, begun: float) -> None:
         context, copy, memory = self.context, self.copy, self.context.node.gpu.hbm
-        context.machine.flow(
-            f"{execution.task}:copy",
-            task=execution.task,
+        asked = Asked(
             gpu=copy.gpu,
-            work=copy.size,
             cap=self.cap,
-            clocked=False,
             traffic=self.traffic,
             sharers=self.sharers,
             first=memory.first == "engines" and not copy.pull,
             behind=memory.communication_threshold is not None,
-            done=lambda _flow: self._moved(execution, begun),
+            clocked=False,
         )
+        moved = partial(self._moved, execution, begun)
+        context.machine.flow(execution.task, asked, copy.size, moved, f"{execution.task}:copy")
 
-    def _moved(self, execution: Execution, begun: float) -> None:
+    def _moved(self, execution: Execution, begun: float, _flow: object) -> None:
         context, copy, engines = self.context, self.copy, self.context.node.gpu.dma_engines
         track, now, ring, task = (
             f"dma[{copy.engine}]",

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from math import ceil
 
+from c3sim.machine.flow_tags import Asked
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.cohort import Cohort, Parts, split
 from c3sim.processes.kernels.dispatcher import Batch, Grid
@@ -207,16 +208,16 @@ class Kernel:
         cost = cohort.listed or self._cost(cohort, per_unit, running)
         if cohort.later and cohort.cost is None:
             cohort.listed = cost
-        cohort.flow = self.context.machine.flow(
-            self.task,
-            task=self.task,
+        asked = Asked(
             gpu=self.gpu,
-            work=cohort.rounds / self.spec.pieces,
             cap=cost.rate,
             traffic=cost.traffic.times(cohort.count),
             compute_units=cohort.count / per_unit,
             share=min(1.0, cohort.count / self.concurrent),
-            done=lambda _flow: self._complete(cohort),
+        )
+        work = cohort.rounds / self.spec.pieces
+        cohort.flow = self.context.machine.flow(
+            self.task, asked, work, lambda _flow: self._complete(cohort)
         )
 
     def _cost(self, cohort: Cohort, per_unit: int, running: int) -> TileCost:

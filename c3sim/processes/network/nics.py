@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from c3sim.machine.flow_tags import Asked
 from c3sim.machine.traffic import Traffic
 from c3sim.models.network import (
     Draw,
@@ -72,23 +73,17 @@ class NicQueue:
             self._next()
 
         here = 1.0 + transfer.arriving
-        self.context.machine.flow(
-            f"{self.task}:network",
-            task=self.task,
-            gpu=self.gpu,
-            work=transfer.size,
-            done=moved,
-            cap=nic_rate(self.context.node),
-            traffic=Traffic(
-                cache=here,
-                hbm_read=1.0,
-                hbm_write=transfer.arriving,
-                inserted=here,
-                network=transfer.draws,
-                remote=transfer.remote,
-                together=bool(transfer.arriving),
-            ),
+        traffic = Traffic(
+            cache=here,
+            hbm_read=1.0,
+            hbm_write=transfer.arriving,
+            inserted=here,
+            network=transfer.draws,
+            remote=transfer.remote,
+            together=bool(transfer.arriving),
         )
+        asked = Asked(self.gpu, nic_rate(self.context.node), traffic)
+        self.context.machine.flow(self.task, asked, transfer.size, moved, f"{self.task}:network")
 
 
 def to_all(node: Node, gpu: int, size: float, peers: Peers) -> Transfer:

@@ -7,6 +7,7 @@ import pytest
 from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
 from c3sim.input.loading import load_hardware
+from c3sim.machine.flow_tags import Asked
 from c3sim.machine.machine import Machine
 from c3sim.processes.dma.copies import DmaCopy, port_sharers, traffic
 from c3sim.specs.hardware import Node
@@ -54,16 +55,8 @@ def test_together_they_ask_for_what_one_alone_does() -> None:
     port = SWITCH.links.bandwidth * SWITCH.links.per_peer
 
     def declared(sharers: int):
-        return machine.flow(
-            "copy",
-            task="copy",
-            gpu=0,
-            work=1e6,
-            cap=2 * port,
-            traffic=traffic(SWITCH, copy, 1.0),
-            sharers=sharers,
-            done=lambda _flow: None,
-        ).tags
+        asked = Asked(0, 2 * port, traffic(SWITCH, copy, 1.0), sharers=sharers)
+        return machine.flow("copy", asked, 1e6, lambda _flow: None).tags
 
     alone, two, three = declared(1), declared(2), declared(3)
     assert three.reads / alone.reads == pytest.approx(1 / 3)
