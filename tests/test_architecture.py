@@ -34,11 +34,12 @@ MAY_IMPORT: dict[str, str] = {
     "input": "errors specs schedules models",
     "machine": "specs models engine",
     "processes": "specs models result engine machine",
-    "simulation": "errors specs schedules models result engine machine processes",
-    "strategies": "errors specs schedules models input processes simulation",
-    "evaluation": "errors specs schedules models shown result machine simulation strategies",
+    "tasks": "specs models machine processes",
+    "simulation": "errors specs schedules models result engine machine processes tasks",
+    "strategies": "errors specs schedules models input tasks simulation",
+    "evaluation": "errors specs schedules models shown result machine tasks simulation strategies",
     "inference": "errors specs input simulation",
-    "iterations": "errors specs models result input machine simulation strategies evaluation"
+    "iterations": "errors specs models result input machine tasks simulation strategies evaluation"
     " inference",
     "output.kit": "errors result",
     "sweeps": "errors shown specs result input simulation strategies evaluation iterations"
@@ -46,8 +47,8 @@ MAY_IMPORT: dict[str, str] = {
     "importers": "errors specs models result input simulation evaluation output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
     " sweeps",
-    "studies": "errors shown specs schedules result input machine simulation strategies evaluation"
-    " inference iterations output.kit sweeps output",
+    "studies": "errors shown specs schedules result input machine tasks simulation strategies"
+    " evaluation inference iterations output.kit sweeps output",
     "notebook": "errors shown result evaluation iterations sweeps output studies",
     "api": "errors specs result input strategies evaluation iterations output.kit sweeps studies"
     " notebook",
@@ -138,7 +139,7 @@ def arrows(folder: str, prefix: str) -> Iterator[tuple[str, str, str]]:
 
 def test_the_reader_of_imports_sees_them() -> None:
     """It finds a known import, and leaves no relative one."""
-    file = PACKAGE / "processes" / "starter.py"
+    file = PACKAGE / "tasks" / "collective.py"
     assert any(name.startswith("c3sim.processes.kernels.") for name in imports(file))
     assert not any(name.startswith(".") for path in modules("c3sim") for name in imports(path))
 

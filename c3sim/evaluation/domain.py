@@ -11,53 +11,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from c3sim.models.groups import ranks_in
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
-
-DMA = "dma"
+from c3sim.specs.workload import Task, Workload
+from c3sim.tasks.kind import Conditions
+from c3sim.tasks.plan import kind_of
 
 # condition -> (least, greatest); by the data type, operation or kind of task
 Box = Mapping[str, tuple[float, float]]
 Domains = Mapping[str, Mapping[str, Box]]  # by owner: the path of the library or engine
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Conditions:
-    """What *task* asks of its *owner*, the part of the node that has the calibrated numbers."""
-
-    owner: str
-    family: str
-    values: Mapping[str, float]
-
-
 def conditions(node: Node, task: Task) -> Conditions | None:
     """Those of *task* on *node*; None for a task whose domain is not kept."""
-    if isinstance(task, Gemm):
-        library = task.library or next(iter(node.gpu.gemm_libraries))
-        sides = {"m": task.m, "n": task.n, "k": task.k}
-        return Conditions(
-            owner=f"gpu.gemm_libraries.{library}", family=f"{task.dtype} GEMM", values=sides
-        )
-    if isinstance(task, Collective):
-        backend = task.backend or next(iter(node.collective_libraries))
-        values = {"size": task.size, "ranks": float(ranks_in(node, task))}
-        if backend == DMA:
-            return Conditions(owner="gpu.dma_engines", family=task.op, values=values)
-        channels = node.collective_library(backend).channels
-        used = min(task.channels or channels.default[task.op], channels.maximum)
-        return Conditions(
-            owner=f"collective_libraries.{backend}",
-            family=task.op,
-            values=values | {"channels": float(used)},
-        )
-    if isinstance(task, Copy) and task.executor == DMA:
-        return Conditions(owner="gpu.dma_engines", family="copy", values={"bytes": task.bytes})
-    return None
+    return kind_of(task).conditions(task, node)
 
 
 def outside(node: Node, workload: Workload) -> dict[str, str]:

@@ -10,32 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil
 from statistics import fmean
 
-from c3sim.models.groups import ranks_in
 from c3sim.schedules import expanded
 from c3sim.simulation.folding import can_fold
 from c3sim.specs.hardware import Node
-from c3sim.specs.stores import Stores
-from c3sim.specs.workload import (
-    Collective,
-    Commands,
-    Copy,
-    Gemm,
-    Hold,
-    StreamKernel,
-    Task,
-    Workload,
-)
+from c3sim.specs.workload import Workload
+from c3sim.tasks.plan import kind_of
 
 EVENT_S, UNIT_S = 100e-6, 1e-6  # of an event; of a launch, per compute unit
 EVENT_BYTES, UNIT_BYTES, LINK_BYTES = 5e3, 130.0, 2e3
 POINT_BYTES = 2e3  # a point of a sweep: its place, its row
 RUNS = 3  # simulations behind one result: the run, each task alone, and on compute units
-LAUNCH = 7  # events of a task beside its work
-_TILE = 256  # rows, columns
-_RESIDENT = 8  # workgroups of a streaming kernel on a compute unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +58,5 @@ def effort_of(workload: Workload, node: Node) -> Effort:
 
 def events_of(workload: Workload, node: Node) -> float:
     """Events of one GPU, about."""
-    return sum(task.repeat * _events(task, node) for task in workload.tasks.values())
-
-
-def _events(task: Task, node: Node) -> float:
-    """Of one repetition of *task*."""
-    units = node.gpu.compute_unit_count
-    if isinstance(task, Gemm):
-        rows, columns = task.macro_tile or (_TILE, _TILE)
-        tiles = ceil(task.m / rows) * ceil(task.n / columns) * task.batch
-        return LAUNCH + tiles / units
-    if isinstance(task, StreamKernel | Stores | Hold):
-        return LAUNCH + (task.workgroups or 0) / (units * _RESIDENT)
-    if isinstance(task, Collective) and task.backend == "dma":
-        return 5 * (ranks_in(node, task) - 1) * (task.engines or 1)
-    if isinstance(task, Collective):
-        wide = node.scale_out if node.nodes > 1 else None
-        parts = 1 if wide is None else task.pipeline or wide.pipeline
-        return LAUNCH * parts + task.chunks
-    if isinstance(task, Copy):
-        return LAUNCH * (task.engines or 1)
-    if isinstance(task, Commands):
-        return 4 * len(task.program)
-    return LAUNCH
+    tasks = workload.tasks.values()
+    return sum(task.repeat * kind_of(task).events(task, node) for task in tasks)

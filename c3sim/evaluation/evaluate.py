@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.losses import losses, whole_of
 from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.overlap import Overlap, overlap
-from c3sim.evaluation.payload import payload_bytes
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
 from c3sim.result import ClassTime, DrawResult, RankClass, Result, TaskResult
 from c3sim.schedules import expanded
 from c3sim.simulation.class_times import busy_and_exposed, classes_of
-from c3sim.simulation.critical_path import least_of, plan_of
+from c3sim.simulation.critical_path import least_of, precedence
 from c3sim.simulation.medians import weighted_quantile
 from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Task, Workload
 from c3sim.strategies.best import Best, best_candidate
 from c3sim.strategies.rewrites import baseline, collectives
 from c3sim.strategies.table import strategy_name
+from c3sim.tasks.plan import kind_of, payload_bytes, plan
 
 
 def best_of(workload: Workload, node: Node, strategy: str) -> Best:
@@ -56,10 +53,10 @@ def evaluate_run(
     common = {name: isolated(node, base, name) for name in workload.tasks}
     alone = {name: isolated(node, best.workload, name) for name in workload.tasks}
     moved = set(collectives(workload))
-    plan = plan_of(base, node)
+    chains = precedence(plan(base, node))
 
     def against(times: Mapping[str, TaskRun]) -> Overlap:
-        return overlap([task.end for task in times.values()], run.end, least_of(plan, times))
+        return overlap([task.end for task in times.values()], run.end, least_of(chains, times))
 
     shared = against(common)
     own = against({name: (alone if name in moved else common)[name] for name in common})
@@ -106,7 +103,7 @@ def evaluate_run(
 
 
 def _classes(workload: Workload, run: Run) -> dict[str, ClassTime]:
-    if not any(isinstance(task, Kernel) for task in workload.tasks.values()):
+    if not any(kind_of(task).detail(task) for task in workload.tasks.values()):
         return {}
     times = busy_and_exposed(run, classes_of(workload))
     return {name: ClassTime(busy_s=busy, exposed_s=only) for name, (busy, only) in times.items()}
@@ -117,12 +114,13 @@ def _stretched(workload: Workload, node: Node, run: Run, alone: Mapping[str, Tas
     that of a run in which compute and communication share nothing. A single compute task then runs
     as it does *alone*.
     """
-    kinds = [CLASSES[task.kind] for task in workload.tasks.values()]
-    if not {"compute", "communication"} <= set(kinds):
+    sides = {name: kind_of(task).side for name, task in workload.tasks.items()}
+    if not {"compute", "communication"} <= set(sides.values()):
         return 0.0
     in_step = workload.host.release == "event" and workload.host.loop is None
-    if kinds.count("compute") == 1 and in_step:
-        (name,) = (n for n, task in workload.tasks.items() if CLASSES[task.kind] == "compute")
+    compute = [name for name, what in sides.items() if what == "compute"]
+    if len(compute) == 1 and in_step:
+        name = compute[0]
         return run.exposure.computing - (alone[name].end - alone[name].start)
     return run.exposure.computing - undisturbed(node, workload).exposure.computing
 
@@ -160,7 +158,7 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
     energy = sum(account.values())
     duration = times.end - times.start
     room = times.waited_for_room(alone)
-    detail: dict[str, Any] = {"operator": task.operator} if isinstance(task, Kernel) else {}
+    detail = kind_of(task).detail(task)
     if name in run.lines:
         detail["cache"] = run.lines[name]._asdict()
     return TaskResult(

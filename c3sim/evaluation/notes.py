@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from c3sim.evaluation.domain import outside
+from c3sim.evaluation.domain import conditions, outside
 from c3sim.evaluation.losses import loss_note, one_after_the_other
 from c3sim.evaluation.overlap import Overlap
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Workload
+from c3sim.specs.workload import Workload
 from c3sim.strategies.best import Best
 from c3sim.strategies.rewrites import REDUCTIONS
 from c3sim.strategies.table import Candidate, exhaustive
+from c3sim.tasks.kind import ENGINES
 
 ROUNDING = 1e-9  # relative
 IDLE = "does nothing"  # what is set and has no effect
@@ -50,10 +51,8 @@ def notes(on: Noted) -> tuple[str, ...]:
         f"{_listed(names, 'run')} as {variant}, chosen from isolated times"
         for variant, names in _by_words(best.candidate.detail.get("variants", {})).items()
     ]
-    if any(
-        isinstance(task, Collective) and task.backend == "dma" and task.op in REDUCTIONS
-        for task in best.workload.tasks.values()
-    ):
+    asked = filter(None, (conditions(node, task) for task in best.workload.tasks.values()))
+    if any(each.owner == ENGINES and each.family in REDUCTIONS for each in asked):
         texts.append(
             "what-if: DMA engines that reduce (gpu.dma_engines.reduce_bandwidth); none is known to"
         )

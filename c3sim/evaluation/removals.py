@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import ceil
+from collections.abc import Callable, Sequence
 
-from c3sim.models.gemm import plan_gemm
 from c3sim.specs.hardware import Node
 from c3sim.specs.references import parse_after
-from c3sim.specs.stores import Stores
-from c3sim.specs.workload import Gemm, Task, Workload
+from c3sim.specs.workload import Task, Workload
+from c3sim.tasks.plan import kind_of
 
 #: What the host pays for commands of engines (specs/host.py).
 _OF_COMMANDS = (
@@ -20,29 +18,12 @@ _OF_COMMANDS = (
 
 def unpublished(workload: Workload) -> Workload:
     """Without releases and flags behind tiles."""
-    return _with(
-        workload,
-        {
-            name: task.model_copy(update={"publish": None})
-            for name, task in workload.tasks.items()
-            if isinstance(task, Gemm | Stores) and task.publish is not None
-        },
-    )
+    return _each(workload, lambda task: kind_of(task).unpublished(task))
 
 
 def filled(workload: Workload, node: Node) -> Workload:
-    """With GEMMs whose last round of tiles leaves no compute unit idle: quicker by the share of
-    places in their rounds that have no tile. Stream-K has no such round.
-    """
-    units, quicker = node.gpu.compute_unit_count, {}
-    for name, task in workload.tasks.items():
-        if isinstance(task, Gemm):
-            plan = plan_gemm(node.gpu, task)
-            places = ceil(plan.tiles / units) * units
-            if plan.schedule != "stream_k" and places > plan.tiles:
-                speed = task.speed * places / plan.tiles
-                quicker[name] = task.model_copy(update={"speed": speed})
-    return _with(workload, quicker)
+    """With GEMMs whose last round of tiles leaves no compute unit idle."""
+    return _each(workload, lambda task: kind_of(task).filled(task, node.gpu))
 
 
 def without_packets(node: Node) -> Node:
@@ -57,7 +38,7 @@ def side(workload: Workload, *, gemms: bool) -> Workload:
     """The GEMMs of *workload* without the rest; else the rest, which moves or adds, without them.
     Tasks wait for what is left.
     """
-    kept = {name for name, task in workload.tasks.items() if isinstance(task, Gemm) == gemms}
+    kept = {name for name, task in workload.tasks.items() if (task.kind == "gemm") == gemms}
 
     def left(waits: Sequence[str]) -> tuple[str, ...]:
         return tuple(on for on in waits if parse_after(on).task in kept)
@@ -71,7 +52,9 @@ def side(workload: Workload, *, gemms: bool) -> Workload:
     return workload.model_copy(update={"tasks": tasks, "host": host})
 
 
-def _with(workload: Workload, tasks: Mapping[str, Task]) -> Workload:
-    if not tasks:
+def _each(workload: Workload, change: Callable[[Task], Task]) -> Workload:
+    """*workload* with each task changed; itself where none is."""
+    tasks = {name: change(task) for name, task in workload.tasks.items()}
+    if all(tasks[name] is task for name, task in workload.tasks.items()):
         return workload
-    return workload.model_copy(update={"tasks": {**workload.tasks, **tasks}})
+    return workload.model_copy(update={"tasks": tasks})

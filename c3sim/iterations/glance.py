@@ -21,9 +21,9 @@ from c3sim.simulation.simulate import average_before, simulate
 from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
-from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import strategy_name
+from c3sim.tasks.plan import kind_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +49,8 @@ def glance(workload: Workload, node: Node, strategy: str) -> Glance:
         return _of_iteration(loaded.iteration, loaded.model, node, change)
     best = best_of(workload, node, strategy)
     tasks = best.workload.tasks
-    classes = {name: task.operator for name, task in tasks.items() if isinstance(task, Kernel)}
+    details = {name: kind_of(task).detail(task) for name, task in tasks.items()}
+    classes = {name: detail["operator"] for name, detail in details.items() if detail}
     return Glance(wall_s=best.run.end, run=best.run, workload=best.workload, classes=classes)
 
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from c3sim.models.caches import Again, cache_share, resident_fraction
 from c3sim.specs.cache_policy import CachePolicies, Policy, Stores, TransferPolicy
 from c3sim.specs.hardware import Gpu
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.workload import Collective, Copy, Gemm, StreamKernel, Task
+from c3sim.specs.workload import Task
 
 STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each
 #: How the lines of a store are taken.
@@ -38,9 +37,8 @@ class Insertion(NamedTuple):
 
 def policy_of(task: Task) -> TransferPolicy | None:
     """What *task* tells the caches; None: nothing."""
-    if not isinstance(task, Gemm | StreamKernel | Kernel | Collective | Copy):
-        return None
-    return None if task.cache == type(task.cache)() else task.cache
+    cache: TransferPolicy | None = getattr(task, "cache", None)
+    return None if cache is None or cache == type(cache)() else cache
 
 
 def last_policy(gpu: Gpu, policy: TransferPolicy) -> Policy:

@@ -7,20 +7,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from c3sim.models.accesses import moved_by
 from c3sim.models.cache_lines import row_misses
-from c3sim.models.cache_policy import OF_STORES, Insertion, last_policy, policy_of, share_of_policy
-from c3sim.models.memory import ARRAYS
-from c3sim.specs.cache_policy import Policy, TransferPolicy
+from c3sim.models.cache_policy import OF_STORES, Insertion, last_policy
+from c3sim.specs.cache_policy import Policy, Stores, TransferPolicy
 from c3sim.specs.hardware import Gpu
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.workload import Collective, Copy, Gemm, StreamKernel, Task
+from c3sim.specs.workload import Gemm
 
 #: How written lines leave.
 Leaving = Literal["in eviction order", "row by row", "line by line", "past the cache"]
 
 PAST = ("uncached", "write_through")  # stores that do not wait in a line until it leaves
-RESIDENT = 8  # workgroups on a compute unit, of a kernel whose own number is not known yet
+
+
+class CacheUse(NamedTuple):
+    """What a task tells the caches, and what it does there; its kind says that of itself."""
+
+    policy: TransferPolicy = TransferPolicy()
+    stores: Stores = "cached"  # how its stores take lines
+    stored: float = 0.0  # bytes that it stores, each once
+    written: float = 0.0  # part of the bytes that it moves which it stores
+    reused: bool = True  # whether a reuse predictor, if there is one, lets its lines stay
+    counted: bool = False  # whether it counts itself what takes lines
+    evicted: float | None = None  # part of what it writes that leaves from lines; None: by policy
+
+    @property
+    def told(self) -> bool:
+        """Whether it names a policy."""
+        return self.policy != type(self.policy)()
 
 
 class Lines(NamedTuple):
@@ -32,11 +45,13 @@ class Lines(NamedTuple):
     row_misses: float
 
 
-def lines_of(gpu: Gpu, task: Task, set_aside: bool) -> Lines:
-    """Of *task*. Where lines are set aside each written one leaves by itself, whoever wrote it."""
+def lines_of(gpu: Gpu, use: CacheUse, set_aside: bool) -> Lines:
+    """Of a task with that *use*. Where lines are set aside each written one leaves by itself,
+    whoever wrote it.
+    """
     usual = row_misses(gpu.cache_policies, set_aside)
-    evicted = usual if set_aside or not usual else usual * _evicted(gpu, task)
-    return Lines(insertion_parts(gpu, task), evicted)
+    evicted = usual if set_aside or not usual else usual * _evicted(gpu, use)
+    return Lines(insertion_parts(gpu, use), evicted)
 
 
 def total(insertions: Iterable[Insertion]) -> Insertion:
@@ -52,19 +67,18 @@ def taken(parts: Insertion, moved: float) -> Insertion:
     return Insertion(moved * parts.usual, moved * parts.streaming)
 
 
-def insertion_parts(gpu: Gpu, task: Task) -> Insertion:
-    """Parts of what *task* moves past the other caches that the last one takes."""
-    policy = policy_of(task) or TransferPolicy()
-    loads = stores = last_policy(gpu, policy)
+def insertion_parts(gpu: Gpu, use: CacheUse) -> Insertion:
+    """Parts of what a task moves past the other caches that the last one takes."""
+    loads = stores = last_policy(gpu, use.policy)
     parts: tuple[tuple[Policy, float], ...]
-    if isinstance(task, Kernel) and task.accesses:
+    if use.counted:
         parts = (("stream" if loads == "stream" else "allocate", 1.0),)  # it counts the others
-    elif not reused(gpu, task):
+    elif not use.reused:
         return Insertion(0.0, 0.0)
     else:
         written = 0.0
-        if isinstance(task, StreamKernel | Kernel) and task.cache.stores != "cached":
-            stores, written = OF_STORES[task.cache.stores], _written(task)
+        if use.stores != "cached":
+            stores, written = OF_STORES[use.stores], use.written
         parts = ((loads, 1.0 - written), (stores, written))
     return Insertion(
         usual=sum(part for how, part in parts if how in ("allocate", "keep")),
@@ -72,86 +86,54 @@ def insertion_parts(gpu: Gpu, task: Task) -> Insertion:
     )
 
 
-def reused(gpu: Gpu, task: Task) -> bool:
-    """Whether lines of *task* take room: always, but where a reuse predictor knows that none of
-    them is found again. It knows kernels, not DMA engines; of a GEMM it lets the operands stay.
+def predicts(gpu: Gpu) -> bool:
+    """Whether a reuse predictor sends past the last cache what is not found again there. It knows
+    kernels, not DMA engines.
     """
-    policies = gpu.cache_policies
-    if policies is None or not policies.predicts:
-        return True
-    if isinstance(task, StreamKernel):
-        size = sum(ARRAYS[task.pattern]) * task.bytes
-        room = gpu.shared_cache * share_of_policy(last_policy(gpu, task.cache), policies)
-        return (task.passes > 1 or task.inputs == "warm") and size <= room
-    if isinstance(task, Kernel):
-        return task.hits != "hbm"
-    if isinstance(task, Collective):
-        return task.backend == "dma"
-    return not isinstance(task, Copy) or task.executor != "kernel"
+    return gpu.cache_policies is not None and gpu.cache_policies.predicts
 
 
 def results_take_lines(gpu: Gpu, task: Gemm) -> bool:
     """Whether what a GEMM stores does: not where memory adds it, nor where a reuse predictor knows
     that it is not read again.
     """
-    predicts = gpu.cache_policies is not None and gpu.cache_policies.predicts
-    return not task.updates and (not predicts or task.accumulate)
+    return not task.updates and (not predicts(gpu) or task.accumulate)
 
 
-def released_of(gpu: Gpu, task: Task) -> float:
-    """Bytes that the kernel of *task* writes back when it ends, of those it wrote: what the L2s
+def released_of(gpu: Gpu, use: CacheUse) -> float:
+    """Bytes that a kernel writes back when it ends, of those it wrote: what the L2s
     still hold of them; where its policy does not release them, none.
     """
-    if not isinstance(task, StreamKernel | Kernel) or task.cache.stores != "released":
+    if use.stores != "released":
         return 0.0
-    return min(_stored(task), gpu.dies.count * gpu.l2.capacity)
+    return min(use.stored, gpu.dies.count * gpu.l2.capacity)
 
 
-def write_backs(gpu: Gpu, task: Task, set_aside: bool) -> Leaving:
-    """How what *task* writes leaves the last cache that all compute units share."""
+def write_backs(gpu: Gpu, use: CacheUse, set_aside: bool) -> Leaving:
+    """How what a task writes leaves the last cache that all compute units share."""
     policies = gpu.cache_policies
     if policies is not None and policies.rinses:
         return "row by row"
     if set_aside:
         return "line by line"
-    return "in eviction order" if _evicted(gpu, task) else "past the cache"
+    return "in eviction order" if _evicted(gpu, use) else "past the cache"
 
 
-def counts_lines(gpu: Gpu, tasks: Iterable[Task], set_aside: bool) -> bool:
+def counts_lines(gpu: Gpu, uses: Iterable[CacheUse], set_aside: bool) -> bool:
     """Whether anybody names a policy, or the GPU has a switch of them on."""
     policies = gpu.cache_policies
     if policies is None:
         return False
     switched = policies.rinses or policies.predicts or not policies.waits
     given = switched or policies.evicted_together is not None or set_aside
-    return given or any(policy_of(task) is not None for task in tasks)
+    return given or any(use.told for use in uses)
 
 
-def _stored(task: StreamKernel | Kernel) -> float:
-    """Bytes that *task* stores, each once."""
-    if isinstance(task, StreamKernel):
-        return ARRAYS[task.pattern][1] * task.bytes
-    return task.written + sum(access.bytes for access in task.accesses if access.stores)
-
-
-def _written(task: StreamKernel | Kernel) -> float:
-    """Part of the bytes that *task* moves which it stores."""
-    if isinstance(task, StreamKernel):
-        return _stored(task) / (sum(ARRAYS[task.pattern]) * task.bytes)
-    moved = task.read + task.written
-    return task.written / moved if moved else 0.0
-
-
-def _evicted(gpu: Gpu, task: Task) -> float:
-    """Part of what *task* writes that leaves from lines of a cache."""
-    if isinstance(task, Kernel) and task.accesses:
-        most = float(gpu.compute_unit_count * (task.per_unit or RESIDENT))
-        running = min(float(task.workgroups or most), most)
-        moved = moved_by(gpu, task, running, gpu.shared_cache)
-        return moved.evicted / moved.written if moved.written else 0.0
-    stores = task.cache.stores if isinstance(task, StreamKernel | Kernel) else "cached"
-    as_loads = stores in ("cached", "released")
-    policy = policy_of(task)
-    if stores in PAST or (as_loads and policy and last_policy(gpu, policy) == "bypass"):
+def _evicted(gpu: Gpu, use: CacheUse) -> float:
+    """Part of what a task writes that leaves from lines of a cache."""
+    if use.evicted is not None:
+        return use.evicted
+    as_loads = use.stores in ("cached", "released")
+    if use.stores in PAST or (as_loads and last_policy(gpu, use.policy) == "bypass"):
         return 0.0
-    return float(results_take_lines(gpu, task) if isinstance(task, Gemm) else reused(gpu, task))
+    return float(use.reused)

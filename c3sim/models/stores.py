@@ -41,7 +41,7 @@ from typing import NamedTuple
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.remote_stores import PolicyCost, RemoteStores
 from c3sim.specs.stores import StorePolicy, Stores
-from c3sim.specs.workload import Gemm, Task
+from c3sim.specs.workload import Gemm
 
 
 class TileTime(NamedTuple):
@@ -51,13 +51,6 @@ class TileTime(NamedTuple):
     wait: float  # for stores and release
     release: float  # of it, in which its die makes a release
     turn: float  # at least that long: all workgroups of a die, one release after the other
-
-
-def stores_at_peers(task: Task) -> bool:
-    """Whether kernels of *task* do."""
-    if isinstance(task, Gemm):
-        return task.results == "peers"
-    return isinstance(task, Stores) and task.direction == "push"
 
 
 def remote_stores(gpu: Gpu) -> RemoteStores:

@@ -1,8 +1,15 @@
-"""Things that happen once (a task's end, a share of its tiles, a chunk) and what waits for them."""
+"""Things that happen once (a task's end, a share of its tiles, a chunk) and what waits for them;
+threads of the host, whose jobs wait for each other.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
+
+import simpy
+from simpy.events import Timeout
 
 Callback = Callable[[], None]
 Key = tuple[str, int]  # (name, GPU)
@@ -45,3 +52,51 @@ class Signals:
 
     def missing(self, keys: Iterable[Key]) -> list[str]:
         return [key[0] for key in keys if key not in self._fired]
+
+
+class HostThread:
+    """A thread that does one job at a time, in the order of the requests."""
+
+    def __init__(self, env: simpy.Environment):
+        self.env = env
+        self.free_at = 0.0
+        self.has_copied = False  # has called the runtime for DMA commands
+        self._batch: tuple[str, float] | None = None
+        self._blocked = False
+        self._waiting: deque[Callable[[], object]] = deque()
+
+    def open_batch(self, task: str, time: float) -> None:
+        """Begin a batch of *time* s that all jobs of *task* at this instant share."""
+        if self._batch != (task, self.env.now):
+            self._batch = (task, self.env.now)
+            self.when_free(partial(self._reserve, time))
+
+    def do(self, time: float, call: Callable[[], None]) -> None:
+        """Work for *time* s, behind all earlier requests; then *call()*."""
+        self.when_free(partial(self.occupy, time, call))
+
+    def when_free(self, job: Callable[[], object]) -> None:
+        """Call *job*, which occupies the thread, as soon as the thread is not blocked."""
+        if self._blocked:
+            self._waiting.append(job)
+        else:
+            job()
+
+    def occupy(self, time: float, call: Callable[[], None]) -> None:
+        """As :meth:`do`, by the job that holds the thread, blocked or not."""
+        Timeout(self.env, self._reserve(time)).callbacks.append(lambda _event: call())
+
+    def block(self) -> None:
+        """Suspend all jobs except the current holder until :meth:`release`."""
+        self._blocked = True
+
+    def release(self) -> None:
+        """Go on with the requests that came meanwhile, in order."""
+        self._blocked = False
+        while self._waiting and not self._blocked:
+            self._waiting.popleft()()
+
+    def _reserve(self, time: float) -> float:
+        """Take the thread for *time* s; returns the delay from now until that is done."""
+        self.free_at = max(self.free_at, self.env.now) + time
+        return self.free_at - self.env.now

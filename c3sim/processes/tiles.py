@@ -7,15 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from c3sim.models.stores import sight_time
-from c3sim.models.tile_order import Groups, groups_of, share_behind
-from c3sim.processes.context import Context
+from c3sim.models.tile_order import share_behind
 from c3sim.processes.kernels.spec import Awaited
-from c3sim.processes.signals import Callback, Key, Signals, countdown
-from c3sim.specs.references import After, parse_after
-from c3sim.specs.stores import Stores
-from c3sim.specs.task import KernelBase
-from c3sim.specs.workload import Gemm, Workload
+from c3sim.processes.plan import Context, Plan
+from c3sim.processes.signals import Callback, Key, countdown
+from c3sim.specs.references import After
 
 #: Relative: a share of tiles this close below the awaited one has been reached.
 ROUNDING = 1e-9
@@ -24,11 +20,11 @@ ROUNDING = 1e-9
 class Tiles:
     """Shares of the tiles of all kernels of one run that have finished."""
 
-    def __init__(self, context: Context, signals: Signals):
-        self.context, self.signals = context, signals
+    def __init__(self, context: Context):
+        self.context = context
         self._share: dict[Key, float] = {}
-        self._awaited = _awaited_tiles(context.workload)
-        self._inside = _awaited_inside(context.workload)
+        self._awaited = _awaited_tiles(context.plan)
+        self._inside = {name for task in context.plan.tasks.values() for name in task.awaits}
         self._waiting: dict[Key, list[tuple[float, Callback]]] = {}
         self._stalls: dict[Key, float] = {}  # s of the workgroup that has just ended a tile
 
@@ -52,7 +48,7 @@ class Tiles:
         self._share[key] += share
         for signal, after in self._awaited.get(name, ()):
             if self._reached(key, self._wanted(after, gpu)):
-                self.signals.fire((signal, gpu))
+                self.context.signals.fire((signal, gpu))
         waiting = self._waiting.pop(key, [])
         self._waiting[key] = [each for each in waiting if not self._reached(key, each[0])]
         for wanted, call in waiting:
@@ -64,12 +60,7 @@ class Tiles:
         """The share of the tiles of a kernel on *gpu* that *after* waits for."""
         if after.peer is None:
             return after.tiles or 0.0
-        return share_behind(self._groups(after.task, gpu), after.peer)
-
-    def _groups(self, name: str, gpu: int) -> Groups:
-        task, gpus = self.context.workload.tasks[name], self.context.node.gpus
-        assert isinstance(task, Gemm)  # checked on input
-        return groups_of(task.order, gpu % gpus, gpus)
+        return share_behind(self.context.plan[after.task].tile_groups(gpu), after.peer)
 
     def _reached(self, key: Key, wanted: float) -> bool:
         return self._share.get(key, 0.0) >= wanted * (1 - ROUNDING)
@@ -86,9 +77,7 @@ class Tiles:
         ]
         one = countdown(len(waits), call)
         for name, key, wanted in waits:
-            task = self.context.workload.tasks[name]
-            assert isinstance(task, Stores | Gemm)  # checked on input
-            seen = partial(self.context.once_past, sight_time(self.context.node.gpu, task), one)
+            seen = partial(self.context.once_past, self.context.plan[name].flag_latency, one)
             if self._reached(key, wanted):
                 one()
             else:
@@ -99,33 +88,27 @@ class Tiles:
         finished: its own; of a GEMM that stores its results at their owners those of all GPUs that
         belong to it.
         """
-        task, node = self.context.workload.tasks[name], self.context.node
-        if not isinstance(task, Gemm) or task.results == "here":
+        task, node = self.context.plan[name], self.context.node
+        if not task.tiles_at_owners:
             return {(name, gpu): share}
         found: dict[Key, float] = {}
         for offset in range(node.gpus):  # from the producer to this GPU
             producer = node.peer(gpu, (node.gpus - offset) % node.gpus)
             key = (name, self.context.machine.home(producer, gpu))
-            wanted = share_behind(self._groups(name, producer), offset, share)
+            wanted = share_behind(task.tile_groups(producer), offset, share)
             found[key] = max(found.get(key, 0.0), wanted)
         return found
 
 
-def _awaited_tiles(workload: Workload) -> dict[str, list[tuple[str, After]]]:
+def _awaited_tiles(plan: Plan) -> dict[str, list[tuple[str, After]]]:
     """Kernel -> (signal, tiles that it waits for), by share: the order of release at one instant.
     Owners come behind shares.
     """
     awaited: dict[str, list[tuple[str, After]]] = {}
-    for task in workload.tasks.values():
-        for entry in task.after:
-            after = parse_after(entry)
+    for task in plan.tasks.values():
+        for entry, after in zip(task.task.after, task.after, strict=True):
             if after.tiles is not None or after.peer is not None:
                 awaited.setdefault(after.task, []).append((entry, after))
     for shares in awaited.values():
         shares.sort(key=lambda item: item[1].tiles or 1.0)
     return awaited
-
-
-def _awaited_inside(workload: Workload) -> set[str]:
-    tasks = workload.tasks.values()
-    return {name for task in tasks if isinstance(task, KernelBase) for name in task.awaits}

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from c3sim.simulation.run import Run
-from c3sim.specs.kernel import Kernel, Operator
-from c3sim.specs.task_classes import CLASSES as SIDES
-from c3sim.specs.workload import Gemm, HostTask, Workload
+from c3sim.specs.kernel import Operator
+from c3sim.specs.workload import Workload
+from c3sim.tasks.plan import kind_of
 
 CLASSES: tuple[Operator, ...] = get_args(Operator)
 Interval = tuple[float, float]
@@ -22,17 +22,8 @@ def classes_of(workload: Workload) -> dict[str, Operator]:
     """The operator class of each task; kernels that only stress a GPU count as element-wise. Work
     of the host has none.
     """
-    classes: dict[str, Operator] = {}
-    for name, task in workload.tasks.items():
-        if isinstance(task, Kernel):
-            classes[name] = task.operator
-        elif isinstance(task, Gemm):
-            classes[name] = "gemm"
-        elif SIDES[task.kind] == "communication":
-            classes[name] = "communication"
-        elif not isinstance(task, HostTask):
-            classes[name] = "elementwise"
-    return classes
+    classes = {name: kind_of(task).operator(task) for name, task in workload.tasks.items()}
+    return {name: operator for name, operator in classes.items() if operator is not None}
 
 
 def busy_and_exposed(run: Run, classes: Mapping[str, Operator]) -> dict[str, tuple[float, float]]:

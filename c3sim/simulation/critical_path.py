@@ -16,23 +16,18 @@ two memories (copies, 1). Every pass is linear in tasks and dependencies.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
-from c3sim.models.tile_order import groups_of, share_behind
-from c3sim.processes.kernels.grids import grid_shapes
+from c3sim.processes.plan import Plan
 from c3sim.simulation.run import TaskRun
-from c3sim.specs.hardware import Node
-from c3sim.specs.references import After, parse_after, task_order
-from c3sim.specs.task_classes import CLASSES
-from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
 
 Times = Mapping[str, float]  # [s] by task
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Precedence:
     """Tasks in an *order* in which each comes after all that it waits for.
 
     *needs*: of each task what it waits for, with the share that must have happened. *resources*:
@@ -44,20 +39,24 @@ class Plan:
     resources: Mapping[str, tuple[Hashable, float]]
 
 
-def plan_of(workload: Workload, node: Node) -> Plan:
-    """The plan of *workload*, which has no cycle (input/checks/workload.py)."""
-    needs = {name: list(_after(workload, name, node.gpus)) for name in workload.tasks}
+def precedence(plan: Plan) -> Precedence:
+    """What tasks wait for; they have no cycle (input/checks/workload.py)."""
+    needs = {
+        name: [(each.task, plan[each.task].share(each)) for each in task.after]
+        for name, task in plan.tasks.items()
+    }
     last: dict[str, str] = {}
-    for name in task_order(workload):
-        stream = workload.tasks[name].stream
+    for name in plan.order:
+        stream = plan[name].task.stream
         if stream is not None:
             needs[name] += [(last[stream], 1.0)] if stream in last else []
             last[stream] = name
     sorter = TopologicalSorter({name: [p for p, _ in of] for name, of in needs.items()})
-    return Plan(tuple(sorter.static_order()), needs, dict(_resources(workload, node)))
+    resources = {name: used for name, task in plan.tasks.items() if (used := task.resource)}
+    return Precedence(tuple(sorter.static_order()), needs, resources)
 
 
-def begins(plan: Plan, ready: Times, lengths: Times) -> dict[str, float]:
+def begins(plan: Precedence, ready: Times, lengths: Times) -> dict[str, float]:
     """When each task can begin [s] at the earliest, by the tasks that it waits for alone."""
     found: dict[str, float] = {}
     for name in plan.order:
@@ -65,12 +64,12 @@ def begins(plan: Plan, ready: Times, lengths: Times) -> dict[str, float]:
     return found
 
 
-def earliest(plan: Plan, name: str, ready: Times, before: Times, lengths: Times) -> float:
+def earliest(plan: Precedence, name: str, ready: Times, before: Times, lengths: Times) -> float:
     """The begin of *name* [s], from the begins *before* it."""
     return max([ready[name], *(before[p] + share * lengths[p] for p, share in plan.needs[name])])
 
 
-def tails(plan: Plan, lengths: Times) -> dict[str, float]:
+def tails(plan: Precedence, lengths: Times) -> dict[str, float]:
     """The longest chain [s] behind the end of each task, of tasks that wait for it."""
     found = dict.fromkeys(plan.order, 0.0)
     for name in reversed(plan.order):
@@ -80,7 +79,7 @@ def tails(plan: Plan, lengths: Times) -> dict[str, float]:
     return found
 
 
-def work(plan: Plan, lengths: Times) -> dict[Hashable, float]:
+def work(plan: Precedence, lengths: Times) -> dict[Hashable, float]:
     """What each resource has to do [s]."""
     found: dict[Hashable, float] = {}
     for name, (resource, occupancy) in plan.resources.items():
@@ -88,44 +87,14 @@ def work(plan: Plan, lengths: Times) -> dict[Hashable, float]:
     return found
 
 
-def least_time(plan: Plan, ready: Times, lengths: Times) -> float:
+def least_time(plan: Precedence, ready: Times, lengths: Times) -> float:
     """Of all tasks [s]; *ready*, *lengths*: of each one alone."""
     earliest = begins(plan, ready, lengths)
     chain = max(earliest[name] + lengths[name] for name in plan.order)
     return max(chain, *work(plan, lengths).values(), 0.0)
 
 
-def least_of(plan: Plan, alone: Mapping[str, TaskRun]) -> float:
+def least_of(plan: Precedence, alone: Mapping[str, TaskRun]) -> float:
     """The least time [s] from the run of each task *alone*."""
     ready = {name: run.ready for name, run in alone.items()}
     return least_time(plan, ready, {name: run.end - run.ready for name, run in alone.items()})
-
-
-def _after(workload: Workload, name: str, gpus: int) -> Iterable[tuple[str, float]]:
-    for text in workload.tasks[name].after:
-        after = parse_after(text)
-        yield after.task, _share(after, workload.tasks[after.task], gpus)
-
-
-def _share(after: After, task: Task, gpus: int) -> float:
-    """Tiles and chunks are those of the first repeat, on the first GPU."""
-    if after.tiles is not None:
-        return after.tiles / task.repeat
-    if after.peer is not None and isinstance(task, Gemm):
-        groups = groups_of(task.order, 0, gpus)
-        return share_behind(groups, after.peer) / task.repeat
-    if after.chunk is not None and isinstance(task, Collective):
-        return (after.chunk + 1) / task.chunks / task.repeat
-    return 1.0
-
-
-def _resources(workload: Workload, node: Node) -> Iterable[tuple[str, tuple[Hashable, float]]]:
-    shapes, units = grid_shapes(workload, node), node.gpu.compute_unit_count
-    for name, task in workload.tasks.items():
-        if CLASSES[task.kind] == "compute":
-            groups = shapes[name].workgroups
-            yield name, ("compute_units", groups / (-(-groups // units) * units))
-        elif isinstance(task, Collective):
-            yield name, ("links", 1.0)
-        elif isinstance(task, Copy):
-            yield name, ((task.source, task.destination, task.peer), 1.0)

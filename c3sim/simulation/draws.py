@@ -22,10 +22,7 @@ from itertools import permutations
 from random import Random
 
 from c3sim.processes.arrivals import Arrival, Arrivals
-from c3sim.processes.kernels.grids import grid_shapes
-from c3sim.specs.hardware import Node
-from c3sim.specs.references import task_order
-from c3sim.specs.workload import Workload
+from c3sim.processes.plan import Plan
 
 MOST = 8  # draws that are simulated
 SAMPLES = 512  # of three streams and more
@@ -41,12 +38,13 @@ class Draw:
     arrivals: Arrivals
 
 
-def draws(workload: Workload, node: Node) -> list[Draw]:
+def draws(plan: Plan) -> list[Draw]:
     """The most likely ways in which the ranks may begin, at most MOST; probabilities sum to 1."""
-    host, kernels = workload.host, node.gpu.kernels
+    node, host = plan.scene.node, plan.scene.workload.host
+    kernels = node.gpu.kernels
     if host.release == "event":
         return [Draw(1.0, Arrivals())]
-    racing = _racing(workload, node) if host.release == "per_rank" else ()
+    racing = _racing(plan) if host.release == "per_rank" else ()
     if kernels.release_order == "launch" or len(racing) < 2:
         racing = ()
     ranks = node.ranks
@@ -62,15 +60,14 @@ def draws(workload: Workload, node: Node) -> list[Draw]:
     return [Draw(draw.probability / total, draw.arrivals) for draw in kept]
 
 
-def _racing(workload: Workload, node: Node) -> tuple[str, ...]:
+def _racing(plan: Plan) -> tuple[str, ...]:
     """Kernels that nothing but the release holds back, one of each stream, in launch order."""
-    shapes, seen, racing = grid_shapes(workload, node), set[str](), []
-    for name in task_order(workload):
-        task = workload.tasks[name]
-        stream = task.stream or f"task {name}"
-        if stream not in seen and not task.after and name in shapes:
+    seen, racing = set[int](), []
+    for name in plan.order:
+        task = plan[name]
+        if task.queue not in seen and not task.after and task.shape is not None:
             racing.append(name)
-        seen.add(stream)
+        seen.add(task.queue)
     return tuple(racing)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from c3sim.simulation.run import Exposure, TaskRun
-from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Workload
+from c3sim.tasks.plan import kind_of
 
 Span = tuple[float, float]
 
@@ -41,7 +41,7 @@ def exposure(workload: Workload, times: Mapping[tuple[str, int], TaskRun]) -> Ex
     compute: list[Span] = []
     communication: list[Span] = []
     for (name, gpu), run in times.items():
-        what = CLASSES[workload.tasks[name].kind]
+        what = kind_of(workload.tasks[name]).side
         if gpu == slowest and what == "compute":
             compute.append((run.start, run.end))
         elif gpu == slowest and what == "communication":

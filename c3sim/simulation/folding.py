@@ -1,72 +1,77 @@
 """Folding: whether one GPU can stand for all, because every GPU does the same.
 
 The three topologies map onto themselves when GPUs are renumbered cyclically; a full mesh and a
-switch also when they are renumbered by place in groups (models/groups.py). Within a node, only
-tasks, the map of DMA engines and the host can tell GPUs apart; between nodes, the leaf switches.
+switch also when they are renumbered by place in groups (models/groups.py). A task is folded only
+where its kind says why it may be. Within a node, only tasks, the map of DMA engines and the host
+can tell GPUs apart; between nodes, the leaf switches.
 """
 
 from __future__ import annotations
 
 from c3sim.processes.dma.copies import same_sharing
-from c3sim.processes.dma.order import engines_differ_by_gpu, uses_engines
+from c3sim.processes.plan import Plan
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
+from c3sim.specs.workload import Workload
+from c3sim.tasks.plan import plan
 
 
 def can_fold(workload: Workload, node: Node) -> bool:
     """Whether every GPU of all nodes does the same, and host and network treat them alike."""
+    return folds(plan(workload, node))
+
+
+def folds(plan: Plan) -> bool:
+    """As :func:`can_fold`, of a workload that has been resolved."""
     return (
-        _network_is_alike(workload, node)
-        and not any(_is_for_some_gpus(task) for task in workload.tasks.values())
-        and _engines_are_alike(workload, node)
-        and not engines_differ_by_gpu(workload, node)
-        and _host_treats_alike(workload)
+        _leaves_are_alike(plan.scene.node)
+        and all(task.foldable for task in plan.tasks.values())
+        and _engines_are_alike(plan)
+        and not _engines_differ_by_gpu(plan)
+        and _host_treats_alike(plan)
     )
 
 
-def _network_is_alike(workload: Workload, node: Node) -> bool:
-    """Whether every GPU sees the same network: one leaf for all, or as many nodes on each."""
+def _leaves_are_alike(node: Node) -> bool:
+    """Whether all GPUs are on one leaf switch, or as many nodes on each."""
     wide = node.scale_out
-    copies = (task for task in workload.tasks.values() if isinstance(task, Copy))
-    by_nic = [copy for copy in copies if copy.executor == "nic"]
-    if wide is None or node.nodes <= wide.nodes_per_leaf:
-        # A copy to another place of its node stays on its leaf for some GPUs and crosses the spine
-        # for others, as NICs are shared.
-        return all(task.peer % node.gpus == 0 for task in by_nic)
-    return node.nodes % wide.nodes_per_leaf == 0 and not by_nic
+    return wide is None or node.nodes <= wide.nodes_per_leaf or not node.nodes % wide.nodes_per_leaf
 
 
-def _is_for_some_gpus(task: Task) -> bool:
-    """Whether only the first GPU runs it, or, of a swap, one GPU of each pair submits; or engines
-    go to peers that are at other places of the node for each GPU of a group; or every GPU makes the
-    tiles of one owner first, which is another one, seen from each of them.
-    """
-    if isinstance(task, Copy | Commands):
-        return task.gpus == "first"
-    if isinstance(task, Gemm):
-        return task.order == "by_owner"
-    if not isinstance(task, Collective):
-        return False
-    return task.variant == "swap" or (task.backend == "dma" and task.group is not None)
-
-
-def _engines_are_alike(workload: Workload, node: Node) -> bool:
+def _engines_are_alike(plan: Plan) -> bool:
     """Whether commands share engines alike on every GPU, though the map's numbers differ."""
-    if node.engine_map is None:
+    if plan.scene.node.engine_map is None:
         return True
-    programs = (task.program for task in workload.tasks.values() if isinstance(task, Commands))
     # An engine that a command names serves another peer on every GPU.
-    named = any(command.engine is not None for program in programs for command in program)
-    return not named and same_sharing(node)
+    named = any(task.names_engines for task in plan.tasks.values())
+    return not named and same_sharing(plan.scene.node)
 
 
-def _host_treats_alike(workload: Workload) -> bool:
+def _engines_differ_by_gpu(plan: Plan) -> bool:
+    """Whether engines serve commands at other times, or in another order, from GPU to GPU:
+
+    - engines poll for a release at times of their own;
+    - sources carry several requests, or one beside other commands, each in its own order;
+    - queues of one engine are released together, and each engine begins with another.
+    """
+    tasks = [task for task in plan.tasks.values() if task.by_engines]
+    engines = plan.scene.node.gpu.dma_engines
+    if engines.pull_executor == "source":
+        pulls = sum(task.pulls for task in tasks)
+        if pulls > 1 or (pulls and len(tasks) > 1):
+            return True
+    if not plan.scene.workload.host.prelaunched or not tasks:
+        return False
+    if engines.poll_interval or len(tasks) > 1:
+        return True
+    return any(task.shares_an_engine for task in tasks)
+
+
+def _host_treats_alike(plan: Plan) -> bool:
     """Whether each GPU has a host thread, or one thread has queued kernels before the release.
 
     (Ranks that are released by themselves are folded class by class: simulation/draws.py.)
     """
-    if workload.host.threads == "per_gpu":
+    host = plan.scene.workload.host
+    if host.threads == "per_gpu":
         return True
-    return workload.host.launch == "queued" and not any(
-        task.kind == "host" or uses_engines(task) for task in workload.tasks.values()
-    )
+    return host.launch == "queued" and not any(task.by_host for task in plan.tasks.values())

@@ -7,12 +7,11 @@ the text of all three. Strategies, isolated times, explanations and studies all 
 from __future__ import annotations
 
 from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
-from c3sim.models.stores import stores_at_peers
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
-from c3sim.specs.task import EngineTask, KernelBase
-from c3sim.specs.workload import Collective, Workload
+from c3sim.specs.workload import Workload
+from c3sim.tasks.plan import kind_of
 
 #: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and
 #: for thousands of runs of a few tasks.
@@ -20,9 +19,10 @@ REMEMBERED = 65536
 REMEMBERED_NODES = 8192
 
 ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
-#: Kinds of task that stay within a GPU, and the parts of a node that then have no say in the times
-#: of one alone (tests/simulation/test_isolated_once.py).
-WITHIN_A_GPU = frozenset({"gemm", "stream", "hold"})
+#: Fields by which a task waits for others.
+WAITS = ("after", "launch_after", "launch_time", "awaits", "peers_late")
+#: Parts of a node that have no say in the times of a task alone which stays within a GPU
+#: (tests/simulation/test_isolated_once.py).
 AROUND_A_GPU = frozenset({"name", "description", "links", "collective_libraries", "scale_out"})
 
 _CONDITIONS = ("buffers", "tasks", "streams", "host", "schedule")
@@ -75,8 +75,8 @@ def undisturbed(node: Node, workload: Workload) -> Run:
 def kinds_of(workload: Workload) -> tuple[str, ...]:
     """Kinds of sharing that tasks of *workload* may have."""
     tasks = workload.tasks.values()
-    storing = any(stores_at_peers(task) for task in tasks)
-    posting = any(isinstance(task, EngineTask) and task.posted for task in tasks)
+    storing = any(kind_of(task).stores_at_peers(task) for task in tasks)
+    posting = any(kind_of(task).posted(task) for task in tasks)
     return (*SHARING, *[STORE_QUEUES] * storing, *[POSTS] * posting)
 
 
@@ -101,7 +101,7 @@ def forget() -> None:
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
-    around = workload.tasks[task].kind not in WITHIN_A_GPU
+    around = not kind_of(workload.tasks[task]).within_gpu
     own = alone(workload, task, called=ALONE)
     return run_once(node, own, around=around, energy=False).task(ALONE)
 
@@ -111,11 +111,8 @@ def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
     host's own work before its launch, or peers that come late. *called*: it and its stream.
     """
     found = workload.tasks[task]
-    waits: dict[str, object] = {"after": (), "launch_after": (), "launch_time": None}
-    if isinstance(found, KernelBase):
-        waits["awaits"] = ()
-    if isinstance(found, Collective):
-        waits["peers_late"] = 0.0
+    fields = type(found).model_fields
+    waits = {name: fields[name].default for name in WAITS if name in fields}
     stream = found.stream if called is None or found.stream is None else called
     kept = found.model_copy(update={**waits, "stream": stream})
     streams = {}

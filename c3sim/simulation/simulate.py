@@ -20,12 +20,10 @@ from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.cache_counts import CacheCounts, cache_counts
 from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
 from c3sim.machine.machine import Machine
-from c3sim.models.insertion import counts_lines, lines_of, released_of, write_backs
-from c3sim.models.stores import stores_at_peers
+from c3sim.models.insertion import counts_lines, released_of, write_backs
 from c3sim.processes.arrivals import Arrivals
-from c3sim.processes.context import Context
-from c3sim.processes.kernels.grids import grid_shapes
-from c3sim.processes.tasks import TaskRuns
+from c3sim.processes.plan import Context, Plan
+from c3sim.processes.streams import TaskRuns
 from c3sim.result import Span, Timeline
 from c3sim.schedules import expanded
 from c3sim.simulation.calling_off import OFTEN, asked
@@ -33,13 +31,13 @@ from c3sim.simulation.counters import counters
 from c3sim.simulation.draws import Draw, draws
 from c3sim.simulation.drift import Case, drifting
 from c3sim.simulation.exposure import exposure
-from c3sim.simulation.folding import can_fold
+from c3sim.simulation.folding import folds
 from c3sim.simulation.medians import median_run
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.units_held import UnitsHeld
 from c3sim.specs.hardware import Node
-from c3sim.specs.task_classes import CLASSES
 from c3sim.specs.workload import Workload
+from c3sim.tasks.plan import plan
 
 
 def simulate(
@@ -67,15 +65,16 @@ def simulate(
     """
     workload = expanded(workload, node)
     node = _limited(node, workload.host.power_share)
-    folded = can_fold(workload, node) if fold is None else fold
+    tasks = plan(workload, node)
+    folded = folds(tasks) if fold is None else fold
     how = _Options(private, by_class, tuple(observers), folded, energy, trace, compiled)
     if average is None:
-        average = average_before(node, workload, how)
+        average = _average_before(tasks, how)
 
     def begin(draw: Draw) -> Case:
-        return Case(draw, _simulate(node, workload, draw.arrivals, average, how))
+        return Case(draw, _simulate(tasks, draw.arrivals, average, how))
 
-    cases = [begin(draw) for draw in draws(workload, node)]
+    cases = [begin(draw) for draw in draws(tasks)]
     loop = workload.host.loop
     if loop is not None and not loop.barrier:
         cases = drifting(cases, node.ranks, begin)
@@ -91,13 +90,20 @@ def _limited(node: Node, share: float) -> Node:
     return node.model_copy(update={"gpu": node.gpu.model_copy(update={"clock": limited})})
 
 
-def average_before(node: Node, workload: Workload, how: _Options | None = None) -> float | None:
+def average_before(node: Node, workload: Workload) -> float | None:
     """Power [W] of a GPU, averaged as its governor does, in the middle of a loop; None: no loop."""
-    loop, clock = workload.host.loop, node.gpu.clock
+    tasks = plan(workload, node)
+    return _average_before(
+        tasks, _Options(frozenset(), False, (), folds(tasks), True, False, False)
+    )
+
+
+def _average_before(tasks: Plan, how: _Options) -> float | None:
+    node, loop = tasks.scene.node, tasks.scene.workload.host.loop
+    clock = node.gpu.clock
     if loop is None or clock.power_window == 0:
         return None
-    how = how or _Options(frozenset(), False, (), can_fold(workload, node), True, False, False)
-    turn = _simulate(node, workload, Arrivals(), None, replace(how, energy=True, trace=False))
+    turn = _simulate(tasks, Arrivals(), None, replace(how, energy=True, trace=False))
     drawn = turn.energy / turn.end / node.ranks
     share = 1.0 - math.exp(-(loop.iterations // 2) * turn.end / clock.power_window)
     return min(clock.power_limit, clock.idle_power + (drawn - clock.idle_power) * share)
@@ -129,9 +135,8 @@ def uncollected() -> Iterator[None]:
 
 
 @uncollected()
-def _simulate(
-    node: Node, workload: Workload, arrivals: Arrivals, average: float | None, how: _Options
-) -> Run:
+def _simulate(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:
+    node, workload = plan.scene.node, plan.scene.workload
     recorder = Recorder() if how.energy or how.trace else None
     clock = Clock()
     watching = (*how.observers, recorder) if recorder else how.observers
@@ -141,19 +146,15 @@ def _simulate(
         fluid,
         folded=how.folded,
         private=how.private,
-        groups=_classes(workload) if how.by_class else {},
+        groups=_sides(plan) if how.by_class else {},
         classes=len(arrivals.classes),
         average=average,
-        storing=any(stores_at_peers(task) for task in workload.tasks.values()),
-        lines={
-            name: lines_of(node.gpu, task, workload.host.set_aside)
-            for name, task in workload.tasks.items()
-        },
+        storing=any(task.stores_at_peers for task in plan.tasks.values()),
+        lines={name: task.lines for name, task in plan.tasks.items()},
         set_aside=workload.host.set_aside,
     )
     spans: list[Span] | None = [] if how.trace else None
-    shapes = grid_shapes(workload, node)
-    context = Context(clock, node, workload, fluid, machine, shapes, spans, arrivals)
+    context = Context(clock, plan, fluid, machine, spans, arrivals)
     held = UnitsHeld(context.dispatchers)
     if how.trace:
         fluid.observers = (*fluid.observers, held)
@@ -169,7 +170,7 @@ def _simulate(
         if not events % OFTEN:
             go_on()
     fluid.close()
-    context.dispatchers.clear()  # they know the context: no circle is left
+    context.close()
     begins = _begins(workload, tasks, arrivals)
     times = _task_runs(workload, tasks, begins)
     return Run(
@@ -181,16 +182,16 @@ def _simulate(
         events=events,
         exposure=exposure(workload, times),
         accounts=None if recorder is None else _accounts(workload, machine, recorder),
-        lines={} if recorder is None else _lines(workload, machine, recorder),
+        lines={} if recorder is None else _lines(plan, machine, recorder),
         timeline=None
         if recorder is None or spans is None
         else _timeline(machine, recorder, held, spans),
     )
 
 
-def _classes(workload: Workload) -> dict[str, str]:
+def _sides(plan: Plan) -> dict[str, str]:
     """The group of each task; no task has a name with a space."""
-    return {name: f"{CLASSES[task.kind]} tasks" for name, task in workload.tasks.items()}
+    return {name: f"{task.side} tasks" for name, task in plan.tasks.items()}
 
 
 def _begins(workload: Workload, tasks: TaskRuns, arrivals: Arrivals) -> dict[int, float]:
@@ -235,16 +236,16 @@ def _accounts(workload: Workload, machine: Machine, recorder: Recorder) -> dict[
     }
 
 
-def _lines(workload: Workload, machine: Machine, recorder: Recorder) -> dict[str, CacheCounts]:
-    gpu, aside = machine.node.gpu, workload.host.set_aside
-    if not counts_lines(gpu, workload.tasks.values(), aside):
+def _lines(plan: Plan, machine: Machine, recorder: Recorder) -> dict[str, CacheCounts]:
+    gpu, aside = machine.node.gpu, plan.scene.workload.host.set_aside
+    if not counts_lines(gpu, [task.use for task in plan.tasks.values()], aside):
         return {}
     counted = cache_counts(recorder.segments(), machine.group, len(machine.gpus))
     return {
         name: counted.get(name, CacheCounts())._replace(
-            write_backs=write_backs(gpu, task, aside), released_bytes=released_of(gpu, task)
+            write_backs=write_backs(gpu, task.use, aside), released_bytes=released_of(gpu, task.use)
         )
-        for name, task in workload.tasks.items()
+        for name, task in plan.tasks.items()
     }
 
 

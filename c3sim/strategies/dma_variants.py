@@ -29,15 +29,15 @@ from dataclasses import dataclass
 
 from c3sim.input.checks.on_node import NEEDS
 from c3sim.models.groups import ranks_in
-from c3sim.models.memory import ARRAYS, memory_given
-from c3sim.simulation.critical_path import Plan, earliest, least_time, plan_of, tails
+from c3sim.models.memory import memory_given
+from c3sim.simulation.critical_path import Precedence, earliest, least_time, precedence, tails
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import alone as without_others
 from c3sim.simulation.runs import isolated
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, StreamKernel, Task, Workload
-from c3sim.strategies.rewrites import collectives, compute_tasks, with_tasks
+from c3sim.specs.workload import Collective, Workload
+from c3sim.strategies.rewrites import collective_of, collectives, compute_tasks, with_tasks
+from c3sim.tasks.plan import kind_of, plan
 
 FIGURES = 9  # of least times that are compared
 ONLY = {"bcst": "all_gather", "swap": "all_to_all"}
@@ -99,14 +99,15 @@ def recommended_variants(workload: Workload, node: Node) -> RecommendedVariants:
     alone = {name: _alone(workload, node, name) for name in collectives(workload)}
     others = {name: isolated(node, workload, name) for name in workload.tasks if name not in alone}
     compute = sum(others[name].end for name in compute_tasks(workload))
-    memory = sum(_memory_time(node, *_touched(workload, name)) for name in compute_tasks(workload))
+    tasks = [workload.tasks[name] for name in compute_tasks(workload)]
+    memory = sum(_memory_time(node, *kind_of(task).touched(task)) for task in tasks)
     choice = _Choice(
-        plan=plan_of(workload, node),
+        plan=precedence(plan(workload, node)),
         ready={name: run.ready for name, run in others.items()} | dict.fromkeys(alone, 0.0),
         others={name: run.end - run.ready for name, run in others.items()},
         alone={name: {v: run.end for v, run in runs.items()} for name, runs in alone.items()},
         moved={
-            name: {v: _moved_time(node, workload.tasks[name], v) for v in runs}
+            name: {v: _moved_time(node, collective_of(workload, name), v) for v in runs}
             for name, runs in alone.items()
         },
         disturbed=1.0 + memory / compute if compute else math.inf,  # not behind nothing
@@ -124,7 +125,7 @@ class _Choice:
     times longer a collective takes that waits for the memory of compute.
     """
 
-    plan: Plan
+    plan: Precedence
     ready: Mapping[str, float]
     others: Mapping[str, float]
     alone: Mapping[str, Mapping[Variant, float]]
@@ -176,16 +177,14 @@ class _Choice:
 
 def _alone(workload: Workload, node: Node, name: str) -> dict[Variant, TaskRun]:
     """The collective *name* alone, as each variant."""
-    only, task = without_others(workload, name), workload.tasks[name]
-    assert isinstance(task, Collective)
+    only, task = without_others(workload, name), collective_of(workload, name)
     return {
         variant: isolated(node, with_variants(only, {name: variant}), name)
         for variant in variants(node, task.op)
     }
 
 
-def _moved_time(node: Node, task: Task, variant: Variant) -> float:
-    assert isinstance(task, Collective)
+def _moved_time(node: Node, task: Collective, variant: Variant) -> float:
     return _memory_time(node, *moved_bytes(task, variant.program, ranks_in(node, task)))
 
 
@@ -198,20 +197,6 @@ def moved_bytes(task: Collective, program: str, gpus: int) -> tuple[float, float
         gathered = float(task.op == "all_reduce")
         return chunk * peers * (2 + gathered), chunk * peers * (1 + gathered)
     return chunk * ((peers + 1) // 2 if program == "bcst" else peers), chunk * peers
-
-
-def _touched(workload: Workload, name: str) -> tuple[float, float]:
-    """Bytes that a compute task reads and writes, each operand and result once."""
-    task = workload.tasks[name]
-    assert isinstance(task, Gemm | StreamKernel | Kernel)
-    if isinstance(task, Kernel):
-        return task.read * task.repeat, task.written * task.repeat
-    if isinstance(task, StreamKernel):
-        read, written = ARRAYS[task.pattern]
-        size = task.bytes * task.passes * task.repeat
-        return read * size, written * size
-    size = DTYPE_BYTES[task.dtype] * task.batch * task.repeat
-    return float(size * task.k * (task.m + task.n)), float(size * task.m * task.n)
 
 
 def _memory_time(node: Node, read: float, written: float) -> float:

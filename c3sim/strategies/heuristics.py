@@ -25,13 +25,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
-from c3sim.processes.kernels.grids import grid_shapes
-from c3sim.simulation.critical_path import least_of, plan_of
+from c3sim.simulation.critical_path import least_of, precedence
 from c3sim.simulation.runs import isolated
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.masks import memory_bound_streams, reserved, withheld
 from c3sim.strategies.rewrites import collectives, compute_tasks, on_dma
+from c3sim.tasks.plan import plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Recommendation:
 
 def recommend(base: Workload, node: Node, counts: Sequence[int]) -> Recommendation:
     """The strategy with the smallest estimate for *base*; *counts*: numbers of CUs to try."""
-    plan = plan_of(base, node)
+    chains = precedence(plan(base, node))
 
     def least(workload: Workload) -> float:
-        return least_of(plan, {name: isolated(node, workload, name) for name in workload.tasks})
+        return least_of(chains, {name: isolated(node, workload, name) for name in workload.tasks})
 
     estimates = {"sp": _prioritised(base, node, least(base))}
     for count in counts:
@@ -78,7 +78,7 @@ def _communication(workload: Workload, node: Node) -> float:
 
 def _prioritised(base: Workload, node: Node, least: float) -> float:
     """Estimate for sp [s]: who goes first has its CUs alone, the others what is left."""
-    units, shapes = node.gpu.compute_unit_count, grid_shapes(base, node)
+    units, shapes = node.gpu.compute_unit_count, plan(base, node).shapes
     compute_groups = max(shapes[name].workgroups for name in compute_tasks(base))
     collective_groups = max(shapes[name].workgroups for name in collectives(base))
     compute, communication = _compute(base, node), _communication(base, node)

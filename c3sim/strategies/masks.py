@@ -11,8 +11,9 @@ from typing import Any
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload
+from c3sim.specs.workload import DTYPE_BYTES, Gemm, Stream, Workload
 from c3sim.strategies.rewrites import (
+    collective_of,
     collectives,
     compute_tasks,
     streams_of,
@@ -34,8 +35,7 @@ def reserved(workload: Workload, node: Node, count: int) -> Workload:
     units, names = node.gpu.compute_unit_count, collectives(workload)
     changes: dict[str, Mapping[str, Any]] = {}
     for name in names:
-        task = workload.tasks[name]
-        assert isinstance(task, Collective)
+        task = collective_of(workload, name)
         library = node.collective_library(task.backend).channels
         most = count * library.channels_per_unit
         demanded = task.channels or library.default[task.op]

@@ -11,11 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import task_order
-from c3sim.specs.workload import Collective, Gemm, Stream, StreamKernel, Workload
+from c3sim.specs.workload import Collective, Stream, Workload
+from c3sim.tasks.plan import kind_of, plan
 
 DMA_OPERATIONS = ("all_gather", "all_to_all")
 REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if
@@ -23,16 +22,19 @@ REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if
 
 def compute_tasks(workload: Workload) -> tuple[str, ...]:
     """GEMMs, stream kernels, and kernels of any kind."""
-    return tuple(
-        name
-        for name, task in workload.tasks.items()
-        if isinstance(task, Gemm | StreamKernel | Kernel)
-    )
+    return tuple(name for name, task in workload.tasks.items() if kind_of(task).works)
 
 
 def collectives(workload: Workload) -> tuple[str, ...]:
     """Collectives, on whatever backend."""
     return tuple(name for name, task in workload.tasks.items() if isinstance(task, Collective))
+
+
+def collective_of(workload: Workload, name: str) -> Collective:
+    """The collective *name* of *workload*."""
+    task = workload.tasks[name]
+    assert isinstance(task, Collective)
+    return task
 
 
 def plain(workload: Workload) -> Workload:
@@ -77,8 +79,7 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
     """Collectives on DMA engines go to the first library that has them. Raises InputError."""
     changes: dict[str, Mapping[str, Any]] = {}
     for name in collectives(workload):
-        task = workload.tasks[name]
-        assert isinstance(task, Collective)
+        task = collective_of(workload, name)
         if task.backend == "dma":
             having = [
                 key
@@ -101,8 +102,7 @@ def on_dma(workload: Workload, node: Node) -> Workload:
     if node.gpu.dma_engines.reduce_bandwidth is not None:
         allowed = (*DMA_OPERATIONS, *REDUCTIONS)
     for name in collectives(workload):
-        task = workload.tasks[name]
-        assert isinstance(task, Collective)
+        task = collective_of(workload, name)
         if task.op not in allowed:
             message = f"DMA engines copy and cannot reduce, so not {task.op!r}"
             raise InputError(f"{message}; allowed: {', '.join(allowed)}", f"tasks.{name}.op")
@@ -125,7 +125,7 @@ def prioritised(workload: Workload, node: Node) -> Workload:
     task, follows one in its stream, or repeats, comes after what is queued by then; its stream gets
     a higher priority as well.
     """
-    shapes = grid_shapes(workload, node)
+    shapes = plan(workload, node).shapes
     count = {name: shapes[name].workgroups if name in shapes else 0 for name in workload.tasks}
     ordered = launch_order(workload, lambda name: count[name])
     kernels = [name for name in task_order(ordered) if name in shapes]

@@ -4,8 +4,8 @@ import pytest
 
 import c3sim
 from c3sim import Program
-from c3sim.processes.dma.collectives import collective_program
 from c3sim.specs.workload import Collective, Commands
+from c3sim.tasks.engine_collective import collective_program
 
 NODE = c3sim.load_hardware("mi300x-8").node
 

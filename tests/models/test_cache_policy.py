@@ -11,7 +11,9 @@ from c3sim.models.caches import Again, cache_share
 from c3sim.models.insertion import insertion_parts, released_of
 from c3sim.models.memory import memory_given
 from c3sim.specs.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
-from c3sim.specs.workload import Collective, Gemm, StreamKernel
+from c3sim.specs.hardware import Gpu
+from c3sim.specs.workload import Collective, Gemm, StreamKernel, Task
+from c3sim.tasks.plan import kind_of
 
 H200 = load_hardware("h200-2").node.gpu
 POLICIES = CachePolicies(
@@ -98,27 +100,31 @@ def test_a_write_that_misses_its_row_closes_that_of_another_access():
     assert memory_given(H200, 0.0, 1.0) == memory_given(H200, 0.0)
 
 
+def parts(gpu: Gpu, task: Task) -> Insertion:
+    return insertion_parts(gpu, kind_of(task).use(task, gpu))
+
+
 def test_stores_are_inserted_by_their_own_policy():
     copy = StreamKernel(kind="stream", pattern="copy", bytes=1e6)
     policy = CachePolicy(l2="stream", stores="uncached")
-    assert insertion_parts(H200, copy.model_copy(update={"cache": policy})) == (0.0, 0.5)
+    assert parts(H200, copy.model_copy(update={"cache": policy})) == (0.0, 0.5)
     stored = copy.model_copy(update={"cache": CachePolicy(stores="write_through")})
-    assert insertion_parts(H200, stored) == (1.0, 0.0)
+    assert parts(H200, stored) == (1.0, 0.0)
 
 
 def test_a_policy_counts_at_the_last_cache():
     gather = Collective(
         kind="collective", op="all_gather", size=1e6, cache=TransferPolicy(memory_side="bypass")
     )
-    assert insertion_parts(H200, gather) == (1.0, 0.0)  # its last cache is L2
-    assert insertion_parts(load_hardware("mi300x-8").node.gpu, gather) == (0.0, 0.0)
+    assert parts(H200, gather) == (1.0, 0.0)  # its last cache is L2
+    assert parts(load_hardware("mi300x-8").node.gpu, gather) == (0.0, 0.0)
 
 
 def test_released_stores_are_written_back_as_far_as_the_l2s_hold_them():
     def released(size, stores):
         policy = CachePolicy(stores=stores)
         task = StreamKernel(kind="stream", pattern="write", bytes=size, cache=policy)
-        return released_of(H200, task)
+        return released_of(H200, kind_of(task).use(task, H200))
 
     assert released(1e6, "released") == 1e6
     assert released(1e12, "released") == H200.l2.capacity

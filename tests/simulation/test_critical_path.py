@@ -6,8 +6,9 @@ import pytest
 from steps import steps
 
 from c3sim.input.loading import load_hardware
-from c3sim.simulation.critical_path import begins, least_time, plan_of, tails
+from c3sim.simulation.critical_path import begins, least_time, precedence, tails
 from c3sim.specs.workload import Workload
+from c3sim.tasks.plan import plan as resolve
 
 NODE = load_hardware("mi300x-8").node  # 304 compute units
 GEMM = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192, "schedule": "persistent"}  # fills them
@@ -19,7 +20,7 @@ def workload(**tasks: object) -> Workload:
 
 
 def least(given: Workload, ready: dict[str, float] | None = None, **lengths: float) -> float:
-    plan = plan_of(given, NODE)
+    plan = precedence(resolve(given, NODE))
     return least_time(plan, dict.fromkeys(given.tasks, 0.0) | (ready or {}), lengths)
 
 
@@ -47,7 +48,7 @@ def test_two_layers_of_fsdp():
     assert least(layers, gather_0=1.0, gather_1=1.0, **gemms) == 13.0
     # a gather of 8 s is not hidden behind the 6 s of the first layer: 1 + 8 + 6
     assert least(layers, gather_0=1.0, gather_1=8.0, **gemms) == 15.0
-    plan = plan_of(layers, NODE)
+    plan = precedence(resolve(layers, NODE))
     assert tails(plan, {"gather_0": 1.0, "gather_1": 1.0, **gemms})["gather_1"] == 6.0
 
 
@@ -79,7 +80,7 @@ def test_a_share_of_tiles_or_chunks_lets_the_next_begin():
     assert least(tiles, gemm=4.0, copy=3.5) == 4.5
     chunks = workload(gather={**GATHER, "chunks": 4}, gemm={**GEMM, "after": ["gather.chunk[1]"]})
     assert least(chunks, gather=8.0, gemm=5.0) == 9.0
-    plan = plan_of(chunks, NODE)
+    plan = precedence(resolve(chunks, NODE))
     # behind the end of the gather: 5 s less the 4 s that overlap with it
     assert tails(plan, {"gather": 8.0, "gemm": 5.0})["gather"] == 1.0
 
@@ -95,7 +96,7 @@ def test_every_pass_is_linear():
 
     def passes(count: int) -> None:
         tasks = {f"g{i}": {**GEMM, "stream": "s"} for i in range(count)}
-        plan = plan_of(workload(**tasks), NODE)
+        plan = precedence(resolve(workload(**tasks), NODE))
         lengths, ready = dict.fromkeys(tasks, 1.0), dict.fromkeys(tasks, 0.0)
         assert begins(plan, ready, lengths)[f"g{count - 1}"] == count - 1
         assert tails(plan, lengths)["g0"] == count - 1

@@ -13,6 +13,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import best_candidate
+from c3sim.tasks.plan import plan
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 128 * 2**20}
@@ -29,7 +30,7 @@ def pair(**host: object) -> Workload:
 
 
 def test_one_event_for_all_gpus_is_one_way(node: Node) -> None:
-    (only,) = draws(pair(), node)
+    (only,) = draws(plan(pair(), node))
     assert only.probability == 1
     assert only.arrivals.classes[0].order == ()
 
@@ -38,7 +39,7 @@ def test_two_ranks_draw_one_of_two_orders_each(node: Node) -> None:
     """Both the one order: 1/2 x 1/2; both the other: as likely; one of each: the rest."""
     ways = {
         frozenset(arrival.order for arrival in draw.arrivals.classes): draw.probability
-        for draw in draws(pair(release="per_rank"), node)
+        for draw in draws(plan(pair(release="per_rank"), node))
     }
     first, second = ("gemm", "gather"), ("gather", "gemm")
     assert ways == {
@@ -51,7 +52,7 @@ def test_two_ranks_draw_one_of_two_orders_each(node: Node) -> None:
 def test_eight_ranks_seldom_agree() -> None:
     """1 - 2 x 2^-8 of all turns have both orders."""
     node = load_hardware("h200-8").node
-    mixed = max(draws(pair(release="per_rank"), node), key=lambda draw: draw.probability)
+    mixed = max(draws(plan(pair(release="per_rank"), node)), key=lambda draw: draw.probability)
     assert mixed.probability == pytest.approx(1 - 2 / 256)
     assert len(mixed.arrivals.classes) == 2
 
@@ -59,7 +60,7 @@ def test_eight_ranks_seldom_agree() -> None:
 def test_a_gpu_that_keeps_launch_order_has_one_way() -> None:
     node = load_hardware("mi300x-8").node
     assert node.gpu.kernels.release_order == "launch"
-    assert len(draws(pair(release="per_rank"), node)) == 1
+    assert len(draws(plan(pair(release="per_rank"), node))) == 1
 
 
 def test_a_kernel_that_waits_for_another_does_not_race(node: Node) -> None:
@@ -68,7 +69,7 @@ def test_a_kernel_that_waits_for_another_does_not_race(node: Node) -> None:
     workload = parse_workload(
         {"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True
     )
-    assert len(draws(workload, node)) == 1
+    assert len(draws(plan(workload, node))) == 1
 
 
 def test_more_streams_are_sampled_and_cut(node: Node) -> None:
@@ -78,14 +79,14 @@ def test_more_streams_are_sampled_and_cut(node: Node) -> None:
     workload = parse_workload(
         {"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True
     )
-    ways = draws(workload, node)
+    ways = draws(plan(workload, node))
     assert len(ways) == MOST
     assert sum(draw.probability for draw in ways) == pytest.approx(1)
 
 
 def test_jitter_is_the_mean_distance_of_first_and_last(node: Node) -> None:
     """Of two ranks, evenly late by up to 90 us: (2 - 1) / (2 + 1) of it, 30 us."""
-    (way,) = draws(pair(release="host", jitter=90e-6), node)
+    (way,) = draws(plan(pair(release="host", jitter=90e-6), node))
     assert [arrival.late for arrival in way.arrivals.classes] == [0, pytest.approx(30e-6)]
 
 

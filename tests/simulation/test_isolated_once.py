@@ -9,6 +9,7 @@ from c3sim.input import library
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
+from c3sim.tasks.plan import KINDS
 
 
 def test_a_task_is_simulated_once_whatever_its_name() -> None:
@@ -49,7 +50,7 @@ def test_a_gemm_alone_is_not_simulated_again_where_only_links_differ() -> None:
 
 
 @pytest.mark.parametrize("node", library.names("node"))
-@pytest.mark.parametrize("kind", sorted(runs.WITHIN_A_GPU))
+@pytest.mark.parametrize("kind", sorted(name for name, kind in KINDS.items() if kind.within_gpu))
 def test_what_is_around_a_gpu_has_no_say_in_a_task_within_it(node: str, kind: str) -> None:
     """Every number of links, libraries of collectives and network halved: the same times."""
     tasks: dict[str, dict[str, object]] = {

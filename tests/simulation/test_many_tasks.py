@@ -10,11 +10,11 @@ import pytest
 from c3sim.api import prepare
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.machine import machine
-from c3sim.processes import starter
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
+from c3sim.tasks import engine_collective
 
 NODE = load_hardware("teaching-4").node
 
@@ -104,9 +104,11 @@ def test_equal_pieces_ask_for_their_commands_and_flows_once(
     many as a few pieces have that find the cache otherwise.
     """
     made: list[str] = []
-    program, bill = starter.collective_program, machine.bill_of
+    program, bill = engine_collective.collective_program, machine.bill_of
     monkeypatch.setattr(
-        starter, "collective_program", lambda *a, **k: made.append("program") or program(*a, **k)
+        engine_collective,
+        "collective_program",
+        lambda *a, **k: made.append("program") or program(*a, **k),
     )
     monkeypatch.setattr(machine, "bill_of", lambda *a, **k: made.append("flow") or bill(*a, **k))
     simulate(load_hardware("mi300x-8").node, pieces("dma"))

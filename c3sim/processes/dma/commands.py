@@ -23,9 +23,9 @@ from typing import NamedTuple
 from c3sim.machine.flow_tags import Asked
 from c3sim.machine.state import Rate
 from c3sim.models.dma import engine_rate, engine_work
-from c3sim.processes.context import Context
 from c3sim.processes.dma.copies import HOST, DmaCopy, as_executed, traffic
 from c3sim.processes.dma.engines import Execution, Request, Step
+from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback
 from c3sim.specs.dma_engines import Operation
 

@@ -8,10 +8,9 @@ from functools import lru_cache
 
 from c3sim.machine.traffic import Traffic
 from c3sim.models.links import Hop, route
-from c3sim.processes.context import Context
+from c3sim.processes.plan import Context
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Copy
 
 HOST = -1  # as source or destination: host memory
 REQUESTS = -1  # the queue of an engine that it carries requests in
@@ -51,42 +50,6 @@ def as_executed(context: Context, copy: DmaCopy) -> DmaCopy:
     if copy.pull and by_source and copy.mapping != "ipc":
         return replace(copy, gpu=context.machine.home(copy.source, copy.gpu), queue=REQUESTS)
     return copy
-
-
-def task_copies(context: Context, gpu: int, name: str, task: Copy) -> list[DmaCopy]:
-    """A copy task as commands, of the engines of *gpu* or of the other end (*direction*)."""
-    peer, parts = context.node.peer(gpu, task.peer), task.engines or 1
-    where = {"gpu": gpu, "peer": peer, "host": HOST}
-    source, destination = where[task.source], where[task.destination]
-    by = {None: gpu, "push": source, "pull": destination}[task.direction]
-    offset = task.peer if by == gpu else context.node.gpus - task.peer
-    if by != gpu and task.gpus == "all":  # every GPU carries a copy of another one
-        by, source, destination = (
-            (end + gpu - by) % context.node.gpus for end in (by, source, destination)
-        )
-    copies = []
-    for part in range(parts):
-        if HOST in (source, destination):
-            engine, queue = host_engine_for(context.node, by, part, parts, out=destination == HOST)
-        elif source == destination:
-            engine, queue = local_engine_for(context.node, by, part, parts)
-        else:
-            engine, queue = engine_for(context.node, by, offset, part, parts)
-        queue = queue * len(context.stream_numbers) + stream_queue(context, name)
-        queue %= context.node.gpu.dma_engines.queues_for_streams
-        copies.append(
-            DmaCopy(
-                by,
-                engine,
-                source,
-                destination,
-                task.bytes / parts,
-                task.gpus == "all",
-                queue=queue,
-                mapping=task.mapping,
-            )
-        )
-    return copies
 
 
 def engine_for(node: Node, gpu: int, offset: int, part: int = 0, parts: int = 1) -> tuple[int, int]:
@@ -143,11 +106,6 @@ def host_engine_for(
         return engine_for(node, gpu, 1, part, parts)
     own = range(0 if out else min(1, engines.host_count - 1), engines.host_count, 2)
     return own[part % len(own)], (part // len(own)) % engines.queues_for_streams
-
-
-def stream_queue(context: Context, name: str) -> int:
-    """Number of the stream of task *name*, by declaration; a task without one has its own."""
-    return context.stream_numbers[context.workload.tasks[name].stream or f"task {name}"]
 
 
 def port_sharers(node: Node, copies: Sequence[DmaCopy]) -> Callable[[DmaCopy], int]:

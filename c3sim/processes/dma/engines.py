@@ -30,7 +30,7 @@ from functools import partial
 from typing import NamedTuple
 
 from c3sim.models.dma import RELEASED_QUEUE_STARTS
-from c3sim.processes.context import Context
+from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback
 from c3sim.specs.dma_engines import Operation
 

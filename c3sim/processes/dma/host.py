@@ -18,11 +18,11 @@ from functools import partial
 
 from c3sim.machine.machine import POSTS
 from c3sim.models.dma import POLL_STAGGERS
-from c3sim.processes.context import Context, HostThread
+from c3sim.processes.dma.commands import Words
 from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step
-from c3sim.processes.signals import Callback, countdown
+from c3sim.processes.plan import Context
+from c3sim.processes.signals import Callback, HostThread, countdown
 from c3sim.specs.task import Posting
-from c3sim.specs.workload import Commands
 
 
 def _no_time(_packets: int) -> float:
@@ -35,6 +35,7 @@ class DmaHost:
     def __init__(self, context: Context):
         self.context = context
         self.engines = Engines(context)
+        self.words = Words()
 
     def submit(self, task: str, gpu: int, steps: list[Step], done: Callback) -> None:
         """Submit *steps* in order; *done()* when the host has seen the end of every queue."""
@@ -102,10 +103,6 @@ class DmaHost:
         """Whether a tracker starts the commands of *task*."""
         awaited = self.context.workload.tasks[task].after
         return self.context.node.gpu.dma_engines.trigger_latency is not None and bool(awaited)
-
-    def on_all_at_once(self, task: str, commands: Commands) -> bool:
-        """Whether every GPU's tracker starts *commands* at the same instant."""
-        return commands.gpus == "all" and self.triggered(task)
 
     def _trigger(self, key: QueueKey, steps: list[Step], completed: Callback) -> None:
         """Commands that lie in memory beside their counter begin; the ring has no part in it."""

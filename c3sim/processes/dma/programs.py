@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from c3sim.processes.context import Context
 from c3sim.processes.dma.commands import (
     Place,
     Words,
@@ -23,6 +22,8 @@ from c3sim.processes.dma.copies import (
     port_sharers,
 )
 from c3sim.processes.dma.engines import Step
+from c3sim.processes.dma.host import DmaHost
+from c3sim.processes.plan import Context
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 
@@ -53,7 +54,6 @@ def _known_engine(node: Node, gpu: int, command: Command) -> int | None:
 
 def program_steps(
     context: Context,
-    words: Words,
     name: str,
     gpu: int,
     program: Sequence[Command],
@@ -72,6 +72,7 @@ def program_steps(
     are noted [s].
     """
     node, queues = context.node, context.node.gpu.dma_engines.queues
+    words = context.part(DmaHost).words
     places = [
         Place(gpu, engine, (command.queue + queue) % queues)
         for engine, command in zip(engine_numbers(node, gpu, program), program, strict=True)

@@ -21,10 +21,10 @@ from functools import partial
 from math import ceil
 
 from c3sim.machine.flow_tags import Asked
-from c3sim.processes.context import Context
 from c3sim.processes.kernels.cohort import Cohort, Parts, split
 from c3sim.processes.kernels.dispatcher import Batch, Grid
 from c3sim.processes.kernels.spec import Awaited, KernelSpec, TileCost
+from c3sim.processes.plan import Context
 
 #: Schedules whose workgroups take further tiles from a pool.
 POOLED = ("work_stealing", "dynamic_persistent")
@@ -53,7 +53,7 @@ class Kernel:
         self.context, self.task, self.gpu, self.spec = context, task, gpu, spec
         self.started, self.progressed, self.done = started, progressed, done
         self.awaited, self.begun = awaited, 0.0  # tiles
-        self.shape = context.shapes[task]
+        planned, self.shape = context.plan[task], context.plan.shapes[task]
         self.pool = spec.tiles  # work stealing: tiles nobody has taken
         # persistent: workgroups to start whose list is longer
         self.longer = spec.tiles % self.shape.workgroups
@@ -70,7 +70,7 @@ class Kernel:
             task,
             self.shape,
             spec.claim,
-            context.stream_of(task).priority,
+            planned.priority,
             spec.fold_rounds
             and spec.schedule == "one_per_tile"
             and (self.dispatcher.in_order or spec.fold_any_order),

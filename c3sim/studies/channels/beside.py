@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from math import ceil
 
-from c3sim.evaluation.payload import payload_bytes
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Gemm, Hold, Task, Workload
+from c3sim.tasks.plan import payload_bytes
 
 LEAST = 5e-3  # s of GEMMs alone, and of collectives
 DELAY = 50e-6  # s until the GEMM begins; channels are there by then

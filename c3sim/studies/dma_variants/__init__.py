@@ -6,7 +6,7 @@
     table, energy_table, picture
 
 It must not know of anything that runs beside the collective (kind ``c3_variants``), nor how a
-variant is built (:mod:`c3sim.processes.dma.collectives`).
+variant is built (:mod:`c3sim.tasks.engine_collective`).
 """
 
 from c3sim.studies.dma_variants.picture import draw

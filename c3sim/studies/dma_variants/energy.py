@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
 
-from c3sim.evaluation.payload import payload_bytes
 from c3sim.input.leaves import Leaf
 from c3sim.machine.energy import IDLE, Account, by_component
 from c3sim.simulation.run import Run
@@ -23,6 +22,7 @@ from c3sim.studies.cases import collective_of
 from c3sim.studies.dma_variants.row import CaseRuns
 from c3sim.studies.plain import ENTRIES, IF_KNOWN
 from c3sim.studies.show import grouped
+from c3sim.tasks.plan import payload_bytes
 
 Ends = Mapping[str, tuple[float, float]]  # name of an energy -> ends of its interval over its value
 ROUNDS = 50  # of band; it ends after three or four

@@ -10,10 +10,10 @@ import pytest
 from c3sim.errors import InputError
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.input.paths import set_value
-from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
+from c3sim.tasks.plan import plan
 
 NODE = load_hardware("teaching-4").node
 RULES = "collective_libraries.rccl.channels"
@@ -33,8 +33,8 @@ def packed(per_unit: int) -> Node:
 
 @pytest.mark.parametrize(("channels", "workgroups"), [(4, 2), (3, 2), (1, 1)])
 def test_two_on_a_unit_are_half_the_workgroups(channels: int, workgroups: int) -> None:
-    assert grid_shapes(workload(channels), packed(2))["reduce"].workgroups == workgroups
-    assert grid_shapes(workload(channels), packed(1))["reduce"].workgroups == channels
+    assert plan(workload(channels), packed(2)).shapes["reduce"].workgroups == workgroups
+    assert plan(workload(channels), packed(1)).shapes["reduce"].workgroups == channels
 
 
 @pytest.mark.parametrize("channels", [4, 3])

@@ -15,7 +15,6 @@ from shapes import TEACHING
 
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.dma import engine_work
-from c3sim.processes.dma.collectives import collective_program
 from c3sim.processes.dma.copies import engine_for, host_engine_for
 from c3sim.processes.dma.programs import engine_numbers
 from c3sim.simulation.run import Run
@@ -23,6 +22,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
+from c3sim.tasks.engine_collective import collective_program
 
 US = 1e-6
 MESH = TEACHING.model_copy(

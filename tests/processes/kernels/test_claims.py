@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.processes.kernels.memory_kernels import CLAIM
 from c3sim.processes.kernels.residency import Claim
+from c3sim.tasks.on_units import CLAIM
 
 
 @pytest.mark.parametrize("node", ["mi300x-8", "h200-4", "teaching-4"])

@@ -1,5 +1,5 @@
-"""Collectives on DMA engines across nodes: engines copy inside each node, NICs between nodes; both
-without compute units.
+"""Between nodes without compute units: copies by NICs, and collectives for which engines copy
+inside each node and NICs between nodes.
 
 ``all_gather``   each GPU's part goes to the same GPU of every node by its NIC. What has arrived,
                  and at once the own part, goes to the GPUs of the node by engines
@@ -14,20 +14,22 @@ both halves against the cost of submission.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from c3sim.models.links import rate_both_ways
 from c3sim.models.network import network, shared_rate
-from c3sim.processes.context import Context
-from c3sim.processes.dma.collectives import collective_program
-from c3sim.processes.dma.commands import Words
-from c3sim.processes.dma.copies import stream_queue
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.dma.programs import program_steps
-from c3sim.processes.network.nics import NicQueue, copy_transfer, to_all
+from c3sim.processes.nics import NicQueue, copy_transfer, to_all
+from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback, countdown
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Copy, Task
+from c3sim.specs.task_classes import TaskClass
+from c3sim.specs.workload import Collective, Copy
+from c3sim.tasks.engine_collective import ByEngines, collective_program
 
 
 def parts_of(node: Node, task: Collective) -> int:
@@ -53,12 +55,13 @@ def _direct(task: Collective) -> bool:
 
 
 class EngineCollective:
-    """One run of *task* over all GPUs; :meth:`submit` once for each."""
+    """One run of a collective over all GPUs; :meth:`submit` once for each."""
 
-    def __init__(self, context: Context, dma: DmaHost, words: Words, name: str, task: Collective):
-        self.context, self.dma, self.words, self.name, self.task = context, dma, words, name, task
+    def __init__(self, context: Context, planned: AcrossNodes):
+        self.context, self.dma = context, context.part(DmaHost)
+        self.name, self.task, self.queue = planned.name, planned.task, planned.queue
         self.ranks = context.machine.gpus
-        self.parts = parts_of(context.node, task)
+        self.parts = parts_of(context.node, self.task)
         self._landed = [0] * self.parts
         self._then: list[list[Callback]] = [[] for _ in range(self.parts)]
 
@@ -92,8 +95,7 @@ class EngineCollective:
         """To each other GPU of the node size / g."""
         part, context, name = self.task.model_copy(update={"size": size}), self.context, self.name
         program = collective_program(context.node, gpu, part)
-        queue = stream_queue(context, name)
-        steps = program_steps(context, self.words, name, gpu, program, mirrored=True, queue=queue)
+        steps = program_steps(context, name, gpu, program, mirrored=True, queue=self.queue)
         self.dma.submit(name, gpu, steps, done)
 
     def _land(self, part: int) -> None:
@@ -104,35 +106,61 @@ class EngineCollective:
                 then()
 
 
-class AcrossNodes:
-    """Copies by NICs, and collectives on DMA engines over several nodes."""
+class AcrossRuns:
+    """The collectives under way in one run, by task and repeat."""
 
-    def __init__(self, context: Context, dma: DmaHost, words: Words):
-        self.context, self.dma, self.words = context, dma, words
+    def __init__(self, context: Context):
+        self.context = context
         self._runs: dict[tuple[str, int], EngineCollective] = {}
 
-    def takes(self, task: Task) -> bool:
-        if isinstance(task, Copy):
-            return task.executor == "nic"
-        return (
-            isinstance(task, Collective) and task.backend == "dma" and self.context.node.nodes > 1
-        )
+    def joined(self, planned: AcrossNodes, turn: Turn) -> EngineCollective:
+        """The one that *turn* is part of."""
+        key = planned.name, turn.repeat
+        if key not in self._runs:
+            self._runs[key] = EngineCollective(self.context, planned)
+        return self._runs[key]
 
-    def submit(
-        self, name: str, gpu: int, repeat: int, detail: dict[str, object], done: Callback
-    ) -> None:
-        """Task *name* of *gpu*, for the *repeat*-th time."""
-        task = self.context.workload.tasks[name]
-        if isinstance(task, Copy):
-            NicQueue(self.context, name, gpu).post(
-                copy_transfer(self.context.node, gpu, task), done
-            )
-            return
-        assert isinstance(task, Collective)  # nothing else is taken
-        if (name, repeat) not in self._runs:
-            self._runs[name, repeat] = EngineCollective(
-                self.context, self.dma, self.words, name, task
-            )
-        run = self._runs[name, repeat]
-        detail["parts"] = run.parts
-        run.submit(gpu, done)
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AcrossNodes(ByEngines):
+    """A collective over several nodes."""
+
+    def submit(self, context: Context, turn: Turn, done: Callback) -> None:
+        run = context.part(AcrossRuns).joined(self, turn)
+        turn.detail["parts"] = run.parts
+        run.submit(turn.gpu, done)
+
+
+def copies_alike(node: Node, task: Copy) -> bool:
+    """Whether every GPU does a copy by its NIC, and sees the same network as it does. A copy to
+    another place of its node stays on its leaf for some GPUs and crosses the spine for others, as
+    NICs are shared.
+    """
+    wide = node.scale_out
+    one_leaf = wide is None or node.nodes <= wide.nodes_per_leaf
+    return task.gpus == "all" and one_leaf and task.peer % node.gpus == 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NicCopy(Planned[Copy]):
+    """A copy to a GPU of another node."""
+
+    side: ClassVar[TaskClass] = "communication"
+
+    @property
+    def on_first_gpu(self) -> bool:
+        return self.task.gpus == "first"
+
+    @property
+    def inserted(self) -> float:
+        return 2 * self.task.bytes
+
+    @property
+    def resource(self) -> tuple[Hashable, float] | None:
+        """The path between two memories."""
+        return (self.task.source, self.task.destination, self.task.peer), 1.0
+
+    def start(self, context: Context, turn: Turn) -> None:
+        turn.started()
+        transfer = copy_transfer(context.node, turn.gpu, self.task)
+        NicQueue(context, self.name, turn.gpu).post(transfer, turn.done)

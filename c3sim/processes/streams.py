@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
-from c3sim.processes.context import Context
-from c3sim.processes.signals import Callback, Key, Signals, countdown
-from c3sim.processes.starter import Starter
-from c3sim.specs.references import task_order
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm
+from c3sim.processes.dma.host import DmaHost
+from c3sim.processes.kernels.latencies import Latencies, latencies_of
+from c3sim.processes.plan import Context, Planned, Turn
+from c3sim.processes.signals import Callback, Key, countdown
 
 
 @dataclass
@@ -26,27 +26,23 @@ class TaskRuns:
     """All tasks of the workload on all simulated GPUs."""
 
     def __init__(self, context: Context):
-        self.context = context
-        self.signals = Signals()
-        self.starter = Starter(context, self.signals)
+        self.context, self.signals = context, context.signals
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
-        host = context.workload.host
-        self._profile = None
-        if host.profile is not None:
-            self._profile = context.node.host_profiles[host.profile].slowed(host.slowness)
+        host, profile = context.workload.host, context.plan.scene.profile
+        self._start_latency = profile.start_latency if profile is not None else 0.0
         self._by_host = host.launch == "eager" or host.release == "host"
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[str, str] = {}  # task -> the one before it in its stream
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
-        workload, context = self.context.workload, self.context
+        context, plan = self.context, self.context.plan
         for gpu in context.machine.gpus:
             last: dict[str, str] = {}  # stream -> its last task
-            for name in task_order(workload):
-                task = workload.tasks[name]
-                if gpu != 0 and isinstance(task, Copy | Commands) and task.gpus == "first":
+            for name in plan.order:
+                planned, task = plan[name], plan[name].task
+                if gpu != 0 and planned.on_first_gpu:
                     continue
                 needs = [(entry, gpu) for entry in task.after]
                 if task.stream is not None:
@@ -56,7 +52,7 @@ class TaskRuns:
                     last[task.stream] = name
                 if not needs:
                     needs += self._begin(name, gpu)
-                if self._by_host and name in context.shapes:
+                if self._by_host and planned.shape is not None:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
                     self._launch(name, gpu, partial(self.signals.fire, launched))
@@ -83,7 +79,7 @@ class TaskRuns:
             elif times.start is None:
                 reasons.setdefault(name, "a compute unit with room for its workgroups")
             elif times.end is None:
-                stuck = "; ".join(self.starter.dma.engines.stuck())
+                stuck = "; ".join(self.context.part(DmaHost).engines.stuck())
                 reasons.setdefault(name, stuck or "its peers or progress")
         return reasons
 
@@ -95,15 +91,11 @@ class TaskRuns:
             if times.start is None:
                 times.start = self.context.env.now
 
-        task = self.context.workload.tasks[name]
-        shapes = self.context.shapes
-        by_engines = isinstance(task, Copy) and task.executor == "dma" and name not in shapes
-        # the copies of a repeated DMA copy are submitted at once
-        repeats = 1 if by_engines else task.repeat
-        looped = self.context.workload.host.launch == "looped" and name in self.context.shapes
+        planned, launch = self.context.plan[name], self.context.workload.host.launch
+        looped = launch == "looped" and planned.shape is not None
 
         def next_one() -> None:
-            if repeat < repeats:
+            if repeat < planned.turns:
                 self._run(name, gpu, repeat + 1)
             else:
                 self._end(name, gpu, times)
@@ -112,8 +104,30 @@ class TaskRuns:
         done = countdown(2 if looped else 1, next_one)
         if looped:
             self._launch_now(name, gpu, done)
-        self.starter.start(
-            name, gpu, repeat, times.detail, started, done, follows=self._follows(name, gpu)
+        turn = Turn(
+            gpu=gpu,
+            repeat=repeat,
+            warm=repeat > 1 or launch in ("looped", "graph"),
+            latencies=self._latencies(planned, gpu, repeat),
+            detail=times.detail,
+            started=started,
+            done=done,
+        )
+        planned.start(self.context, turn)
+
+    def _latencies(self, planned: Planned[Any], gpu: int, repeat: int) -> Latencies:
+        """Before and behind a kernel; one that only waited for the task before it in its stream
+        follows it at once.
+        """
+        host, follows = self.context.workload.host, self._follows(planned.name, gpu)
+        looped = host.launch in ("looped", "graph")
+        queued = follows and host.launch == "eager"
+        return latencies_of(
+            self.context.node.gpu.kernels,
+            first=repeat == 1 and not (looped or queued),
+            over_memory=planned.over_memory,
+            last=repeat == planned.task.repeat and not looped,
+            gap=host.kernel_gap if follows else None,
         )
 
     def _follows(self, name: str, gpu: int) -> bool:
@@ -136,10 +150,9 @@ class TaskRuns:
 
     def _launch_now(self, name: str, gpu: int, launched: Callback) -> None:
         """Have the host call for the task, and an idle GPU see it."""
-        profile = self._profile
-        latency = profile.start_latency if profile is not None else 0.0
+        latency = self._start_latency
         seen = partial(self.context.after, latency, launched) if latency else launched
-        thread, time = self.context.host(gpu, name), self._call_time(name)
+        thread, time = self.context.host(gpu, name), self.context.plan[name].call_time
         awaited = [(entry, gpu) for entry in self.context.workload.tasks[name].launch_after]
         if not awaited:
             thread.do(time, seen)
@@ -154,20 +167,3 @@ class TaskRuns:
             self.signals.when(awaited, go_on)
 
         thread.when_free(wait)
-
-    def _call_time(self, name: str) -> float:
-        """Seconds of the host thread that launch the task."""
-        task, node, profile = self.context.workload.tasks[name], self.context.node, self._profile
-        if task.launch_time is not None:
-            return task.launch_time
-        if isinstance(task, Collective) and task.backend != "dma":
-            library = node.collective_library(task.backend)
-            if profile is not None:
-                return profile.enqueue_time
-            looped = self.context.workload.host.launch == "looped"
-            warm = library.loop_enqueue_time if looped else None
-            return library.enqueue_time if warm is None else warm
-        own = node.gpu.gemm_library(task.library).enqueue_time if isinstance(task, Gemm) else None
-        if own is not None:
-            return own
-        return node.host.launch_time if profile is None else profile.launch_time

@@ -1,25 +1,143 @@
-"""A GEMM as a kernel: plan, caches and memory put together into the cost of a tile."""
+"""A GEMM: what its library plans for it, and caches and memory put together into the cost of a
+tile.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot
+from math import ceil, hypot
+from typing import ClassVar
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_policy import last_policy, operand_misses, room
 from c3sim.models.caches import PARTIAL_BYTES, GemmTraffic, gemm_traffic, resident_fraction
 from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
-from c3sim.models.insertion import results_take_lines
+from c3sim.models.insertion import CacheUse, results_take_lines
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
-from c3sim.processes.context import Context
-from c3sim.processes.kernels.memory_kernels import CLAIM
-from c3sim.processes.kernels.residency import Claim
+from c3sim.models.stores import sight_time
+from c3sim.models.tile_order import Groups, groups_of, share_behind
+from c3sim.processes.kernels.dealing import usable_cluster
+from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.kernels.spec import KernelSpec, TileCost
-from c3sim.processes.kernels.warm_operands import surviving_share
-from c3sim.specs.hardware import Gpu
+from c3sim.processes.plan import Context, Planned, Scene
+from c3sim.specs.hardware import Gpu, Node
+from c3sim.specs.kernel import Operator
+from c3sim.specs.references import After
 from c3sim.specs.workload import DTYPE_BYTES, Gemm
+from c3sim.tasks.kind import LAUNCH, Conditions, Kind
+from c3sim.tasks.on_units import CLAIM, OnUnits, surviving_share
+from c3sim.tasks.stores import storing_gemm
+
+TILE = 256  # rows, columns, to count events by before a library has planned
+
+
+class GemmKind(Kind[Gemm]):
+    """GEMMs."""
+
+    within_gpu: ClassVar[bool] = True
+    works: ClassVar[bool] = True
+
+    def operator(self, _task: Gemm) -> Operator | None:
+        return "gemm"
+
+    def use(self, task: Gemm, gpu: Gpu) -> CacheUse:
+        """A reuse predictor lets its operands stay."""
+        evicted = None if results_take_lines(gpu, task) else 0.0
+        return CacheUse(policy=task.cache, evicted=evicted)
+
+    def stores_at_peers(self, task: Gemm) -> bool:
+        return task.results == "peers"
+
+    def conditions(self, task: Gemm, node: Node) -> Conditions | None:
+        library = task.library or next(iter(node.gpu.gemm_libraries))
+        sides = {"m": task.m, "n": task.n, "k": task.k}
+        return Conditions(
+            owner=f"gpu.gemm_libraries.{library}", family=f"{task.dtype} GEMM", values=sides
+        )
+
+    def touched(self, task: Gemm) -> tuple[float, float]:
+        size = DTYPE_BYTES[task.dtype] * task.batch * task.repeat
+        return float(size * task.k * (task.m + task.n)), float(size * task.m * task.n)
+
+    def events(self, task: Gemm, node: Node) -> float:
+        rows, columns = task.macro_tile or (TILE, TILE)
+        tiles = ceil(task.m / rows) * ceil(task.n / columns) * task.batch
+        return LAUNCH + tiles / node.gpu.compute_unit_count
+
+    def unpublished(self, task: Gemm) -> Gemm:
+        return task.model_copy(update={"publish": None}) if task.publish else task
+
+    def filled(self, task: Gemm, gpu: Gpu) -> Gemm:
+        """Quicker by the share of places in its rounds that have no tile. Stream-K has no such
+        round.
+        """
+        plan = plan_gemm(gpu, task)
+        places = ceil(plan.tiles / gpu.compute_unit_count) * gpu.compute_unit_count
+        if plan.schedule == "stream_k" or places <= plan.tiles:
+            return task
+        return task.model_copy(update={"speed": task.speed * places / plan.tiles})
+
+    def resolve(self, name: str, task: Gemm, scene: Scene) -> Planned[Gemm]:
+        gpu, mask = scene.node.gpu, scene.mask(task.stream)
+        plan, placed = plan_gemm(gpu, task), self.placed(name, task, scene)
+        library = gpu.gemm_library(task.library)
+        if task.launch_time is None and library.enqueue_time is not None:
+            placed["call_time"] = library.enqueue_time
+        workgroups = gemm_workgroups(gpu, plan, task)
+        return PlannedGemm(
+            **placed,
+            plan=plan,
+            shape=GridShape(
+                workgroups, mask, usable_cluster(gpu, mask, workgroups, plan.cluster_size)
+            ),
+            awaits=task.awaits,
+            tiles_at_owners=task.results == "peers",
+            flag_latency=sight_time(gpu, task),
+            # it stays within its GPU, or stores at all peers alike; but the owner whose tiles come
+            # first is another one, seen from each GPU
+            foldable=task.order != "by_owner",
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlannedGemm(OnUnits[Gemm]):
+    """A GEMM, its library's *plan* and its grid."""
+
+    plan: GemmPlan
+
+    @property
+    def inserted(self) -> float:
+        task = self.task
+        stay = task.updates or results_take_lines(self.scene.node.gpu, task)
+        elements = task.m * task.k + task.k * task.n + task.m * task.n * stay
+        return float(elements * DTYPE_BYTES[task.dtype] * task.batch)
+
+    def tile_groups(self, gpu: int) -> Groups:
+        gpus = self.scene.node.gpus
+        return groups_of(self.task.order, gpu % gpus, gpus)
+
+    def share(self, after: After) -> float:
+        if after.peer is None:
+            return super().share(after)
+        return share_behind(self.tile_groups(0), after.peer) / self.task.repeat
+
+    def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
+        spec = gemm_kernel(context, self, gpu, fold_rounds=not watched)
+        return storing_gemm(context, gpu, self.task, spec)
+
+    def last_kernel(self, context: Context) -> KernelSpec | None:
+        return reduction_kernel(context.node.gpu, self)
+
+    def describe(self) -> dict[str, object]:
+        plan = self.plan
+        return {
+            "macro_tile": f"{plan.tile[0]}x{plan.tile[1]}",
+            "tiles": plan.tiles,
+            "split_k": plan.split_k,
+            "schedule": plan.schedule,
+        }
 
 
 def gemm_workgroups(gpu: Gpu, plan: GemmPlan, task: Gemm) -> int:
@@ -37,35 +155,33 @@ def gemm_workgroups(gpu: Gpu, plan: GemmPlan, task: Gemm) -> int:
 
 
 def gemm_kernel(
-    context: Context, name: str, gpu: int, task: Gemm, *, fold_rounds: bool
+    context: Context, planned: PlannedGemm, gpu: int, *, fold_rounds: bool
 ) -> KernelSpec:
-    """The kernel of *task*."""
-    spec = context.node.gpu
-    plan, library = plan_gemm(spec, task), spec.gemm_library(task.library)
+    """The kernel of a GEMM on *gpu*."""
+    spec, task, plan = context.node.gpu, planned.task, planned.plan
+    library = spec.gemm_library(task.library)
     lds = max(plan.lds, task.lds or 0.0)
     return KernelSpec(
         tiles=plan.tiles,
         schedule=plan.schedule,
         claim=Claim(lds, plan.registers, plan.waves),
         residents=min(plan.residents, int(spec.compute_units.lds // lds)),
-        cost=_Tiles(context, name, gpu, task, plan).cost,
+        cost=_Tiles(context, planned.name, gpu, task, plan).cost,
         setup=library.setup,
         own_tiles=library.own_tiles,
         fold_rounds=fold_rounds,
     )
 
 
-def reduction_kernel(context: Context, name: str, task: Gemm, plan: GemmPlan) -> KernelSpec | None:
+def reduction_kernel(spec: Gpu, planned: PlannedGemm) -> KernelSpec | None:
     """The kernel that adds the partial sums of a split, where the library launches one.
 
     Every compute unit has one workgroup. It reads its part of the partial sums, from the shared
     cache if they fit there, and writes its part of C, after loads that wait for each other.
     """
-    spec = context.node.gpu
-    library = spec.gemm_library(task.library)
-    if plan.split_k == 1 or library.reduction is None:
+    task, plan, workgroups = planned.task, planned.plan, planned.grid.workgroups
+    if plan.split_k == 1 or spec.gemm_library(task.library).reduction is None:
         return None
-    workgroups = context.shapes[name].workgroups
     results = task.m * task.n * task.batch / workgroups
     read, written = results * plan.split_k * PARTIAL_BYTES, results * DTYPE_BYTES[task.dtype]
     kept = read * workgroups <= spec.shared_cache

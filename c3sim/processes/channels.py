@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from c3sim.processes.context import Context
 from c3sim.processes.kernels.dispatcher import Batch, Grid
 from c3sim.processes.kernels.residency import Claim, EngineGroup
+from c3sim.processes.plan import Context
 
 #: per rank: engine groups, and workgroups on each of their engines, of some channels
 HeldWorkgroups = dict[int, list[tuple[EngineGroup, int]]]
@@ -46,11 +46,12 @@ class Channels:
 
     def launch(self, rank: int) -> None:
         """The kernel of *rank* arrives at its dispatcher."""
+        planned = self.context.plan[self.task]
         grid = Grid(
             self.task,
-            self.context.shapes[self.task],
+            self.context.plan.shapes[self.task],
             self.claim,
-            self.context.stream_of(self.task).priority,
+            planned.priority,
             False,
             lambda batch: self._on_placed(rank, batch),
             lambda: None,

@@ -25,7 +25,7 @@ from c3sim.models.network import (
     point_to_point,
     same_leaf,
 )
-from c3sim.processes.context import Context
+from c3sim.processes.plan import Context
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Copy
 

@@ -18,15 +18,153 @@ from c3sim.machine.flow_tags import Asked
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.groups import group_of
+from c3sim.models.groups import group_of, ranks_in
+from c3sim.models.hierarchy import CollectivePlan
+from c3sim.models.insertion import CacheUse, predicts
 from c3sim.models.network import mirrored
 from c3sim.models.phase import PhasePlan
-from c3sim.processes.collectives.channels import Channels, HeldWorkgroups
-from c3sim.processes.context import Context
-from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.channels import Channels, HeldWorkgroups
+from c3sim.processes.kernels.dealing import usable_cluster
+from c3sim.processes.kernels.residency import Claim, GridShape
+from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.processes.signals import countdown
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective
+from c3sim.specs.hardware import Gpu, Node
+from c3sim.specs.workload import Collective, Copy
+from c3sim.tasks.copy import CopyByRuntime, by_units
+from c3sim.tasks.engine_collective import ByEngines, InsideNode, OfCollective
+from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
+from c3sim.tasks.network import AcrossNodes
+from c3sim.tasks.on_engines import EngineKind
+
+
+class CollectiveKind(EngineKind[Collective]):
+    """Collectives: on compute units by a library, on DMA engines inside a node or across nodes."""
+
+    def use(self, task: Collective, gpu: Gpu) -> CacheUse:
+        """A reuse predictor knows kernels, and that those of libraries find nothing again."""
+        return CacheUse(policy=task.cache, reused=not predicts(gpu) or task.backend == DMA)
+
+    def payload(self, task: Collective, node: Node) -> float | None:
+        """What has to cross links or NICs, (n-1)/n of its size per GPU, twice that in an all-reduce
+        (nccl-tests' bus bytes).
+        """
+        among = ranks_in(node, task)
+        each = (2.0 if task.op == "all_reduce" else 1.0) * (among - 1) * task.size * task.repeat
+        return each * (node.ranks // among)
+
+    def conditions(self, task: Collective, node: Node) -> Conditions | None:
+        backend = task.backend or next(iter(node.collective_libraries))
+        values = {"size": task.size, "ranks": float(ranks_in(node, task))}
+        if backend == DMA:
+            return Conditions(owner=ENGINES, family=task.op, values=values)
+        channels = node.collective_library(backend).channels
+        used = min(task.channels or channels.default[task.op], channels.maximum)
+        return Conditions(
+            owner=f"collective_libraries.{backend}",
+            family=task.op,
+            values=values | {"channels": float(used)},
+        )
+
+    def events(self, task: Collective, node: Node) -> float:
+        if task.backend == DMA:
+            return 5 * (ranks_in(node, task) - 1) * (task.engines or 1)
+        wide = node.scale_out if node.nodes > 1 else None
+        parts = 1 if wide is None else task.pipeline or wide.pipeline
+        return LAUNCH * parts + task.chunks
+
+    def resolve(self, name: str, task: Collective, scene: Scene) -> Planned[Collective]:
+        placed = self.placed(name, task, scene)
+        return (self._by_engines if task.backend == DMA else self._by_library)(placed, task, scene)
+
+    def _by_library(
+        self, placed: dict[str, Any], task: Collective, scene: Scene
+    ) -> Planned[Collective]:
+        node, mask = scene.node, scene.mask(task.stream)
+        plan, library = scene.collectives.of(task), node.collective_library(task.backend)
+        if task.launch_time is None:
+            warm = scene.workload.host.launch == "looped"
+            own = library.loop_enqueue_time if warm else None
+            call = library.enqueue_time if own is None else own
+            placed["call_time"] = call if scene.profile is None else scene.profile.enqueue_time
+        groups = library.channels.workgroups(plan.channels)
+        size = usable_cluster(node.gpu, mask, groups, library.channels.cluster)
+        return OnChannels(
+            **placed,
+            plan=plan,
+            shape=GridShape(groups, mask, size),
+            foldable=True,  # all ranks of all groups move the same over links that are alike
+        )
+
+    def _by_engines(
+        self, placed: dict[str, Any], task: Collective, scene: Scene
+    ) -> Planned[Collective]:
+        node = scene.node
+        how: type[ByEngines] = AcrossNodes if node.nodes > 1 else InsideNode
+        # every GPU asks engines for the same; but of a swap one GPU of each pair does, and in
+        # groups engines go to peers at other places of the node for each GPU
+        placed["foldable"] = task.variant != "swap" and task.group is None
+        group = group_of(node, task)
+        size = task.size / (node.gpus if group is None else group.size)
+        copy = Copy(kind="copy", bytes=size, destination="gpu", gpus="all")
+        if not (task.out_of_place and by_units(node, scene.workload, copy)):
+            return how(**placed)
+        shape = GridShape(node.gpu.compute_unit_count, scene.mask(task.stream))
+        own = CopyByRuntime(**{**placed, "task": copy}, shape=shape)
+        return how(**placed, shape=shape, own=own)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OnChannels(OfCollective):
+    """A library's kernel on every rank, as its *plan* says."""
+
+    plan: CollectivePlan
+
+    @property
+    def inserted(self) -> float:
+        return self.task.repeat * self.plan.moved
+
+    def start(self, context: Context, turn: Turn) -> None:
+        run = context.part(ChannelRuns).joined(self, turn)
+        turn.detail.update(run.describe())
+        profile = self.scene.profile
+        late = profile.collective_latency if profile else 0.0
+        context.after(turn.latencies.dispatch + late, partial(run.launch, turn.gpu))
+
+
+class ChannelRuns:
+    """The collectives under way in one run, each of which the ranks of a group share."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        self._runs: dict[tuple[str, int, int], ChannelCollective] = {}
+        self._turns: dict[tuple[str, int, int], Turn] = {}  # by rank
+
+    def joined(self, planned: OnChannels, turn: Turn) -> ChannelCollective:
+        """The one that *turn* is part of."""
+        name, repeat = planned.name, turn.repeat
+        self._turns[name, turn.gpu, repeat] = turn
+        ranks = together(self.context.machine, planned.task, turn.gpu)
+        key, completion = (name, repeat, ranks[0]), turn.latencies.completion
+
+        def chunk_done(chunk: int) -> None:
+            for rank in ranks:
+                self.context.signals.fire((f"{name}.chunk[{chunk}]", rank))
+
+        def done(rank: int) -> None:
+            self._runs.pop(key, None)  # the last of its workgroups have ended on all ranks
+            self.context.after(completion, self._turns.pop((name, rank, repeat)).done)
+
+        if key not in self._runs:
+            self._runs[key] = ChannelCollective(
+                self.context,
+                planned,
+                ranks,
+                started=lambda rank: self._turns[name, rank, repeat].started(),
+                chunk_done=chunk_done,
+                done=done,
+                warm=turn.warm,
+            )
+        return self._runs[key]
 
 
 def _speed(state: GpuState) -> float:
@@ -78,7 +216,7 @@ def together(machine: Machine, task: Collective, gpu: int) -> tuple[int, ...]:
 
 
 class ChannelCollective:
-    """One run of *task* over *ranks*. Calls *started(rank)* when its channels get room,
+    """One run of *planned* over *ranks*. Calls *started(rank)* when its channels get room,
     *chunk_done(i)* as chunks arrive everywhere, and *done(rank)*. ``phases``: of each its name,
     when it began and ended [s], and for how long it sent. *warm*: it follows another run of it.
     """
@@ -86,8 +224,7 @@ class ChannelCollective:
     def __init__(
         self,
         context: Context,
-        name: str,
-        task: Collective,
+        planned: OnChannels,
         ranks: tuple[int, ...],
         *,
         started: Callable[[int], None],
@@ -95,9 +232,9 @@ class ChannelCollective:
         done: Callable[[int], None],
         warm: bool = False,
     ):
+        name, task = planned.name, planned.task
         self.context, self.name, self.chunks = context, name, task.chunks
-        self.chunk_done, self.done = chunk_done, done
-        self.plan = context.plans.of(task)
+        self.chunk_done, self.done, self.plan = chunk_done, done, planned.plan
         library = context.node.collective_library(task.backend)
         self.cold = 0.0 if warm else self.plan.connections * library.cold_step_latency
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]

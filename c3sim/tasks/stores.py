@@ -3,28 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
+from typing import ClassVar
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.links import Hop, route
-from c3sim.models.stores import busy_links, policy_cost, remote_stores, tile_time
+from c3sim.models.stores import busy_links, policy_cost, remote_stores, sight_time, tile_time
 from c3sim.models.tile_order import groups_of, share_behind
-from c3sim.processes.context import Context
-from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.kernels.spec import KernelSpec, TileCost
+from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import Node
 from c3sim.specs.stores import Stores
+from c3sim.specs.task_classes import TaskClass
 from c3sim.specs.workload import Gemm
+from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
+from c3sim.tasks.on_units import OnUnits
 
 
-def stores_kernel(context: Context, name: str, gpu: int, task: Stores, *, fold: bool) -> KernelSpec:
+class StoresKind(Kind[Stores]):
+    """Kernels that store at peers."""
+
+    side: ClassVar[TaskClass] = "communication"
+
+    def stores_at_peers(self, task: Stores) -> bool:
+        return task.direction == "push"
+
+    def payload(self, task: Stores, node: Node) -> float | None:
+        """What goes to peers."""
+        return task.bytes * task.repeat * node.ranks
+
+    def events(self, task: Stores, node: Node) -> float:
+        return LAUNCH + (task.workgroups or 0) / (node.gpu.compute_unit_count * RESIDENT)
+
+    def unpublished(self, task: Stores) -> Stores:
+        return task.model_copy(update={"publish": None}) if task.publish else task
+
+    def resolve(self, name: str, task: Stores, scene: Scene) -> Planned[Stores]:
+        units = scene.node.gpu.compute_unit_count
+        return PlannedStores(
+            **self.placed(name, task, scene),
+            shape=GridShape(task.workgroups or units, scene.mask(task.stream)),
+            flag_latency=sight_time(scene.node.gpu, task),
+            foldable=True,  # as much arrives at every GPU as leaves it
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlannedStores(OnUnits[Stores]):
+    """A kernel that stores at peers, and its grid."""
+
+    side: ClassVar[TaskClass] = "communication"
+    occupies: ClassVar[bool] = False
+
+    def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
+        return stores_kernel(context, gpu, self.task, self.grid.workgroups, fold=not watched)
+
+
+def stores_kernel(
+    context: Context, gpu: int, task: Stores, workgroups: int, *, fold: bool
+) -> KernelSpec:
     """Workgroups stay, one on a compute unit, and take the next tile from a pool; *fold*: several
     rounds of tiles may be one segment.
     """
     node, spec = context.node, context.node.gpu
-    workgroups = context.shapes[name].workgroups
     tiles = workgroups if task.tile is None else max(workgroups, ceil(task.bytes / task.tile))
     traffic = _traffic(node, gpu, task, task.bytes / tiles)
     units = spec.compute_units

@@ -22,20 +22,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Any, ClassVar
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.accesses import moved_by
 from c3sim.models.cache_lines import l1_stall
 from c3sim.models.cache_policy import last_policy, room
-from c3sim.models.insertion import released_of
+from c3sim.models.insertion import CacheUse, predicts, released_of
 from c3sim.models.memory import served_share
-from c3sim.processes.context import Context
-from c3sim.processes.kernels.memory_kernels import CLAIM
-from c3sim.processes.kernels.residency import Claim
+from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.kernels.spec import KernelSpec, TileCost
-from c3sim.specs.hardware import ComputeUnits, Gpu
-from c3sim.specs.kernel import Kernel
+from c3sim.processes.plan import Context, Planned, Scene
+from c3sim.specs.hardware import ComputeUnits, Gpu, Node
+from c3sim.specs.kernel import Kernel, Operator
+from c3sim.tasks.kind import RESIDENT, Kind
+from c3sim.tasks.on_units import CLAIM, OnUnits
 
 
 def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
@@ -56,13 +58,87 @@ def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
     return task.workgroups or residents * gpu.compute_unit_count
 
 
+def use_of(task: Kernel, gpu: Gpu) -> CacheUse:
+    """What it does in the caches of *gpu*; its accesses count themselves what takes lines."""
+    evicted = None
+    if task.accesses:
+        most = float(gpu.compute_unit_count * (task.per_unit or RESIDENT))
+        moved = moved_by(gpu, task, min(float(task.workgroups or most), most), gpu.shared_cache)
+        evicted = moved.evicted / moved.written if moved.written else 0.0
+    both = task.read + task.written
+    return CacheUse(
+        policy=task.cache,
+        stores=task.cache.stores,
+        stored=task.written + sum(access.bytes for access in task.accesses if access.stores),
+        written=task.written / both if both else 0.0,
+        reused=not predicts(gpu) or task.hits != "hbm",
+        counted=bool(task.accesses),
+        evicted=evicted,
+    )
+
+
+class KernelKind(Kind[Kernel]):
+    """Kernels of any kind."""
+
+    works: ClassVar[bool] = True
+
+    def operator(self, task: Kernel) -> Operator | None:
+        return task.operator
+
+    def detail(self, task: Kernel) -> dict[str, Any]:
+        return {"operator": task.operator}
+
+    def use(self, task: Kernel, gpu: Gpu) -> CacheUse:
+        return use_of(task, gpu)
+
+    def payload(self, task: Kernel, node: Node) -> float | None:
+        """What it reads and writes, without FLOP."""
+        if task.flops:
+            return None
+        again = sum(access.bytes * (1.0 + access.again) for access in task.accesses)
+        return (task.read + task.written + again) * task.repeat * node.ranks
+
+    def touched(self, task: Kernel) -> tuple[float, float]:
+        return task.read * task.repeat, task.written * task.repeat
+
+    def resolve(self, name: str, task: Kernel, scene: Scene) -> Planned[Kernel]:
+        workgroups = kernel_workgroups(task, scene.node.gpu)
+        return PlannedKernel(
+            **self.placed(name, task, scene),
+            shape=GridShape(workgroups, scene.mask(task.stream)),
+            awaits=task.awaits,
+            foldable=True,  # it stays within its GPU, and every GPU has it
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlannedKernel(OnUnits[Kernel]):
+    """A kernel and its grid."""
+
+    @property
+    def inserted(self) -> float:
+        task, gpu = self.task, self.scene.node.gpu
+        if task.accesses:
+            return moved_by(gpu, task, self.grid.workgroups, gpu.shared_cache).inserted
+        return task.read + task.written if task.hits == "hbm" else 0.0
+
+    def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
+        groups = self.grid.workgroups
+        return any_kernel(context, self.name, gpu, self.task, groups, fold_rounds=not watched)
+
+
 def any_kernel(
-    context: Context, name: str, of_gpu: int, task: Kernel, *, fold_rounds: bool = True
+    context: Context,
+    name: str,
+    of_gpu: int,
+    task: Kernel,
+    workgroups: int,
+    *,
+    fold_rounds: bool = True,
 ) -> KernelSpec:
     """The kernel of *task*, called *name*, on GPU *of_gpu*."""
     gpu = context.node.gpu
     claim = claim_of(task, gpu.compute_units)
-    workgroups = context.shapes[name].workgroups
     residents = claim.fitting(gpu.compute_units)
     tiles = max(workgroups, task.tiles or 0)
     plain = _Part.of(task, gpu, tiles)
@@ -159,7 +235,7 @@ class _Part:
     @classmethod
     def of(cls, task: Kernel, gpu: Gpu, tiles: int) -> _Part:
         units = gpu.compute_units
-        release = released_of(gpu, task) / tiles
+        release = released_of(gpu, use_of(task, gpu)) / tiles
         read, written = task.read / tiles, task.written / tiles + release
         moved, flops = read + written, task.flops / tiles
         dtype = task.dtype if task.on == "matrix" else "fp32"

@@ -17,12 +17,128 @@ theirs, and copies its reduced part to all.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
 from c3sim.models.groups import group_of
 from c3sim.processes.dma.copies import engine_for
+from c3sim.processes.dma.engines import Step
+from c3sim.processes.dma.programs import program_steps
+from c3sim.processes.plan import Context, Planned, Turn
+from c3sim.processes.signals import Callback, countdown
 from c3sim.specs.commands import Command
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Workload
+from c3sim.specs.references import After
+from c3sim.specs.task_classes import TaskClass
+from c3sim.specs.workload import Collective, Copy, Workload
+from c3sim.tasks.on_engines import OnEngines
+from c3sim.tasks.on_units import nothing
+
+CollectiveLike = tuple[int, int, bool, Collective]  # GPU, queue, with its own shard
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OfCollective(Planned[Collective]):
+    """What all collectives have in common."""
+
+    side: ClassVar[TaskClass] = "communication"
+
+    @property
+    def resource(self) -> tuple[Hashable, float] | None:
+        """All links."""
+        return "links", 1.0
+
+    def share(self, after: After) -> float:
+        if after.chunk is None:
+            return super().share(after)
+        return (after.chunk + 1) / self.task.chunks / self.task.repeat
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ByEngines(OfCollective, OnEngines[Collective]):
+    """Engines copy; *own*: the kernel that copies each rank's own shard, if one does. They report
+    completion of whole copies only.
+    """
+
+    own: Planned[Copy] | None = None
+
+    @property
+    def inserted(self) -> float:
+        ranks = self.scene.node.ranks
+        return self.task.repeat * 2 * self.task.size * (ranks - 1) / ranks
+
+    def program(self) -> Sequence[Command]:
+        batch = is_one_batch(self.scene.workload, self.task)
+        return collective_program(self.scene.node, 0, self.task, batch=batch)
+
+    @property
+    def pulls(self) -> int:
+        return super().pulls if self.task.direction == "pull" else 0
+
+    def start(self, context: Context, turn: Turn) -> None:
+        turn.started()
+        finished: Callback = partial(self._ended, context, turn)
+        if self.own is not None:
+            finished = countdown(2, finished)
+            self.own.start(context, replace(turn, started=nothing, done=finished))
+        self.submit(context, turn, finished)
+
+    def _ended(self, context: Context, turn: Turn) -> None:
+        for chunk in range(self.task.chunks):
+            context.signals.fire((f"{self.name}.chunk[{chunk}]", turn.gpu))
+        turn.done()
+
+
+class EngineRuns:
+    """What collectives on engines share in one run."""
+
+    def __init__(self, context: Context):
+        self.steps: dict[CollectiveLike, list[Step]] = {}
+        self._gpus = len(context.machine.gpus)
+        self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
+
+    def swapped_on_one(self, name: str, finished: Callback) -> None:
+        """A swap that one GPU submits changes the memory of another: all GPUs end with the last."""
+        self._swapped.setdefault(name, []).append(finished)
+        if len(self._swapped[name]) == self._gpus:
+            for finish in self._swapped.pop(name):
+                finish()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class InsideNode(ByEngines):
+    """A command program for every GPU of a node."""
+
+    def steps(self, context: Context, turn: Turn) -> list[Step]:
+        """Pieces, which differ in what they wait for alone, have those of the first of them."""
+        known, task = context.part(EngineRuns).steps, self.task
+        own = task.out_of_place and self.shape is None
+        like = turn.gpu, self.queue, own, task.at_any_time()
+        steps = known.get(like)
+        if steps is None:
+            batch = is_one_batch(self.scene.workload, task)
+            steps = program_steps(
+                context,
+                self.name,
+                turn.gpu,
+                collective_program(context.node, turn.gpu, task, batch=batch, own=own),
+                # of two GPUs, one submits the only swap
+                mirrored=task.variant != "swap" or context.node.gpus > 2,
+                queue=self.queue,
+                batch=batch,
+                mapping=task.mapping,
+            )
+            if all(step.only_moves for step in steps):
+                known[like] = steps
+        return [step._replace(task=self.name) for step in steps]
+
+    def submit(self, context: Context, turn: Turn, done: Callback) -> None:
+        if self.task.variant == "swap":
+            done = partial(context.part(EngineRuns).swapped_on_one, self.name, done)
+        super().submit(context, turn, done)
 
 
 def collective_program(

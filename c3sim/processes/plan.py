@@ -1,0 +1,288 @@
+"""A workload resolved on a node: a frozen record of each task, made once before anything runs; and
+the context of a run, in which they are started.
+
+Whoever runs, folds, draws or counts tasks reads these records. The files of c3sim.tasks make them,
+one for each kind of task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, ClassVar, Generic, TypeVar
+
+from simpy import Environment
+from simpy.events import Timeout
+
+from c3sim.engine.fluid import Fluid
+from c3sim.machine.machine import Machine
+from c3sim.machine.state import Rate
+from c3sim.models.hierarchy import Plans
+from c3sim.models.insertion import CacheUse, Lines, lines_of
+from c3sim.models.tile_order import Groups
+from c3sim.processes.arrivals import Arrivals
+from c3sim.processes.kernels.dispatcher import Dispatcher
+from c3sim.processes.kernels.latencies import Latencies
+from c3sim.processes.kernels.residency import GridShape
+from c3sim.processes.kernels.shader_engine_groups import Mask
+from c3sim.processes.signals import Callback, HostThread, Signals
+from c3sim.result import Span
+from c3sim.specs.hardware import Node
+from c3sim.specs.host import HostProfile
+from c3sim.specs.references import After, parse_cu_mask
+from c3sim.specs.task import Posting, TaskBase
+from c3sim.specs.task_classes import TaskClass
+from c3sim.specs.workload import Stream, Workload
+
+P = TypeVar("P")
+T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What tasks are resolved on: a *node*, and the streams and host of a *workload*."""
+
+    node: Node
+    workload: Workload
+    collectives: Plans = field(init=False)
+    _masks: dict[str, Mask] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "collectives", Plans(self.node))
+
+    @cached_property
+    def profile(self) -> HostProfile | None:
+        """What the calls of the host's framework cost on this host; None: the libraries' own."""
+        host = self.workload.host
+        if host.profile is None:
+            return None
+        return self.node.host_profiles[host.profile].slowed(host.slowness)
+
+    @cached_property
+    def queues(self) -> dict[str, int]:
+        """The number of each stream, by declaration; a task without one has its own."""
+        tasks = self.workload.tasks.items()
+        names = dict.fromkeys(task.stream or f"task {name}" for name, task in tasks)
+        return {name: number for number, name in enumerate(names)}
+
+    def stream(self, name: str | None) -> Stream:
+        """The stream of that *name*; the usual one for a task without a stream."""
+        return self.workload.streams.get(name, Stream()) if name is not None else Stream()
+
+    def mask(self, stream: str | None) -> Mask:
+        """Compute units that *stream* may use; None: all."""
+        key = stream or ""
+        if key not in self._masks:
+            allowed = self.stream(stream).compute_units
+            units = self.node.gpu.compute_unit_count
+            self._masks[key] = None if allowed is None else parse_cu_mask(allowed, units)
+        return self._masks[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One repeat of a task on *gpu*: *started()* is for its first workgroup or command, *done()*
+    for its end; *detail* takes what was decided for it. *warm*: it follows another turn of it.
+    """
+
+    gpu: int
+    repeat: int
+    warm: bool
+    latencies: Latencies
+    detail: dict[str, object]
+    started: Callback
+    done: Callback
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Planned(Generic[T_co]):
+    """A task, resolved. What stands here holds where its kind says nothing else."""
+
+    side: ClassVar[TaskClass] = "compute"
+    over_memory: ClassVar[bool] = False
+    """whether its kernel has to wait until memory is at full speed, behind another kernel"""
+    by_host: ClassVar[bool] = False
+    """whether the host thread has work for it after the release, whatever launches it"""
+    by_engines: ClassVar[bool] = False
+    """whether DMA engines are asked for it"""
+
+    name: str
+    task: T_co
+    scene: Scene
+    after: tuple[After, ...]
+    queue: int
+    """number of its stream"""
+    priority: int
+    shape: GridShape | None = None
+    """its grid on compute units; None: it needs none"""
+    call_time: float
+    """s of the host thread that launches it"""
+    turns: int
+    """repeats that follow each other; what is submitted at once is one"""
+    foldable: bool = False
+    """whether every GPU does the same for it, so that one can stand for all"""
+    use: CacheUse
+    awaits: tuple[str, ...] = ()
+    """tasks whose tiles its own wait for, inside the kernel"""
+    posted: Posting | None = None
+    """how a workgroup posts its packets; None: nobody does"""
+    stores_at_peers: bool = False
+    tiles_at_owners: bool = False
+    """whether each GPU has tiles of every other one's results"""
+    flag_latency: float = 0.0
+    """s until a kernel that awaits one of its tiles sees that this has finished"""
+    chunks: int = 0
+    """parts that others may wait for by number"""
+
+    @cached_property
+    def lines(self) -> Lines:
+        """What it does to the lines of the last cache."""
+        return lines_of(self.scene.node.gpu, self.use, self.scene.workload.host.set_aside)
+
+    @property
+    def on_first_gpu(self) -> bool:
+        """Whether only the first GPU runs it."""
+        return False
+
+    @property
+    def inserted(self) -> float:
+        """Bytes that one run of it pulls through the last shared cache of each GPU."""
+        return 0.0
+
+    @property
+    def resource(self) -> tuple[Hashable, float] | None:
+        """What it uses that others use after it, and its occupancy of that; None: nothing."""
+        return None
+
+    @property
+    def pulls(self) -> int:
+        """Commands of DMA engines that read from a peer."""
+        return 0
+
+    @property
+    def names_engines(self) -> bool:
+        """Whether a command says which engine carries it."""
+        return False
+
+    @property
+    def shares_an_engine(self) -> bool:
+        """Whether one engine has several peers in several queues."""
+        return False
+
+    def share(self, after: After) -> float:
+        """Share of its time that has passed once *after*, of its first turn, has happened."""
+        return 1.0 if after.tiles is None else after.tiles / self.task.repeat
+
+    def tile_groups(self, gpu: int) -> Groups:
+        """Owners of its tiles on *gpu*, in the order in which they are made. Raises ValueError for
+        a task whose tiles belong to nobody.
+        """
+        raise ValueError(f"tiles of {self.name} belong to nobody")
+
+    def start(self, context: Context, turn: Turn) -> None:
+        """Do it, once."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Every task of a workload, resolved; *order*: in which the host launches them."""
+
+    scene: Scene
+    tasks: Mapping[str, Planned[Any]]
+    order: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Planned[Any]:
+        return self.tasks[name]
+
+    @cached_property
+    def shapes(self) -> dict[str, GridShape]:
+        """Grids of the tasks that need compute units."""
+        return {name: task.shape for name, task in self.tasks.items() if task.shape is not None}
+
+
+@dataclass
+class Context:
+    """One run. Each group of tasks has the kinds of sharing in ``machine.private`` to itself."""
+
+    env: Environment
+    plan: Plan
+    fluid: Fluid
+    machine: Machine
+    spans: list[Span] | None
+    arrivals: Arrivals = field(default_factory=Arrivals)
+    dispatchers: dict[tuple[int, str], Dispatcher] = field(default_factory=dict)
+    threads: dict[tuple[int, str], HostThread] = field(default_factory=dict)
+    engine_rates: dict[Hashable, Rate] = field(default_factory=dict)
+    signals: Signals = field(default_factory=Signals)
+    _parts: dict[object, Any] = field(default_factory=dict)
+
+    @property
+    def node(self) -> Node:
+        return self.plan.scene.node
+
+    @property
+    def workload(self) -> Workload:
+        return self.plan.scene.workload
+
+    def part(self, make: Callable[[Context], P]) -> P:
+        """What tasks of a kind share in this run; *make* makes it for the first of them."""
+        found: P | None = self._parts.get(make)
+        if found is None:
+            found = self._parts[make] = make(self)
+        return found
+
+    def close(self) -> None:
+        """The run is over: forget who knows the context, so that no circle is left."""
+        self.dispatchers.clear()
+        self._parts.clear()
+
+    def after(self, delay: float, call: Callable[[], None]) -> None:
+        """Call *call* in *delay* s."""
+        Timeout(self.env, delay).callbacks.append(lambda _event: call())
+
+    def once_past(self, delay: float, call: Callable[[], None]) -> None:
+        """Call *call* in *delay* s, without an event if there is nothing to wait for."""
+        if delay > 0:
+            self.after(delay, call)
+        else:
+            call()
+
+    def dispatcher(self, gpu: int, task: str) -> Dispatcher:
+        key = (gpu, self.machine.group(task) if "compute_units" in self.machine.private else "")
+        if key not in self.dispatchers:
+            sharing = self.machine.beside(task, "compute_units")
+            grids = self.plan.shapes
+            names = [task] if key[1] == task else filter(sharing, grids)
+            shapes = [grids[name] for name in names]
+            self.dispatchers[key] = Dispatcher(self.node.gpu, shapes, partial(self.after, 0.0))
+        return self.dispatchers[key]
+
+    def host(self, gpu: int, task: str) -> HostThread:
+        """The thread that submits for *gpu*; a single one serves all GPUs of a node."""
+        single = self.workload.host.threads == "single"
+        key = (
+            gpu - gpu % self.node.gpus if single else gpu,
+            self.machine.group(task) if "host" in self.machine.private else "",
+        )
+        if key not in self.threads:
+            self.threads[key] = HostThread(self.env)
+        return self.threads[key]
+
+    def span(
+        self, gpu: int, track: str, name: str, task: str, start: float, **detail: object
+    ) -> None:
+        """Log that *track* of *gpu* was occupied from *start* until now."""
+        if self.spans is not None:
+            self.spans.append(
+                Span(
+                    owner=f"gpu{gpu}",
+                    row=track,
+                    name=name,
+                    task=task,
+                    start=start,
+                    end=self.env.now,
+                    detail=detail,
+                )
+            )

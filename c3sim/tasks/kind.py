@@ -1,0 +1,108 @@
+"""What a kind of task says of itself, whatever the workload around it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from c3sim.models.insertion import CacheUse
+from c3sim.processes.plan import Planned, Scene
+from c3sim.specs.hardware import Gpu, Node
+from c3sim.specs.kernel import Operator
+from c3sim.specs.references import parse_after
+from c3sim.specs.task import Posting, TaskBase
+from c3sim.specs.task_classes import TaskClass
+
+T = TypeVar("T", bound=TaskBase)
+
+LAUNCH = 7  # events of a task beside its work
+RESIDENT = 8  # workgroups of a kernel on a compute unit, where its own number is not known
+DMA = "dma"
+ENGINES = "gpu.dma_engines"  # owner of the calibrated numbers of DMA engines
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conditions:
+    """What a task asks of its *owner*, the part of the node that has the calibrated numbers."""
+
+    owner: str
+    family: str
+    values: Mapping[str, float]
+
+
+class Kind(ABC, Generic[T]):
+    """A kind of task."""
+
+    side: ClassVar[TaskClass] = "compute"
+    within_gpu: ClassVar[bool] = False
+    """whether what is around a GPU has no say in its times alone"""
+    works: ClassVar[bool] = False
+    """whether it computes for itself, so that a strategy may order and mask it as compute"""
+
+    @abstractmethod
+    def resolve(self, name: str, task: T, scene: Scene) -> Planned[Any]:
+        """Task *name* on the node and beside the streams and host of *scene*."""
+
+    def operator(self, _task: T) -> Operator | None:
+        """The class in which shares of a step are told; None: it is no part of them."""
+        return "communication" if self.side == "communication" else "elementwise"
+
+    def detail(self, _task: T) -> dict[str, Any]:
+        """What a file says of it that a result repeats."""
+        return {}
+
+    def use(self, _task: T, _gpu: Gpu) -> CacheUse:
+        """What it does in the caches of *gpu*."""
+        return CacheUse()
+
+    def posted(self, _task: T) -> Posting | None:
+        """How a workgroup posts its packets; None: nobody does."""
+        return None
+
+    def stores_at_peers(self, _task: T) -> bool:
+        """Whether its kernels do."""
+        return False
+
+    def payload(self, _task: T, _node: Node) -> float | None:
+        """Bytes that it moves for its user, on all GPUs; None: its purpose is not to move any."""
+        return None
+
+    def conditions(self, _task: T, _node: Node) -> Conditions | None:
+        """The conditions under which it was calibrated; None: they are not kept."""
+        return None
+
+    def touched(self, _task: T) -> tuple[float, float]:
+        """Bytes that it reads and writes, each operand and result once."""
+        return 0.0, 0.0
+
+    def events(self, _task: T, _node: Node) -> float:
+        """Events of one repeat on one GPU, about."""
+        return LAUNCH
+
+    def unpublished(self, task: T) -> T:
+        """*task* without releases and flags behind tiles."""
+        return task
+
+    def filled(self, task: T, _gpu: Gpu) -> T:
+        """*task* without a last round of tiles that leaves compute units idle: quicker."""
+        return task
+
+    def placed(self, name: str, task: T, scene: Scene) -> dict[str, Any]:
+        """What every record has: where *task* stands among others, and what this kind says."""
+        host, profile = scene.node.host, scene.profile
+        launch = host.launch_time if profile is None else profile.launch_time
+        return {
+            "name": name,
+            "task": task,
+            "scene": scene,
+            "after": tuple([parse_after(text) for text in task.after]),
+            "queue": scene.queues[task.stream or f"task {name}"],
+            "priority": scene.stream(task.stream).priority,
+            "call_time": launch if task.launch_time is None else task.launch_time,
+            "turns": task.repeat,
+            "use": self.use(task, scene.node.gpu),
+            "posted": self.posted(task),
+            "stores_at_peers": self.stores_at_peers(task),
+        }

@@ -1,0 +1,83 @@
+"""Tasks that DMA engines carry out: their commands are submitted by the host, or by a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from c3sim.processes.dma.engines import Step
+from c3sim.processes.dma.host import DmaHost
+from c3sim.processes.dma.programs import engine_numbers
+from c3sim.processes.plan import Context, Planned, Turn
+from c3sim.processes.signals import Callback
+from c3sim.processes.tiles import Tiles
+from c3sim.specs.commands import Command
+from c3sim.specs.hardware import Node
+from c3sim.specs.task import EngineTask, Posting
+from c3sim.specs.task_classes import TaskClass
+from c3sim.tasks.kind import Kind
+
+T_co = TypeVar("T_co", bound=EngineTask, covariant=True)
+T = TypeVar("T", bound=EngineTask)
+
+
+class EngineKind(Kind[T]):
+    """A kind of task that engines can do."""
+
+    side: ClassVar[TaskClass] = "communication"
+
+    def posted(self, task: T) -> Posting | None:
+        return task.posted
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OnEngines(Planned[T_co]):
+    """Commands for engines."""
+
+    side: ClassVar[TaskClass] = "communication"
+    by_host: ClassVar[bool] = True
+    by_engines: ClassVar[bool] = True
+
+    def steps(self, context: Context, turn: Turn) -> list[Step]:
+        """What its engines have to do."""
+        raise NotImplementedError
+
+    def program(self) -> Sequence[Command]:
+        """Commands of the first GPU, as far as it has several."""
+        return ()
+
+    @property
+    def pulls(self) -> int:
+        return sum(
+            command.direction == "pull" and command.peer != "host" for command in self.program()
+        )
+
+    @property
+    def shares_an_engine(self) -> bool:
+        return _shares_an_engine(self.scene.node, self.program())
+
+    def start(self, context: Context, turn: Turn) -> None:
+        turn.started()
+        self.submit(context, turn, turn.done)
+
+    def submit(self, context: Context, turn: Turn, done: Callback) -> None:
+        """Have the host, or the kernel that it waits for, submit it; *done()* at its end."""
+        dma, steps = context.part(DmaHost), self.steps(context, turn)
+        if self.posted is None:
+            dma.submit(self.name, turn.gpu, steps, done)
+            return
+        busy = dma.post(self.name, turn.gpu, steps, self.posted, done)
+        for awaited in self.after:  # none where the task is run alone
+            context.part(Tiles).stall(awaited.task, turn.gpu, busy)
+
+
+def _shares_an_engine(node: Node, program: Sequence[Command]) -> bool:
+    served: dict[int, set[tuple[int, Any]]] = {}
+    for engine, command in zip(engine_numbers(node, 0, program), program, strict=True):
+        if command.bytes is not None:
+            served.setdefault(engine, set()).add((command.queue, command.peer))
+    return any(
+        len({queue for queue, _ in places}) > 1 and len({peer for _, peer in places}) > 1
+        for places in served.values()
+    )

@@ -1,0 +1,144 @@
+"""Tasks that are kernels: launched on compute units, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, TypeVar
+
+from c3sim.models.cache_policy import share_of_policy
+from c3sim.models.insertion import insertion_parts
+from c3sim.processes.kernels.kernel import Kernel
+from c3sim.processes.kernels.residency import Claim, GridShape
+from c3sim.processes.kernels.spec import CostOfTile, KernelSpec
+from c3sim.processes.plan import Context, Planned, Turn
+from c3sim.processes.signals import Callback
+from c3sim.processes.tiles import Tiles
+from c3sim.specs.task import TaskBase
+
+T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
+
+#: A workgroup of a stream or copy kernel: 4 waves with 64 registers per lane, no LDS to speak of.
+#: Estimate, as of 256 threads in TransferBench (GFX_BLOCK_SIZE): 2 to 16 waves, 32 to 128
+#: registers.
+CLAIM = Claim(lds=1.0, registers=4 * 64, waves=4)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OnUnits(Planned[T_co]):
+    """A kernel, or two behind each other."""
+
+    occupies: ClassVar[bool] = True
+    """whether it uses compute units one after the other with others of its like"""
+
+    def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
+        """What runs on *gpu*; *watched*: others wait for parts of its tiles."""
+        raise NotImplementedError
+
+    def last_kernel(self, _context: Context) -> KernelSpec | None:
+        """What runs behind it, whose tiles are the results; None: nothing does."""
+        return None
+
+    def describe(self) -> dict[str, object]:
+        """What was decided for it, for the result."""
+        return {}
+
+    @property
+    def grid(self) -> GridShape:
+        """Its grid, which every kernel has."""
+        assert self.shape is not None
+        return self.shape
+
+    @property
+    def resource(self) -> tuple[Hashable, float] | None:
+        """Compute units: workgroups over rounds times units, so that small grids may run side by
+        side.
+        """
+        units, groups = self.scene.node.gpu.compute_unit_count, self.grid.workgroups
+        return ("compute_units", groups / (-(-groups // units) * units)) if self.occupies else None
+
+    def start(self, context: Context, turn: Turn) -> None:
+        """Launch it, and what runs behind it."""
+        tiles, gpu = context.part(Tiles), turn.gpu
+        spec = self.kernel(context, gpu, watched=tiles.watched(self.name))
+        if spec.parts or self.awaits:  # in the order of their tiles
+            pooled = "one_per_tile" if spec.schedule == "one_per_tile" else "work_stealing"
+            spec = replace(spec, schedule=pooled, fold_rounds=False)
+        last = self.last_kernel(context)
+        turn.detail.update(self.describe())
+        tiles.begin(self.name, gpu)
+        done = partial(context.after, turn.latencies.completion, turn.done)
+        tiles_done = partial(tiles.finished, self.name, gpu)
+        launch = partial(self._launch, context, gpu)
+        if last is None:
+            first = partial(launch, spec, turn.started, tiles_done, done)
+        else:  # its tiles are results, those of the first kernel are not
+            second = partial(launch, last, nothing, tiles_done, done)
+            follow = partial(context.after, context.node.gpu.kernels.gap, second)
+            first = partial(launch, spec, turn.started, _no_time, follow)
+        context.after(spec.setup + turn.latencies.dispatch, first)
+
+    def _launch(
+        self,
+        context: Context,
+        gpu: int,
+        spec: KernelSpec,
+        started: Callback,
+        tiles_done: Callable[[float], float],
+        done: Callback,
+    ) -> None:
+        """One kernel; *tiles_done(share)* as its tiles finish: seconds in which one of its
+        workgroups posts packets.
+        """
+        Kernel(
+            context,
+            self.name,
+            gpu,
+            spec,
+            started=started,
+            progressed=lambda tiles: tiles_done(tiles / spec.tiles),
+            done=done,
+            awaited=context.part(Tiles).awaited(self.awaits, gpu),
+        ).launch()
+
+
+def nothing(*_: object) -> None:
+    """Nobody waits for this."""
+
+
+def _no_time(_share: float) -> float:
+    """Nobody waits for these tiles, and so nothing is posted behind them."""
+    return 0.0
+
+
+def one_per_tile(workgroups: int, residents: int, cost: CostOfTile) -> KernelSpec:
+    """A kernel with a workgroup per tile, of which *residents* share a compute unit."""
+    return KernelSpec(
+        tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=residents, cost=cost
+    )
+
+
+def surviving_share(context: Context, name: str) -> float:
+    """Part of what task *name* left in the last shared cache that is there at its next start.
+
+    ``warm`` says that the workload runs in a loop on the same buffers. A task then finds its
+    operands where the last iteration left them, less what all others have pulled through the cache
+    since: with V bytes inserted by the other tasks of an iteration and a capacity C, the share
+    max(0, 1 - V/C) survives. (Measured: a GEMM that runs after a collective, not beside it, is
+    6.5 % slower than in a loop of its own, github.com/ROCm/tritonBLAS @3b84da4
+    results/experiment_log.json, exp_007.)
+    """
+    gpu = context.node.gpu
+    capacity = gpu.shared_cache
+    if not capacity:
+        return 0.0
+    sharing = context.machine.beside(name, "cache")
+    usual, streaming = 0.0, 0.0
+    for other, task in context.plan.tasks.items():
+        if other == name or not sharing(other):
+            continue
+        inserted, parts = task.inserted, insertion_parts(gpu, task.use)
+        usual, streaming = usual + inserted * parts.usual, streaming + inserted * parts.streaming
+    others = usual + min(streaming, capacity * share_of_policy("stream", gpu.cache_policies))
+    return max(0.0, 1.0 - others / capacity)
