@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
-from c3sim.evaluation.domain import domains
+from c3sim.evaluation.trust import domains
 from c3sim.input.building import from_mapping
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.kept import kept

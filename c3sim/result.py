@@ -78,7 +78,7 @@ class TaskResult:
         slower_s         it then ran longer than alone
 
     Energies [J] are of all GPUs, without idle power. *payload_bytes* and *energy_per_byte* [J/B]
-    are None where a task moves no payload (``evaluation/payload.py``); *average_power_w* is that of
+    are None where a task moves no payload (``tasks/plan.py``); *average_power_w* is that of
     all GPUs while the task runs.
     """
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from c3sim.errors import InputError
-from c3sim.evaluation.losses import losses, whole_of
+from c3sim.evaluation.losses import Overlap, losses, overlap, whole_of
 from c3sim.evaluation.notes import Noted, notes
-from c3sim.evaluation.overlap import Overlap, overlap
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
 from c3sim.result import ClassTime, DrawResult, RankClass, Result, TaskResult
 from c3sim.schedules import expanded
-from c3sim.simulation.class_times import busy_and_exposed, classes_of
 from c3sim.simulation.critical_path import least_of, precedence
-from c3sim.simulation.medians import weighted_quantile
+from c3sim.simulation.draws import weighted_quantile
+from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Task, Workload
-from c3sim.strategies.best import Best, best_candidate
 from c3sim.strategies.rewrites import baseline, collectives
-from c3sim.strategies.table import strategy_name
+from c3sim.strategies.table import Best, best_candidate, strategy_name
 from c3sim.tasks.plan import kind_of, payload_bytes, plan
 
 

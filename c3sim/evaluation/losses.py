@@ -1,4 +1,13 @@
-"""When an overlap loses, and why: attribution by removal.
+"""How well tasks overlapped, against how well they could have: pure arithmetic on times.
+
+    serial = sum of the isolated times      ideal speedup = serial / least time
+    speedup = serial / wall                 fraction of ideal = (speedup - 1) / (ideal speedup - 1)
+
+The least time is the longest chain of tasks that wait for each other, or all that one resource has
+to do (simulation/critical_path.py); of a pair, its longer task. The caller says which isolated
+times are meant.
+
+When an overlap loses, and why: attribution by removal.
 
 An overlap loses where its tasks together take longer than one after the other; a schedule of
 pieces, where they take longer than the whole pair one after the other. With
@@ -19,17 +28,94 @@ that is stalled by its own stores is one, under its cause, however short what fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
-from c3sim.evaluation.removals import filled, side, unpublished, without_packets
 from c3sim.result import Losses
 from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
-from c3sim.strategies.best import best_candidate
+from c3sim.specs.references import parse_after
+from c3sim.specs.workload import Task, Workload
+from c3sim.strategies.table import best_candidate
+from c3sim.tasks.plan import kind_of
+
+NOTHING_TO_GAIN = 1e-9  # relative: an ideal speedup this close to 1 is 1
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """*fraction* is None where nothing can overlap: one task, or an ideal speedup of 1."""
+
+    serial: float
+    least: float
+    ideal_speedup: float
+    speedup: float
+    fraction: float | None
+
+
+def overlap(isolated: Sequence[float], wall: float, least: float | None = None) -> Overlap:
+    """From the *isolated* times of the tasks, the *wall* time of them together and the *least* one
+    [s]; without it, of a pair whose tasks wait for nothing.
+    """
+    serial = sum(isolated)
+    least = max(isolated) if least is None else least
+    ideal, speedup = serial / least, serial / wall
+    fraction = (speedup - 1) / (ideal - 1) if ideal - 1 > NOTHING_TO_GAIN else None
+    return Overlap(serial, least, ideal, speedup, fraction)
+
+
+#: What the host pays for commands of engines (specs/host.py).
+_OF_COMMANDS = (
+    *("copy_time", "first_copy_time", "pull_time", "batch_time", "batch_copy_time"),
+    *("packet_time", "doorbell_time", "signal_time"),
+)
+
+
+def unpublished(workload: Workload) -> Workload:
+    """Without releases and flags behind tiles."""
+    return _each(workload, lambda task: kind_of(task).unpublished(task))
+
+
+def filled(workload: Workload, node: Node) -> Workload:
+    """With GEMMs whose last round of tiles leaves no compute unit idle."""
+    return _each(workload, lambda task: kind_of(task).filled(task, node.gpu))
+
+
+def without_packets(node: Node) -> Node:
+    """*node* on which packets, and the calls that submit them, take no time."""
+    host = node.host.model_copy(update=dict.fromkeys(_OF_COMMANDS, 0.0))
+    engines = node.gpu.dma_engines.model_copy(update={"packet_time": 0.0})
+    gpu = node.gpu.model_copy(update={"dma_engines": engines})
+    return node.model_copy(update={"host": host, "gpu": gpu})
+
+
+def side(workload: Workload, *, gemms: bool) -> Workload:
+    """The GEMMs of *workload* without the rest; else the rest, which moves or adds, without them.
+    Tasks wait for what is left.
+    """
+    kept = {name for name, task in workload.tasks.items() if (task.kind == "gemm") == gemms}
+
+    def left(waits: Sequence[str]) -> tuple[str, ...]:
+        return tuple(on for on in waits if parse_after(on).task in kept)
+
+    tasks = {}
+    for name, task in workload.tasks.items():
+        if name in kept:
+            waits = {"after": left(task.after), "launch_after": left(task.launch_after)}
+            tasks[name] = task.model_copy(update=waits)
+    host = workload.host.model_copy(update={"order": left(workload.host.order)})
+    return workload.model_copy(update={"tasks": tasks, "host": host})
+
+
+def _each(workload: Workload, change: Callable[[Task], Task]) -> Workload:
+    """*workload* with each task changed; itself where none is."""
+    tasks = {name: change(task) for name, task in workload.tasks.items()}
+    if all(tasks[name] is task for name, task in workload.tasks.items()):
+        return workload
+    return workload.model_copy(update={"tasks": tasks})
+
 
 OVERLAP_LOSES = "the overlap loses"  # how the note begins
 LOSS = 0.01  # relative: tasks that take this much longer than one after the other lose

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from c3sim.evaluation.domain import conditions, outside
-from c3sim.evaluation.losses import loss_note, one_after_the_other
-from c3sim.evaluation.overlap import Overlap
+from c3sim.evaluation.losses import Overlap, loss_note, one_after_the_other
+from c3sim.evaluation.trust import conditions, outside
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import Best
 from c3sim.strategies.rewrites import REDUCTIONS
-from c3sim.strategies.table import Candidate, exhaustive
+from c3sim.strategies.table import Best, Candidate, exhaustive
 from c3sim.tasks.kind import ENGINES
 
 ROUNDING = 1e-9  # relative

@@ -8,7 +8,7 @@ from math import inf
 
 from c3sim.iterations.build import Built
 from c3sim.machine.energy import IDLE
-from c3sim.simulation.class_times import CLASSES, busy_and_exposed, compute_busy
+from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node

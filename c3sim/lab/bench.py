@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from c3sim.simulation.calling_off import may_be_called_off
+from c3sim.simulation.simulate import may_be_called_off
 
 Told = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 Stale = Callable[[], bool]  # whether nobody looks at it any more

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from c3sim.engine.recorder import Segment
-from c3sim.machine.flow_tags import FlowTags
+from c3sim.machine.state import FlowTags
+from c3sim.models.cache_lines import total
 from c3sim.models.cache_policy import Insertion
-from c3sim.models.insertion import total
 
 
 class CacheCounts(NamedTuple):

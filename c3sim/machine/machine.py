@@ -15,15 +15,16 @@ from functools import partial
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.cache_counts import inserted
-from c3sim.machine.drawing import Drawing
+from c3sim.machine.drawing import Drawing, l2_rate, memory_time, request_latency, through_ports
 from c3sim.machine.energy import bill_of
-from c3sim.machine.flow_tags import Asked, FlowTags, Given
 from c3sim.machine.governor import Governor
-from c3sim.machine.rates import l2_rate, memory_time, request_latency, through_ports
 from c3sim.machine.state import (
     FULL_SPEED,
     REMEMBERED,
+    Asked,
     Declared,
+    FlowTags,
+    Given,
     GpuState,
     GpuStates,
     Rate,
@@ -34,10 +35,9 @@ from c3sim.machine.state import (
 )
 from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import least_weight
-from c3sim.models.cache_lines import row_misses, stall_rule
+from c3sim.models.cache_lines import Lines, row_misses, stall_rule, taken
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
-from c3sim.models.insertion import Lines, taken
 from c3sim.models.power import Load
 from c3sim.specs.hardware import Node
 

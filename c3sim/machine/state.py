@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from c3sim.engine.flow import Flow
+from c3sim.machine.energy import Bill
 from c3sim.machine.governor import Governor
+from c3sim.machine.traffic import Traffic
 from c3sim.models.arbitration import admitted_share, least_admitted
+from c3sim.models.cache_lines import Lines
+from c3sim.models.cache_policy import Insertion
+from c3sim.models.capacity import Capacity
 from c3sim.models.memory import load_behind, served_share
 from c3sim.models.power import Load, clock_factor, power
 from c3sim.models.stores import kept_share
@@ -284,3 +289,48 @@ def kept(gpu: Gpu, storing: Iterable[tuple[StoreLoad, float, float]]) -> float:
     share = kept_share(stores.local_share if stores else None, overload)
     share *= 1.0 - min(1.0, held / (touched * gpu.dies.count)) if touched else 1.0
     return 1.0 - touched * (1.0 - share)
+
+
+class FlowTags(NamedTuple):
+    """What a flow declares to the rules of clock, memory and energy; static, no solved rate."""
+
+    task: str
+    gpu: int
+    declared: Declared  # to the state of its GPU
+    kind: int  # a number for all that declare the same
+    bound: int  # a number for its task and the capacity that lets no more of it through
+    reads: float  # B/s of HBM
+    writes: float  # B/s of HBM
+    inserts: Insertion  # B/s into the last shared cache
+    touches: float  # B/s of lines that stay in it
+    lines: Lines  # what it does to those of that cache
+    bill: Bill
+    compute_units: float
+    traffic: Traffic
+    waits: bool = False  # whether its misses wait for lines of it
+
+
+class Asked(NamedTuple):
+    """What a flow asks of *gpu*, whoever it is for: flows of equal pieces and layers ask for the
+    same.
+    """
+
+    gpu: int
+    cap: float | Rate  # units/s at most; a function of the state follows memory
+    traffic: Traffic
+    compute_units: float = 0.0
+    share: float = 1.0  # of what its kernel has running, so that parts declare parts
+    sharers: int = 1  # flows like it on its ports; memory sees only what its part of them takes
+    first: bool = False  # memory serves it before what compute units ask for,
+    behind: bool = False  # or after that
+    clocked: bool = True  # whether *cap* follows the clock as well
+
+
+class Given(NamedTuple):
+    """What follows from what was asked; *tags* are of no task yet."""
+
+    cap: float | Callable[[Any], float]
+    weight: float
+    amounts: tuple[tuple[Capacity, float], ...]
+    narrowest: Capacity | None  # what lets the least of it through
+    tags: FlowTags

@@ -23,13 +23,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, inf
 
-from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, rounds
+from c3sim.models.collective_counts import (
+    COUNTS,
+    PRIMITIVES,
+    SHOTS,
+    STRAIGHT,
+    Primitive,
+    deal,
+    rounds,
+    shot_primitives,
+    shot_step_time,
+)
 from c3sim.models.groups import Group, group_of
 from c3sim.models.links import Hop, link_to, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
-from c3sim.models.peer_channels import deal
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
-from c3sim.models.shots import SHOTS, STRAIGHT, shot_primitives, shot_step_time
 from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import CollectiveLibrary, Protocol
 from c3sim.specs.workload import Collective

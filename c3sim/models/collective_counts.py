@@ -24,6 +24,17 @@ S/n:
 Writes include those that arrive from peers. For all_reduce the count is confirmed by counters:
 2.75 S read and 2.75 S written at n = 8 (cache_counters.json). ``direct`` for the other operations
 sends straight to every peer.
+
+All-reduce by stores to peers inside one kernel: in one shot, or in two.
+
+``one_shot``  every rank stores all it has (S) at every peer, a release and a flag behind it, and
+              adds what has arrived: one step, (n - 1) S sent
+``two_shot``  every rank stores at each peer that peer's shard (S/n), which adds what has arrived
+              and stores the sum at every peer: two steps, 2 (n - 1)/n S sent
+
+A workgroup stores as any kernel does (models/stores.py) and finds what has arrived in the last
+cache, at the rate of its L2. Each step ends with a release, the way over a link, and the sight of a
+flag. Small messages want one step, larger ones the fewer bytes.
 """
 
 from __future__ import annotations
@@ -31,6 +42,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil, log2
 from typing import NamedTuple
+
+from c3sim.models.stores import policy_cost, remote_stores
+from c3sim.specs.hardware import Gpu
+from c3sim.specs.libraries import PeerChannels
 
 
 class Counts(NamedTuple):
@@ -100,3 +115,52 @@ def rounds(op: str, algorithm: str, ranks: int) -> int:
     if (op, algorithm) == ("all_to_all", "direct"):
         return ranks - 1
     return COUNTS[op, algorithm](ranks).steps
+
+
+SHOTS = ("one_shot", "two_shot")
+#: Algorithms that send straight to every peer.
+STRAIGHT = ("direct", *SHOTS)
+
+
+def shot_step_time(gpu: Gpu) -> float:
+    """Seconds of a workgroup from its last store of a step to the next step, without links."""
+    stores = remote_stores(gpu)
+    return policy_cost(stores, None).release_time + stores.flag_time
+
+
+def shot_primitives(gpu: Gpu, algorithm: str, ranks: int) -> tuple[tuple[float, float], ...]:
+    """What one channel does in turn, as in models/phase.py: (s at the maximum clock, bytes sent),
+    both per payload byte that it sends in all.
+    """
+    clock = gpu.clock.maximum
+    store = 1.0 / (policy_cost(remote_stores(gpu), None).bandwidth * clock)
+    load = 1.0 / (gpu.compute_units.l2_bandwidth * clock)
+    if algorithm == "one_shot":  # of S (n - 1): n loads and a store here for each byte of S
+        return ((store, 1.0), ((ranks + 1) * load / (ranks - 1), 0.0))
+    sent = 0.5  # of 2 (n - 1) S/n: n loads for each byte of S/n
+    return ((sent * store, sent), (sent * (store + ranks * load / (ranks - 1)), sent))
+
+
+class Dealt(NamedTuple):
+    """How direct sends use channels."""
+
+    channels: int  # that get something
+    evenness: float  # the mean over the most that one of them gets
+    rounds: int  # parts that one of them has at most, one after the other
+
+
+def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> Dealt:
+    """How direct sends of *size* bytes to each peer use *channels*.
+
+    ``power_of_two``: there is a power of two of channels; each peer has its share, or twice as many
+    as long as a channel's part is larger than ``part``. The parts of all peers are dealt to the
+    channels in turn.
+    """
+    total = 2 ** ceil(log2(channels))
+    each = max(1, total // ranks)
+    while size / each > rule.part and 2 * each <= total:
+        each *= 2
+    parts = each * (ranks - 1)
+    used = min(parts, total)
+    most = ceil(parts / used)
+    return Dealt(used, parts / used / most, most)

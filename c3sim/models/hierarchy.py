@@ -44,11 +44,10 @@ from c3sim.models.collective import (
     plan_in_node,
     plan_phase,
 )
-from c3sim.models.collective_counts import ALGORITHMS
+from c3sim.models.collective_counts import ALGORITHMS, SHOTS
 from c3sim.models.groups import group_of, on_rails
 from c3sim.models.network import network
 from c3sim.models.phase import Level, PhasePlan
-from c3sim.models.shots import SHOTS
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective
 

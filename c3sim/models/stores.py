@@ -23,7 +23,7 @@ Kernels whose every lane stores to all peers in turn fill all links. In a GEMM t
 workgroup goes to one peer, and each queue is served in order: what is first in it waits for its
 link while other links are idle. With m queues in front of n links, and a link for each store at
 random, busy_links(m, n) of the links are busy. Its own next loads stand behind a workgroup's stores
-as well, so while they drain its GEMM waits (processes/kernels/stores.py).
+as well, so while they drain its GEMM waits (tasks/stores.py).
 Source: M. Karol, M. Hluchyj, S. Morgan, Input versus output queueing on a space-division packet
 switch, IEEE Trans. Communications 35 (1987): 2 - sqrt(2) = 0.586 of many links, 0.618 of 8.
 

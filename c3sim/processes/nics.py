@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from c3sim.machine.flow_tags import Asked
+from c3sim.machine.state import Asked
 from c3sim.machine.traffic import Traffic
 from c3sim.models.network import (
     Draw,

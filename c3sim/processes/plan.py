@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from simpy import Environment
 from simpy.events import Timeout
@@ -18,22 +18,74 @@ from simpy.events import Timeout
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Rate
+from c3sim.models.cache_lines import CacheUse, Lines, lines_of
 from c3sim.models.hierarchy import Plans
-from c3sim.models.insertion import CacheUse, Lines, lines_of
 from c3sim.models.tile_order import Groups
-from c3sim.processes.arrivals import Arrivals
+from c3sim.processes.kernels.dealing import Mask
 from c3sim.processes.kernels.dispatcher import Dispatcher
-from c3sim.processes.kernels.latencies import Latencies
 from c3sim.processes.kernels.residency import GridShape
-from c3sim.processes.kernels.shader_engine_groups import Mask
 from c3sim.processes.signals import Callback, HostThread, Signals
 from c3sim.result import Span
-from c3sim.specs.hardware import Node
+from c3sim.specs.hardware import Kernels, Node
 from c3sim.specs.host import HostProfile
 from c3sim.specs.references import After, parse_cu_mask
 from c3sim.specs.task import Posting, TaskBase
 from c3sim.specs.task_classes import TaskClass
 from c3sim.specs.workload import Stream, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One class: how *late* [s] it begins, and its streams' first tasks in order; the empty order:
+    all at once, in launch order.
+    """
+
+    late: float = 0.0
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """The *classes*; *spread* [s]: between the first and the last stream of a GPU."""
+
+    classes: tuple[Arrival, ...] = (Arrival(),)
+    spread: float = 0.0
+
+    def of(self, gpu: int) -> Arrival:
+        """GPUs are dealt to classes in turn."""
+        return self.classes[gpu % len(self.classes)]
+
+    def delay(self, task: str, gpu: int) -> float:
+        """From the release of the run until *task*, the first of its stream, may begin [s]."""
+        arrival = self.of(gpu)
+        if task not in arrival.order:
+            return arrival.late
+        place = arrival.order.index(task) / max(1, len(arrival.order) - 1)
+        return arrival.late + self.spread * place
+
+
+class Latencies(NamedTuple):
+    """s from its queue to a kernel's first workgroup, and from its last to the signal."""
+
+    dispatch: float
+    completion: float
+
+
+def latencies_of(
+    kernels: Kernels, *, first: bool, last: bool, over_memory: bool, gap: float | None = None
+) -> Latencies:
+    """Of a kernel that is the *first* or the *last* of a row of kernels back to back; *gap*: from
+    the end of the kernel before it.
+    """
+    if gap is not None:
+        return Latencies(max(0.0, gap - kernels.completion_latency), kernels.completion_latency)
+    if kernels.back_to_back_latency is None:
+        return Latencies(kernels.dispatch_latency, kernels.completion_latency)
+    gap = kernels.back_to_back_latency + (kernels.memory_ramp if over_memory else 0.0)
+    return Latencies(
+        kernels.dispatch_latency if first else gap, kernels.completion_latency if last else 0.0
+    )
+
 
 P = TypeVar("P")
 T_co = TypeVar("T_co", bound=TaskBase, covariant=True)

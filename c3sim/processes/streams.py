@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 from c3sim.processes.dma.host import DmaHost
-from c3sim.processes.kernels.latencies import Latencies, latencies_of
-from c3sim.processes.plan import Context, Planned, Turn
+from c3sim.processes.plan import Context, Latencies, Planned, Turn, latencies_of
 from c3sim.processes.signals import Callback, Key, countdown
 
 

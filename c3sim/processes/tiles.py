@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from c3sim.models.tile_order import share_behind
-from c3sim.processes.kernels.spec import Awaited
+from c3sim.processes.kernels.kernel import Awaited
 from c3sim.processes.plan import Context, Plan
 from c3sim.processes.signals import Callback, Key, countdown
 from c3sim.specs.references import After

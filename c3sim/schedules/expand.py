@@ -8,10 +8,9 @@ for the pair waits for its last pieces.
 from __future__ import annotations
 
 from c3sim.errors import InputError
-from c3sim.schedules.cuts import piece
 from c3sim.schedules.micro_pipeline import MicroPipeline, costs_of
-from c3sim.schedules.moves import addition, collective_piece, own_copy, peer_copy, placed
 from c3sim.schedules.pair import WHERE, Pair, find_pair
+from c3sim.schedules.pieces import addition, collective_piece, own_copy, peer_copy, piece, placed
 from c3sim.specs.hardware import Node
 from c3sim.specs.references import parse_after
 from c3sim.specs.workload import HostThreads, Stream, Task, Workload

@@ -19,9 +19,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from c3sim.errors import InputError
-from c3sim.schedules.cuts import piece
-from c3sim.schedules.moves import addition, own_shard, peer_copy, placed
 from c3sim.schedules.pair import WHERE, Pair
+from c3sim.schedules.pieces import addition, own_shard, peer_copy, piece, placed
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.operators import SymmetricMemory

@@ -186,3 +186,15 @@ def _size_problem(pair: Pair) -> str:
             into = " of ".join(of)
             return f"{name} = {extent} of {pair.gemm!r} is no multiple of {parts} ({into})"
     return ""
+
+
+def whole(workload: Workload) -> Workload:
+    """*workload* with its pair in one piece. Engines do not add, so their reduce-scatter is a
+    schedule of one piece: they scatter and a kernel adds.
+    """
+    adds = any(
+        isinstance(task, Collective) and task.op == "reduce_scatter" and task.backend == "dma"
+        for task in workload.tasks.values()
+    )
+    schedule = Schedule.model_validate({"pieces": 1}) if adds else None
+    return workload.model_copy(update={"schedule": schedule})

@@ -14,16 +14,91 @@ Values hold from their instant to the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
+from c3sim.engine.flow import Flow
 from c3sim.engine.recorder import Recorder, Segment
+from c3sim.machine.drawing import rate_of
 from c3sim.machine.energy import COMPONENT_OF, IDLE, components_of, flow_powers
 from c3sim.machine.machine import Machine
-from c3sim.machine.rates import rate_of
 from c3sim.models.capacity import Capacity
+from c3sim.processes.kernels.dispatcher import Dispatcher
 from c3sim.result import Counter
-from c3sim.simulation.units_held import UnitsHeld
 from c3sim.specs.hardware import Node
+
+
+class MemoryCounter:
+    """An observer of the fluid layer. ``reads`` and ``writes``: bytes of GPU 0's memory, by
+    task.
+    """
+
+    def __init__(self) -> None:
+        self.reads: dict[str, float] = defaultdict(float)
+        self.writes: dict[str, float] = defaultdict(float)
+        self._since: dict[Flow, tuple[float, float]] = {}
+
+    def rates(self, time: float, flows: Iterable[Flow], states: dict[Hashable, Any]) -> None:
+        """What flowed at the rates before counts; these hold from *time* on."""
+        for flow in flows:
+            self._count(flow, time)
+            self._since[flow] = time, flow.rate
+
+    def ended(self, time: float, flow: Flow) -> None:
+        self._count(flow, time)
+        self._since.pop(flow, None)
+
+    def _count(self, flow: Flow, time: float) -> None:
+        since, rate = self._since.get(flow, (time, 0.0))
+        done = (time - since) * rate
+        if flow.tags.gpu == 0:
+            self.reads[flow.tags.task] += done * flow.tags.traffic.hbm_read
+            self.writes[flow.tags.task] += done * flow.tags.traffic.hbm_write
+
+
+class UnitsHeld:
+    """An observer of the fluid layer that counts in the *dispatchers* of a run, by GPU and group of
+    tasks, whenever rates are solved.
+    """
+
+    def __init__(self, dispatchers: Mapping[tuple[int, str], Dispatcher]) -> None:
+        self._dispatchers = dispatchers
+        self._steps: dict[int, tuple[list[float], list[int]]] = {}
+
+    def rates(self, time: float, flows: Iterable[Flow], states: Mapping[Hashable, Any]) -> None:
+        held: dict[int, int] = {}
+        for (gpu, _), dispatcher in self._dispatchers.items():
+            held[gpu] = held.get(gpu, 0) + _held(dispatcher)
+        for gpu, units in held.items():
+            times, values = self._steps.setdefault(gpu, ([], []))
+            if not values or values[-1] != units:
+                times.append(time)
+                values.append(units)
+
+    def ended(self, time: float, flow: Flow) -> None:
+        """A unit is left when rates are solved next, at the same instant."""
+
+    def times(self, gpu: int) -> list[float]:
+        """When the number of *gpu* changes [s]."""
+        return self._steps.get(gpu, ([], []))[0]
+
+    def at(self, gpu: int, time: float) -> int:
+        """Units of *gpu* that hold workgroups from *time* [s] on."""
+        times, values = self._steps.get(gpu, ([], []))
+        step = bisect_right(times, time) - 1
+        return values[step] if step >= 0 else 0
+
+
+def _held(dispatcher: Dispatcher) -> int:
+    return sum(
+        group.multiplicity * count
+        for group in dispatcher.groups
+        for (_, residents), count in group.units.items()
+        if residents
+    )
+
 
 Key = tuple[str, str]  # task, component
 Part = tuple[float, float, Key, float]  # start, end, key, value

@@ -12,17 +12,30 @@ once the last rank has it. With orders 1..k, equally likely, and n ranks:
 
 More than two orders are sampled. A rank begins up to ``host.jitter`` late, evenly distributed: the
 last of n is (n - 1) / (n + 1) of it behind the first, in the mean.
+
+Loops without a barrier: a rank that ended its turn late begins the next one late.
+
+A collective that ends last brings all ranks together. Where a GEMM ends last, ranks on which the
+collective came first are behind the others: its channels held compute units while they waited for
+the others' (by *D* s, from the turn in which both orders occur). So a turn begins with ranks
+together, or with some of them late by *D*, and leaves them in one of these two states, the nearer
+one. What is asked for is the stationary mixture of the two:
+
+    share late = P(together -> late) / (P(together -> late) + P(late -> together))
+
+The result is the median over all ways.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from itertools import permutations
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations, product
 from random import Random
 
-from c3sim.processes.arrivals import Arrival, Arrivals
-from c3sim.processes.plan import Plan
+from c3sim.processes.plan import Arrival, Arrivals, Plan
+from c3sim.simulation.run import Exposure, Outcome, Run, TaskRun
 
 MOST = 8  # draws that are simulated
 SAMPLES = 512  # of three streams and more
@@ -96,3 +109,132 @@ def _classes(orders: tuple[Order, ...], skew: float) -> list[tuple[Arrival, ...]
     return [
         tuple(Arrival(skew * (order is late), order) for order in orders) for late in orders[:2]
     ]
+
+
+#: Of the turn: ranks that are less apart are together.
+APART = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A way in which the ranks begin, and the run that follows."""
+
+    draw: Draw
+    run: Run
+
+    @property
+    def apart(self) -> float:
+        """Between the ends of the first and of the last class of ranks [s]."""
+        ends: dict[int, float] = {}
+        for (_, gpu), task in self.run.times.items():
+            ends[gpu] = max(ends.get(gpu, 0.0), task.end + self.run.begins[gpu])
+        return max(ends.values()) - min(ends.values())
+
+
+def drifting(together: Sequence[Case], ranks: int, begin: Callable[[Draw], Case]) -> list[Case]:
+    """The cases of a turn in the steady state, from those with all ranks *together*."""
+    furthest = max(together, key=lambda case: case.apart)
+    if len(together) < 2 or furthest.apart < APART * furthest.run.end:
+        return list(together)
+    late = [begin(draw) for draw in _late(furthest.draw, ranks, furthest.apart)]
+    share = _share_late(together, late, furthest.apart)
+    return [*_weighted(together, 1.0 - share), *_weighted(late, share)]
+
+
+def _late(mixed: Draw, ranks: int, skew: float) -> list[Draw]:
+    """The ways to begin with some ranks late: two ranks, one of them late, each with either order;
+    or more, among which all combinations occur.
+    """
+    orders = [arrival.order for arrival in mixed.arrivals.classes]
+    ways: list[tuple[Arrival, ...]]
+    if ranks == 2:
+        ways = [
+            (Arrival(0.0, first), Arrival(skew, second))
+            for first, second in product(orders, orders)
+        ]
+    else:
+        ways = [tuple(Arrival(late, order) for late in (0.0, skew) for order in orders)]
+    return [Draw(1.0 / len(ways), replace(mixed.arrivals, classes=way)) for way in ways]
+
+
+def _share_late(together: Sequence[Case], late: Sequence[Case], skew: float) -> float:
+    """Of turns that begin with ranks apart."""
+
+    def leaves(cases: Sequence[Case], apart: bool) -> float:
+        return sum(case.draw.probability for case in cases if (case.apart > skew / 2) == apart)
+
+    comes, goes = leaves(together, True), leaves(late, False)
+    return comes / (comes + goes) if comes + goes else 0.0
+
+
+def _weighted(cases: Sequence[Case], share: float) -> list[Case]:
+    return [
+        Case(replace(case.draw, probability=case.draw.probability * share), case.run)
+        for case in cases
+        if share > 0
+    ]
+
+
+ROUNDING = 1e-9  # of probabilities
+
+
+def median_run(cases: Sequence[Case]) -> Run:
+    """End and times of tasks: medians, of the slowest rank; all else: of the case whose end is
+    nearest to the median.
+    """
+    if len(cases) == 1:
+        return cases[0].run
+    weights = [case.draw.probability for case in cases]
+    end = weighted_median([case.run.end for case in cases], weights)
+    middle = min(
+        (case for case in cases), key=lambda case: (abs(case.run.end - end), -case.draw.probability)
+    ).run
+    times = {
+        (name, 0): _median_task([case.run.task(name) for case in cases], weights)
+        for name in dict.fromkeys(task for task, _ in middle.times)
+    }
+    outcomes = tuple(
+        Outcome(probability=case.draw.probability, end=case.run.end, arrivals=case.draw.arrivals)
+        for case in cases
+    )
+    events = sum(case.run.events for case in cases)
+    exposed, computing = (
+        weighted_median([case.run.exposure[part] for case in cases], weights) for part in (0, 1)
+    )
+    return replace(
+        middle,
+        times=times,
+        end=end,
+        events=events,
+        exposure=Exposure(exposed, computing),
+        outcomes=outcomes,
+    )
+
+
+def _median_task(runs: Sequence[TaskRun], weights: Sequence[float]) -> TaskRun:
+    return TaskRun(
+        ready=weighted_median([run.ready for run in runs], weights),
+        start=weighted_median([run.start for run in runs], weights),
+        end=weighted_median([run.end for run in runs], weights),
+        detail=runs[0].detail,
+    )
+
+
+def weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Half of the weight lies on either side; between two values, their mean."""
+    return weighted_quantile(values, weights, 0.5)
+
+
+def weighted_quantile(values: Sequence[float], weights: Sequence[float], share: float) -> float:
+    """The least value that at least *share* of the weight reaches; where exactly that reaches it,
+    the mean of it and the next.
+    """
+    order = sorted(range(len(values)), key=values.__getitem__)
+    wanted, reached = share * sum(weights), 0.0
+    for place, index in enumerate(order):
+        reached += weights[index]
+        if abs(reached - wanted) <= ROUNDING and place + 1 < len(order):
+            return 0.5 * (values[index] + values[order[place + 1]])
+        if reached >= wanted:
+            return values[index]
+    return values[order[-1]]

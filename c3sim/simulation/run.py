@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from c3sim.machine.cache_counts import CacheCounts
 from c3sim.machine.energy import IDLE, Account
-from c3sim.processes.arrivals import Arrivals
+from c3sim.processes.plan import Arrivals
 from c3sim.result import Timeline
 
 

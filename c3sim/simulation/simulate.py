@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
@@ -20,24 +21,47 @@ from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.cache_counts import CacheCounts, cache_counts
 from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
 from c3sim.machine.machine import Machine
-from c3sim.models.insertion import counts_lines, released_of, write_backs
-from c3sim.processes.arrivals import Arrivals
-from c3sim.processes.plan import Context, Plan
+from c3sim.models.cache_lines import counts_lines, released_of, write_backs
+from c3sim.processes.plan import Arrivals, Context, Plan
 from c3sim.processes.streams import TaskRuns
 from c3sim.result import Span, Timeline
 from c3sim.schedules import expanded
-from c3sim.simulation.calling_off import OFTEN, asked
-from c3sim.simulation.counters import counters
-from c3sim.simulation.draws import Draw, draws
-from c3sim.simulation.drift import Case, drifting
+from c3sim.simulation.counters import UnitsHeld, counters
+from c3sim.simulation.draws import Case, Draw, draws, drifting, median_run
 from c3sim.simulation.exposure import exposure
 from c3sim.simulation.folding import folds
-from c3sim.simulation.medians import median_run
 from c3sim.simulation.run import Run, TaskRun
-from c3sim.simulation.units_held import UnitsHeld
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.tasks.plan import plan
+
+OFTEN = 64  # events of a run between two questions, some milliseconds
+
+Ask = Callable[[], None]
+
+
+def _go_on() -> None:
+    """Nobody calls it off."""
+
+
+_ask: ContextVar[Ask] = ContextVar("ask", default=_go_on)
+
+
+@contextmanager
+def may_be_called_off(ask: Ask) -> Iterator[None]:
+    """Every run in here calls *ask* now and then; what that raises ends the run, and is not caught
+    on its way here.
+    """
+    token = _ask.set(ask)
+    try:
+        yield
+    finally:
+        _ask.reset(token)
+
+
+def asked() -> Ask:
+    """What a run that begins now has to call now and then."""
+    return _ask.get()
 
 
 def simulate(

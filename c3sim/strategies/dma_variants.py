@@ -1,7 +1,7 @@
 """Variants of the collectives on DMA engines, and those that isolated runs recommend beside compute
 tasks.
 
-A variant is a command program (``processes/dma/collectives.py``), on one or several engines where
+A variant is a command program (``tasks/engine_collective.py``), on one or several engines where
 that is free, prelaunched or not. With T_g and T_v the times alone of the compute tasks and of a
 collective by variant v, M_g and M_v the times that the memory of a GPU takes for what each reads
 and writes:

@@ -29,8 +29,14 @@ from c3sim.simulation.critical_path import least_of, precedence
 from c3sim.simulation.runs import isolated
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-from c3sim.strategies.masks import memory_bound_streams, reserved, withheld
-from c3sim.strategies.rewrites import collectives, compute_tasks, on_dma
+from c3sim.strategies.rewrites import (
+    collectives,
+    compute_tasks,
+    memory_bound_streams,
+    on_dma,
+    reserved,
+    withheld,
+)
 from c3sim.tasks.plan import plan
 
 

@@ -29,12 +29,23 @@ from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.synonyms import alias
 from c3sim.schedules import expanded
+from c3sim.simulation.run import Run
+from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 from c3sim.strategies.dma_variants import recommended_variants, with_variants
 from c3sim.strategies.heuristics import recommend
-from c3sim.strategies.masks import memory_bound_streams, reserved, splits, withheld
-from c3sim.strategies.rewrites import baseline, collectives, compute_tasks, on_dma, prioritised
+from c3sim.strategies.rewrites import (
+    baseline,
+    collectives,
+    compute_tasks,
+    memory_bound_streams,
+    on_dma,
+    prioritised,
+    reserved,
+    splits,
+    withheld,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +206,33 @@ def _parsed(name: str, node: Node) -> tuple[Strategy, tuple[int, ...]]:
         given = f"{text!r} compute units" if text else "no number behind the colon"
         raise InputError(f"strategy {name!r}: {given}; must be 1 to {limit}, as in '{word}:32'")
     return strategy, (int(text),)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Best:
+    """The best *candidate*, its *run*, and by name the *walls* [s] of all candidates."""
+
+    candidate: Candidate
+    run: Run
+    walls: Mapping[str, float]
+
+    @property
+    def workload(self) -> Workload:
+        return self.candidate.workload
+
+
+def best_candidate(strategy: str, workload: Workload, node: Node) -> Best:
+    """The best candidate of *strategy*, the first of them on a tie. Raises InputError."""
+    candidates = candidates_of(strategy, workload, node)
+    runs = [run_once(node, candidate.workload) for candidate in candidates]
+    best = min(range(len(runs)), key=lambda number: runs[number].end)
+    walls = {candidate.name: run.end for candidate, run in zip(candidates, runs, strict=True)}
+    return Best(candidate=candidates[best], run=runs[best], walls=walls)
+
+
+def best_workload(strategy: str, workload: Workload, node: Node) -> Workload:
+    """That of the best candidate, without a run where there is one alone. Raises InputError."""
+    candidates = candidates_of(strategy, workload, node)
+    if len(candidates) == 1:
+        return candidates[0].workload
+    return best_candidate(strategy, workload, node).workload

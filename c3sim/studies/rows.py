@@ -12,8 +12,7 @@ from c3sim.input.paths import get_value
 from c3sim.iterations.described import evaluate as evaluate_any
 from c3sim.result import Result
 from c3sim.specs.study import Study
-from c3sim.strategies.best import best_candidate
-from c3sim.strategies.table import exhaustive
+from c3sim.strategies.table import best_candidate, exhaustive
 from c3sim.studies.cases import Case
 from c3sim.studies.kind import Options
 from c3sim.studies.parallel import for_each

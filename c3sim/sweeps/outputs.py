@@ -9,7 +9,7 @@ from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.input.synonyms import alias
 from c3sim.result import Result
-from c3sim.simulation.class_times import CLASSES
+from c3sim.simulation.exposure import CLASSES
 from c3sim.specs.described import Described
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Workload

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from c3sim.machine.flow_tags import Asked
 from c3sim.machine.machine import Machine
-from c3sim.machine.state import GpuState
+from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.cache_lines import CacheUse, predicts
 from c3sim.models.groups import group_of, ranks_in
 from c3sim.models.hierarchy import CollectivePlan
-from c3sim.models.insertion import CacheUse, predicts
 from c3sim.models.network import mirrored
 from c3sim.models.phase import PhasePlan
 from c3sim.processes.channels import Channels, HeldWorkgroups

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from c3sim.processes.dma.commands import program_steps
 from c3sim.processes.dma.engines import Step
 from c3sim.processes.dma.host import DmaHost
-from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node

@@ -8,13 +8,13 @@ from math import inf
 from typing import Any, ClassVar
 
 from c3sim.machine.traffic import Traffic
-from c3sim.models.insertion import CacheUse, predicts
+from c3sim.models.cache_lines import CacheUse, predicts
 from c3sim.models.links import route
 from c3sim.processes.dma.commands import copy_step
 from c3sim.processes.dma.copies import HOST, DmaCopy, engine_for, host_engine_for, local_engine_for
 from c3sim.processes.dma.engines import Step
+from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import GridShape
-from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.task_classes import TaskClass

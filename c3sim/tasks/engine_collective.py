@@ -23,9 +23,9 @@ from functools import partial
 from typing import ClassVar
 
 from c3sim.models.groups import group_of
+from c3sim.processes.dma.commands import program_steps
 from c3sim.processes.dma.copies import engine_for
 from c3sim.processes.dma.engines import Step
-from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback, countdown
 from c3sim.specs.commands import Command

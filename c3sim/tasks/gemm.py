@@ -10,17 +10,17 @@ from typing import ClassVar
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.cache_lines import CacheUse, results_take_lines
 from c3sim.models.cache_policy import last_policy, operand_misses, room
 from c3sim.models.caches import PARTIAL_BYTES, GemmTraffic, gemm_traffic, resident_fraction
 from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
-from c3sim.models.insertion import CacheUse, results_take_lines
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.stores import sight_time
 from c3sim.models.tile_order import Groups, groups_of, share_behind
 from c3sim.processes.kernels.dealing import usable_cluster
+from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
-from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.kernel import Operator

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from c3sim.machine.traffic import Traffic
+from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
-from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Hold

@@ -12,8 +12,8 @@ the tiles that begin together, a tile takes, alone on an idle GPU, with m = k b 
 The first load is of arguments, the others bring the bytes. What the first of these brings all tiles
 wait for at once; later on some wait while memory serves others.
 
-With *accesses* b is what caches find and what they do not (models/accesses.py), each at its rate,
-and loads wait for lines of L1 (models/cache_lines.py).
+With *accesses* b is what caches find and what they do not (models/cache_policy.py), each at its
+rate, and loads wait for lines of L1 (models/cache_lines.py).
 The share c of that follows the clock, the rest what memory gives: (c / clock + (1 - c) / memory).
 A given time has been measured with the kernel's own load on memory, so only that of others counts.
 """
@@ -26,13 +26,11 @@ from typing import Any, ClassVar
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.accesses import moved_by
-from c3sim.models.cache_lines import l1_stall
-from c3sim.models.cache_policy import last_policy, room
-from c3sim.models.insertion import CacheUse, predicts, released_of
+from c3sim.models.cache_lines import CacheUse, l1_stall, predicts, released_of
+from c3sim.models.cache_policy import last_policy, moved_by, room
 from c3sim.models.memory import served_share
+from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
-from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import ComputeUnits, Gpu, Node
 from c3sim.specs.kernel import Kernel, Operator

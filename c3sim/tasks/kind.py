@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
-from c3sim.models.insertion import CacheUse
+from c3sim.models.cache_lines import CacheUse
 from c3sim.processes.plan import Planned, Scene
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.kernel import Operator

@@ -21,8 +21,8 @@ from typing import ClassVar
 
 from c3sim.models.links import rate_both_ways
 from c3sim.models.network import network, shared_rate
+from c3sim.processes.dma.commands import program_steps
 from c3sim.processes.dma.host import DmaHost
-from c3sim.processes.dma.programs import program_steps
 from c3sim.processes.nics import NicQueue, copy_transfer, to_all
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback, countdown

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+from c3sim.processes.dma.commands import engine_numbers
 from c3sim.processes.dma.engines import Step
 from c3sim.processes.dma.host import DmaHost
-from c3sim.processes.dma.programs import engine_numbers
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles

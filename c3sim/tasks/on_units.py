@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, TypeVar
 
+from c3sim.models.cache_lines import insertion_parts
 from c3sim.models.cache_policy import share_of_policy
-from c3sim.models.insertion import insertion_parts
-from c3sim.processes.kernels.kernel import Kernel
+from c3sim.processes.kernels.kernel import CostOfTile, Kernel, KernelSpec
 from c3sim.processes.kernels.residency import Claim, GridShape
-from c3sim.processes.kernels.spec import CostOfTile, KernelSpec
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles

@@ -12,8 +12,8 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.links import Hop, route
 from c3sim.models.stores import busy_links, policy_cost, remote_stores, sight_time, tile_time
 from c3sim.models.tile_order import groups_of, share_behind
+from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
-from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import Node
 from c3sim.specs.stores import Stores

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import found_again, last_policy, room, share_of_policy
-from c3sim.models.insertion import CacheUse, predicts, released_of
 from c3sim.models.memory import ARRAYS
+from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import GridShape
-from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.workload import StreamKernel

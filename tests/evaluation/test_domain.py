@@ -4,7 +4,7 @@ import json
 from importlib.resources import files
 
 import c3sim
-from c3sim.evaluation.domain import domains, outside
+from c3sim.evaluation.trust import domains, outside
 from c3sim.input.loading import load_hardware
 from c3sim.specs.workload import Workload
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from c3sim.lab.bench import LOOK, Bench, Overtaken
-from c3sim.simulation.calling_off import asked
+from c3sim.simulation.simulate import asked
 
 
 def long_work(begun, watch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.machine.rates import rate_of, request_latency, with_like
+from c3sim.machine.drawing import rate_of, request_latency, with_like
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity, Port
 

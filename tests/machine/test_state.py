@@ -9,9 +9,8 @@ import pytest
 from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
 from c3sim.input.loading import load_hardware
-from c3sim.machine.flow_tags import Asked
 from c3sim.machine.machine import Machine
-from c3sim.machine.state import GpuState
+from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
 
 NODE = load_hardware("mi300x-8").node

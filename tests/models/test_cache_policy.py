@@ -5,10 +5,16 @@ import math
 import pytest
 
 from c3sim.input.loading import load_hardware
-from c3sim.models.cache_lines import allocation_stall, pending_lines, row_hits, stalled
+from c3sim.models.cache_lines import (
+    allocation_stall,
+    insertion_parts,
+    pending_lines,
+    released_of,
+    row_hits,
+    stalled,
+)
 from c3sim.models.cache_policy import Insertion, found_again, operand_misses, room
 from c3sim.models.caches import Again, cache_share
-from c3sim.models.insertion import insertion_parts, released_of
 from c3sim.models.memory import memory_given
 from c3sim.specs.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.specs.hardware import Gpu

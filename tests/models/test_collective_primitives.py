@@ -8,8 +8,7 @@ import pytest
 
 from c3sim.input.loading import load_hardware
 from c3sim.models.collective import plan_in_node
-from c3sim.models.collective_counts import COUNTS, PRIMITIVES
-from c3sim.models.peer_channels import deal
+from c3sim.models.collective_counts import COUNTS, PRIMITIVES, deal
 from c3sim.models.phase import PhasePlan
 from c3sim.specs.hardware import Node
 from c3sim.specs.libraries import PeerChannels

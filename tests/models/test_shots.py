@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.models.collective_counts import COUNTS
-from c3sim.models.shots import shot_primitives
+from c3sim.models.collective_counts import COUNTS, shot_primitives
 from c3sim.simulation.simulate import simulate
 
 H200 = load_hardware("h200-2").node

@@ -3,8 +3,8 @@
 import pytest
 
 import c3sim
-from c3sim.simulation.calling_off import OFTEN, may_be_called_off
 from c3sim.simulation.runs import forget
+from c3sim.simulation.simulate import OFTEN, may_be_called_off
 
 MANY = "llama3-70b-decode"  # hundreds of events a simulation
 

@@ -9,8 +9,7 @@ from c3sim.simulation.runs import isolated
 from c3sim.specs.references import parse_cu_mask, task_order
 from c3sim.specs.workload import Workload
 from c3sim.strategies.heuristics import recommend, sp_estimate
-from c3sim.strategies.masks import is_memory_bound, reserved, splits
-from c3sim.strategies.rewrites import baseline
+from c3sim.strategies.rewrites import baseline, is_memory_bound, reserved, splits
 from c3sim.strategies.table import STRATEGIES, candidates_of, exhaustive
 
 NODE = load_hardware("mi300x-8").node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from c3sim.evaluation.domain import outside
+from c3sim.evaluation.trust import outside
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 

@@ -21,7 +21,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import best_candidate
+from c3sim.strategies.table import best_candidate
 
 from .loops import UNITS, predicted_loop
 from .measurements import FigureKey, measured_figures

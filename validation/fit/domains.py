@@ -1,11 +1,11 @@
-"""Derives what each library of a node was calibrated on: see ``c3sim.evaluation.domain``."""
+"""Derives what each library of a node was calibrated on: see ``c3sim.evaluation.trust``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from c3sim.evaluation.domain import Conditions, conditions
+from c3sim.evaluation.trust import Conditions, conditions
 from c3sim.input.library import names
 from c3sim.input.loading import LoadedNode, load_hardware
 from c3sim.specs.record import Record

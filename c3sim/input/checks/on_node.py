@@ -14,10 +14,9 @@ from c3sim.input.hints import unknown_errors
 from c3sim.input.yaml_nodes import join
 from c3sim.models.cache_policy import policy_of
 from c3sim.models.collective import switch_reduces
-from c3sim.models.collective_counts import ALGORITHMS
+from c3sim.models.collective_counts import ALGORITHMS, SHOTS
 from c3sim.models.groups import group_of
 from c3sim.models.memory import ARRAYS
-from c3sim.models.shots import SHOTS
 from c3sim.schedules import expanded
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel

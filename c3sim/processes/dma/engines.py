@@ -34,6 +34,8 @@ from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback
 from c3sim.specs.dma_engines import Operation
 
+WordKey = tuple[str, int]  # (name, GPU)
+
 
 class QueueKey(NamedTuple):
     gpu: int
@@ -330,3 +332,23 @@ class Request:
 def _see_end(execution: Execution) -> None:
     execution.completed()
     execution.free_both()
+
+
+@dataclass
+class Words:
+    """Words in memory that commands change and poll."""
+
+    values: dict[WordKey, int] = field(default_factory=dict)
+    _polls: dict[WordKey, list[tuple[int, Callback]]] = field(default_factory=dict)
+
+    def change(self, key: WordKey, value: int, *, add: bool) -> None:
+        self.values[key] = value + (self.values.get(key, 0) if add else 0)
+        for wanted, callback in self._polls.pop(key, []):
+            self.when(key, wanted, callback)
+
+    def when(self, key: WordKey, wanted: int, callback: Callback) -> None:
+        """Call *callback* once the word is at least *wanted* (at once if it is)."""
+        if self.values.get(key, 0) >= wanted:
+            callback()
+        else:
+            self._polls.setdefault(key, []).append((wanted, callback))

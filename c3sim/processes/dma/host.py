@@ -18,8 +18,7 @@ from functools import partial
 
 from c3sim.machine.machine import POSTS
 from c3sim.models.dma import POLL_STAGGERS
-from c3sim.processes.dma.commands import Words
-from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step
+from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step, Words
 from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback, HostThread, countdown
 from c3sim.specs.task import Posting

@@ -1,12 +1,132 @@
-"""How workgroups and clusters are dealt to engines that have room for them, and taken off again."""
+"""Which shader engines evolve alike, so that one can stand for all of them; how workgroups and
+clusters are dealt to engines that have room for them, and taken off again.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
 
-from c3sim.models.dispatch import mask_by_engine
-from c3sim.processes.kernels.shader_engine_groups import Mask
+from c3sim.models.dispatch import (
+    RULES,
+    Rotation,
+    die_shares,
+    mask_by_engine,
+    rotation,
+    turn_weights,
+)
 from c3sim.specs.hardware import Gpu
+
+#: enabled CU bits; None = all
+Mask = tuple[int, ...] | None
+#: masks that include a unit; its engine, where a merged die must tell them apart
+Kind = tuple[frozenset[Mask], int]
+#: (kind, compute units)
+Units = tuple[tuple[Kind, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTurns:
+    """The turns of one engine in the order of one grid on its die."""
+
+    rotation: Rotation
+    engine: int
+    total: int  # places of the die
+
+    @property
+    def weight(self) -> int:
+        """Turns per period; 0 where the grid never comes."""
+        return len(self.rotation.turns[self.engine]) if self.total else 0
+
+    @property
+    def all(self) -> int:
+        """Places of the die that are its own."""
+        return self.rotation.count(self.engine, self.total)
+
+    def count(self, places: int) -> int:
+        """Its own among the first *places* of the die."""
+        return self.rotation.count(self.engine, min(places, self.total))
+
+    def place(self, index: int) -> int:
+        return self.rotation.place(self.engine, index)
+
+
+@lru_cache(maxsize=512)
+def engine_groups(
+    dies: int, sizes: tuple[int, ...], rule_name: str, shapes: tuple[tuple[int, Mask, int], ...]
+) -> tuple[tuple[int, Units, tuple[EngineTurns, ...]], ...]:
+    """(multiplicity, units, turn in each grid of *shapes*) of engines that are alike, in order of
+    appearance.
+
+    A shape is (places, mask, cluster): a place takes *cluster* workgroups, which start together in
+    one engine. Raises ValueError when a mask leaves no die any compute unit.
+    """
+    rule = RULES[rule_name]
+    units = _units(dies, sizes, tuple(mask for _, mask, _ in shapes))
+    columns = [_turns(rule_name, dies, sizes, *shape) for shape in shapes]
+    labelled = rule.merged and any(cluster > 1 for _, _, cluster in shapes)
+    alike: Counter[tuple[Units, tuple[EngineTurns, ...]]] = Counter()
+    for die in range(dies):
+        engines = range(1) if rule.merged else range(len(sizes))
+        for engine in engines:
+            members = range(len(sizes)) if rule.merged else (engine,)
+            merged: Counter[Kind] = Counter()
+            for member in members:
+                for masks, count in units[die][member]:
+                    merged[masks, member if labelled else 0] += count
+            alike[_sorted_units(merged), tuple(column[die][engine] for column in columns)] += 1
+    return tuple((count, unit, turns) for (unit, turns), count in alike.items())
+
+
+def _sorted_units(counts: Counter[Kind]) -> Units:
+    return tuple(
+        sorted(counts.items(), key=lambda item: (item[0][1], sorted(map(str, item[0][0]))))
+    )
+
+
+@lru_cache(maxsize=512)
+def _units(
+    dies: int, sizes: tuple[int, ...], masks: tuple[Mask, ...]
+) -> tuple[tuple[tuple[tuple[frozenset[Mask], int], ...], ...], ...]:
+    """Compute units of each die and engine, by the masks that include them."""
+    distinct = tuple(dict.fromkeys(masks))
+    inside = {mask: set(mask) for mask in distinct if mask is not None}
+    order = [engine for row in range(max(sizes)) for engine, size in enumerate(sizes) if row < size]
+    counts: list[list[Counter[frozenset[Mask]]]] = [[Counter() for _ in sizes] for _ in range(dies)]
+    for bit in range(dies * sum(sizes)):
+        including = frozenset(mask for mask in distinct if mask is None or bit in inside[mask])
+        counts[bit % dies][order[bit // dies]][including] += 1
+    return tuple(tuple(tuple(counter.items()) for counter in die) for die in counts)
+
+
+def _turns(
+    rule_name: str, dies: int, sizes: tuple[int, ...], workgroups: int, mask: Mask, cluster: int
+) -> list[tuple[EngineTurns, ...]]:
+    """EngineTurns of each die and engine for one grid."""
+    rule = RULES[rule_name]
+    enabled = mask_by_engine(
+        mask if mask is not None else tuple(range(dies * sum(sizes))), dies, sizes
+    )
+    usable = [die for die in range(dies) if any(enabled[die])]
+    if not usable:
+        raise ValueError("the mask leaves no compute unit")
+    totals = dict(zip(usable, die_shares(workgroups, len(usable)), strict=True))
+    turns: list[tuple[EngineTurns, ...]] = []
+    for die in range(dies):
+        if rule.merged:
+            turns.append((EngineTurns(rotation((1,)), 0, totals.get(die, 0)),))
+            continue
+        clusters = tuple(size // cluster for size in sizes)  # that an engine has room for
+        weights = (
+            turn_weights(rule, clusters, enabled[die]) if die in totals else tuple(1 for _ in sizes)
+        )
+        order = rotation(weights)
+        turns.append(
+            tuple(EngineTurns(order, engine, totals.get(die, 0)) for engine in range(len(sizes)))
+        )
+    return turns
 
 
 def take_from_fullest(have: dict[int, int], wanted: int) -> dict[int, int]:

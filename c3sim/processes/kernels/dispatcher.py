@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from c3sim.models.dispatch import RULES
+from c3sim.processes.kernels.dealing import EngineTurns, engine_groups
 from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
-from c3sim.processes.kernels.shader_engine_groups import EngineTurns, engine_groups
 from c3sim.specs.hardware import Gpu
 
 #: Fewer rounds than these are not worth one segment (a cut costs more than the events it saves).

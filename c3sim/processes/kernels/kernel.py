@@ -17,14 +17,119 @@ unit of work is one tile per workgroup. The schedule says where the next tile co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
-from c3sim.machine.flow_tags import Asked
-from c3sim.processes.kernels.cohort import Cohort, Parts, split
+from c3sim.engine.flow import Flow
+from c3sim.machine.state import Asked, GpuState
+from c3sim.machine.traffic import Traffic
 from c3sim.processes.kernels.dispatcher import Batch, Grid
-from c3sim.processes.kernels.spec import Awaited, KernelSpec, TileCost
+from c3sim.processes.kernels.residency import Claim, EngineGroup
 from c3sim.processes.plan import Context
+
+
+@dataclass(frozen=True, slots=True)
+class TileCost:
+    """What one tile costs a workgroup."""
+
+    rate: Callable[[GpuState], float]  # tiles/s
+    traffic: Traffic
+
+
+#: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
+CostOfTile = Callable[[int, int], TileCost]
+#: The same of tiles whose results go elsewhere than others'; third, of how many that now run.
+CostOfPart = Callable[[int, int, int], TileCost]
+#: Calls back once this share of the tiles that a kernel waits for has finished.
+Awaited = Callable[[float, Callable[[], None]], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelSpec:
+    """A kernel as the dispatcher sees it."""
+
+    tiles: int
+    schedule: str
+    claim: Claim
+    residents: int  # workgroups that share a compute unit
+    cost: CostOfTile
+    setup: float = 0.0  # s before the grid is launched
+    fault: float = 0.0  # s from the first workgroup's start until their parameters are there
+    own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
+    # in their order, tiles that cost something else: (tiles up to the last of them, cost)
+    parts: tuple[tuple[int, CostOfPart], ...] = ()
+    # several rounds may be one segment (not when a task waits for tiles)
+    fold_rounds: bool = True
+    # the same where engines are not filled in one order, each by itself
+    fold_any_order: bool = False
+    # parts of a tile, each with the cost at its own begin (where rounds are not folded)
+    pieces: int = 1
+
+
+Parts = list[tuple[EngineGroup, int]]  # workgroups per engine of each group
+
+
+class Cohort:
+    """The workgroups of *parts* (*count* in all) working on *rounds* tiles each, of *cost*, and on
+    *later* ones behind them, of a list whose tiles all cost *listed*. *exact*: they take *count*
+    tiles next, whatever *parts*, which are of all engines that are alike, would.
+    """
+
+    __slots__ = (
+        "batch",
+        "cost",
+        "count",
+        "exact",
+        "flow",
+        "later",
+        "left",
+        "listed",
+        "parts",
+        "rounds",
+    )
+
+    def __init__(
+        self,
+        parts: Parts,
+        count: int,
+        rounds: float,
+        batch: Batch | None = None,
+        cost: CostOfPart | None = None,
+        *,
+        later: float = 0.0,
+        exact: bool = False,
+        listed: TileCost | None = None,
+    ):
+        self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
+        self.cost, self.later, self.exact, self.listed = cost, later, exact, listed
+        self.flow: Flow | None = None
+        self.left = 0  # pieces to do behind the one in progress
+
+    def only(self, parts: Parts, count: int) -> Cohort:
+        """Those of *parts*, *count* in all, behind the rounds in progress."""
+        return Cohort(parts, count, 0.0, later=self.later, exact=True, listed=self.listed)
+
+    @property
+    def wanted(self) -> int:
+        """Tiles that they take next from a pool."""
+        if self.exact:
+            return self.count
+        return sum(group.multiplicity * count for group, count in self.parts)
+
+
+def split(parts: Parts, wanted: int, total: int) -> tuple[Parts, Parts]:
+    """*parts* (*total* workgroups) as about *wanted* of them, evenly over engines, and the rest."""
+    chosen, rest, left = [], [], wanted
+    for group, count in parts:
+        part = max(0, min(count, -(-left // group.multiplicity), -(-count * wanted // total)))
+        left -= part * group.multiplicity
+        if part:
+            chosen.append((group, part))
+        if count > part:
+            rest.append((group, count - part))
+    return chosen, rest
+
 
 #: Schedules whose workgroups take further tiles from a pool.
 POOLED = ("work_stealing", "dynamic_persistent")

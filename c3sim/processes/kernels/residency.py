@@ -11,8 +11,7 @@ from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass, field
 from itertools import count as naturals
 
-from c3sim.processes.kernels.dealing import take_equally, take_from_fullest
-from c3sim.processes.kernels.shader_engine_groups import EngineTurns, Kind, Mask
+from c3sim.processes.kernels.dealing import EngineTurns, Kind, Mask, take_equally, take_from_fullest
 from c3sim.specs.hardware import ComputeUnits
 
 #: States that are remembered at most, a few kB each; then all are forgotten.

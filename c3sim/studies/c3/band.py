@@ -12,7 +12,7 @@ from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.input.aliases import canonical
 from c3sim.input.loading import LoadedNode, load_hardware, load_study
 from c3sim.specs.study import Band, Study
-from c3sim.strategies.masks import is_memory_bound
+from c3sim.strategies.rewrites import is_memory_bound
 from c3sim.studies.c3 import answer, effects, pairs
 from c3sim.studies.c3.answer import Answer, Drawn, Sums
 from c3sim.studies.c3.draws import Condition, conditions, draws_of

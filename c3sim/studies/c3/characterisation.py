@@ -12,8 +12,15 @@ from typing import Any
 
 from c3sim.simulation.runs import isolated
 from c3sim.specs.workload import Workload
-from c3sim.strategies.masks import is_memory_bound, reserved, withheld
-from c3sim.strategies.rewrites import baseline, on_dma, streams_of, with_tasks
+from c3sim.strategies.rewrites import (
+    baseline,
+    is_memory_bound,
+    on_dma,
+    reserved,
+    streams_of,
+    with_tasks,
+    withheld,
+)
 from c3sim.studies.cases import Case, collective_of, gemm_of
 from c3sim.studies.plain import KEY
 

@@ -16,7 +16,7 @@ from random import Random
 from statistics import fmean
 
 from c3sim.specs.study import Study
-from c3sim.strategies.masks import is_memory_bound
+from c3sim.strategies.rewrites import is_memory_bound
 from c3sim.studies.c3.summary import classify, isolated_pair
 from c3sim.studies.cases import Case, collective_of, gemm_of
 from c3sim.studies.kind import Options

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
-from c3sim.evaluation.overlap import overlap
+from c3sim.evaluation.losses import overlap
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.paths import is_of_workload, set_si
 from c3sim.result import Result

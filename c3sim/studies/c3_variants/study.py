@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 from statistics import fmean, quantiles
 from typing import Any
 
-from c3sim.evaluation.overlap import overlap
+from c3sim.evaluation.losses import overlap
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.specs.study import Study
 from c3sim.specs.workload import HostThreads, Workload
-from c3sim.strategies.best import best_candidate
 from c3sim.strategies.dma_variants import recommended_variants, variants, with_variants
 from c3sim.strategies.rewrites import baseline, on_dma
+from c3sim.strategies.table import best_candidate
 from c3sim.studies.cases import Case, GemmShape, collective_of, gemm_of, study_cases
 from c3sim.studies.kind import About, Options, StudyResult
 from c3sim.studies.parallel import for_each

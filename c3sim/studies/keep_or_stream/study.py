@@ -18,7 +18,7 @@ from c3sim.input.paths import set_si
 from c3sim.simulation.runs import run_once
 from c3sim.specs.study import Study
 from c3sim.specs.workload import Workload
-from c3sim.strategies.best import best_candidate
+from c3sim.strategies.table import best_candidate
 from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.keep_or_stream.policies import NONE, TRIED, warm
 from c3sim.studies.kind import About, Options, StudyResult

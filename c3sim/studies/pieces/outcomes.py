@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from c3sim.errors import InputError
-from c3sim.evaluation.removals import side
+from c3sim.evaluation.losses import side
 from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import run_once, undisturbed
 from c3sim.specs.hardware import Node

@@ -26,7 +26,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.simulation.memory_counter import MemoryCounter
+from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node

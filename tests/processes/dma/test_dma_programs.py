@@ -15,8 +15,8 @@ from shapes import TEACHING
 
 from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.dma import engine_work
+from c3sim.processes.dma.commands import engine_numbers
 from c3sim.processes.dma.copies import engine_for, host_engine_for
-from c3sim.processes.dma.programs import engine_numbers
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.commands import Command

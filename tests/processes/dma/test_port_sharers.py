@@ -7,8 +7,8 @@ import pytest
 from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
 from c3sim.input.loading import load_hardware
-from c3sim.machine.flow_tags import Asked
 from c3sim.machine.machine import Machine
+from c3sim.machine.state import Asked
 from c3sim.processes.dma.copies import DmaCopy, port_sharers, traffic
 from c3sim.specs.hardware import Node
 

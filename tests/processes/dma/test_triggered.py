@@ -7,7 +7,7 @@ import pytest
 from c3sim.errors import InputErrors
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.simulation.memory_counter import MemoryCounter
+from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload

@@ -11,7 +11,7 @@ import pytest
 import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.loading import load_study
-from c3sim.simulation.class_times import CLASSES
+from c3sim.simulation.exposure import CLASSES
 from c3sim.studies.iterations import iteration_cases, nodes_of
 from c3sim.studies.kind import Options
 from c3sim.studies.operator_shares import KIND
