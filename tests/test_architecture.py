@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -172,6 +173,18 @@ def test_rooms_of_validation_import_what_their_row_says() -> None:
         if target in VALIDATION_MAY_IMPORT and target not in VALIDATION_MAY_IMPORT[room].split()
     ]
     assert wrong == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Not for a type checker either: graphlib raises CycleError."""
+    names = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in modules("c3sim")
+    }
+    graph = {}
+    for name, path in names.items():
+        found = {*imports(path), *(each.rpartition(".")[0] for each in imports(path))}
+        graph[name] = found & set(names) - {name}
+    assert len(tuple(TopologicalSorter(graph).static_order())) == len(names)
 
 
 def test_only_engine_machine_processes_and_simulation_meet_the_clock() -> None:

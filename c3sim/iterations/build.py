@@ -3,6 +3,14 @@
 Operators run on the stream ``compute``, collectives one after the other on ``communication`` (one
 communicator), copies into their buffers on ``copies``. Tasks are declared in the order of their
 launches.
+
+A pipeline of equal stages, one on each GPU or tensor group.
+
+One micro batch through one stage is simulated, with the copy that hands its output to the next GPU;
+all stages do so at once, as in the middle of the pipeline; embedding, head and loss are in it, as
+the first and the last stage have them. With m micro batches and p stages, the
+iteration takes (m + p - 1) times as long: fill and drain of GPipe (arXiv 1811.06965, section 2.3)
+and of one forward, one backward (arXiv 2104.04473) alike. The optimizer runs once.
 """
 
 from __future__ import annotations
@@ -22,7 +30,6 @@ from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.parallel import Buckets, Replicas, Shards
-from c3sim.iterations.pipeline import hand_on
 from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit, Units, transformer_units
 from c3sim.specs.dlrm import Dlrm
@@ -30,7 +37,19 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Ddp, Fsdp, Iteration
 from c3sim.specs.kernel import Operator
 from c3sim.specs.transformer import Transformer
-from c3sim.specs.workload import HostThreads, Loop, Workload
+from c3sim.specs.workload import Copy, HostThreads, Loop, Workload
+
+
+def hand_on(builder: Builder, operators: OperatorSet, planned: Plan, direction: str) -> None:
+    """Copy a micro batch's output, or its gradient, to the neighbour."""
+    model = planned.model
+    rows = planned.batch * planned.iteration.length
+    size = float(rows * getattr(model, "hidden", 1) * operators.element)
+    stride = planned.mesh.strides["pipeline"]
+    peer = stride if direction == "forward" else planned.node.gpus - stride
+    task = Copy(kind="copy", bytes=size, peer=peer, executor="kernel", gpus="all")
+    builder.transfer(f"{direction}-hand-on", task)
+
 
 Model = Transformer | Dlrm
 #: An iteration is one of many: the power limit has averaged over those before it.

@@ -1,5 +1,5 @@
-"""What runs on the clock: tasks of a workload, and under them kernels, collectives, DMA engines and
-the network.
+"""What runs on the clock: streams and hosts, kernels, channels, DMA engines and NICs; and the
+record that tells them of each task.
 
-It knows models, machine and engine. It must not know strategies, results or files.
+It knows models, machine and engine. It must not know kinds of task, strategies, results or files.
 """
