@@ -63,6 +63,13 @@ def mutations(session: nox.Session) -> None:
 
 
 @nox.session
+def golden(session: nox.Session) -> None:
+    """Every figure and message beside what was kept: nox -s golden -- --only laws."""
+    session.install("-e", ".[test]")
+    session.run("python", "tools/golden.py", *session.posargs)
+
+
+@nox.session
 def probe(session: nox.Session) -> None:
     """Compile the probe for both vendors without a GPU, and run its self-test."""
     session.run("validation/probe/cross/check.sh", session.create_tmp(), external=True)
