@@ -48,8 +48,8 @@ def answer(words: list[str], files: Mapping[str, str]) -> tuple[int, str]:
     with elsewhere() as here, mock.patch.dict(os.environ, {"COLUMNS": "100", "NO_COLOR": "1"}):
         for name, content in files.items():
             Path(name).parent.mkdir(parents=True, exist_ok=True)
-            Path(name).write_bytes(content.encode("utf-8", "surrogateescape"))
-        typed = ["c3sim", *(word.replace("{root}", str(ROOT)) for word in words)]
+            Path(name).write_bytes(_placed(content).encode("utf-8", "surrogateescape"))
+        typed = ["c3sim", *map(_placed, words)]
         with (
             mock.patch.object(sys, "argv", typed),
             contextlib.redirect_stdout(out),
@@ -60,6 +60,11 @@ def answer(words: list[str], files: Mapping[str, str]) -> tuple[int, str]:
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 1
     return code, said.getvalue().replace(here, "{here}").replace(str(ROOT), "{root}")
+
+
+def _placed(text: str) -> str:
+    """*text* with the places of this computer."""
+    return text.replace("{root}", str(ROOT)).replace("{python}", sys.executable)
 
 
 def messages(part: int) -> Figures:
@@ -94,6 +99,12 @@ def take_in(folder: Path) -> None:
         words, files = json.loads(path.read_text("utf-8"))
         if path.stem not in known and _is_a_mistake(words, files):
             known[path.stem] = words, files
+    keep(known)
+    print(f"{len(tried)} mistakes found, {len(known)} known")
+
+
+def keep(known: Mapping[str, tuple[list[str], dict[str, str]]]) -> None:
+    """Write all mistakes down, in an order of their own."""
     rows = [
         (case, name, content.encode("utf-8", "surrogateescape"))
         for case, (words, files) in sorted(known.items())
@@ -101,7 +112,6 @@ def take_in(folder: Path) -> None:
     ]
     table = pd.DataFrame(rows, columns=["case", "name", "content"])
     table.to_parquet(FILE, compression="zstd", index=False)
-    print(f"{len(tried)} mistakes found, {len(known)} known")
 
 
 def _is_a_mistake(words: list[str], files: Mapping[str, str]) -> bool:
