@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from law_observer import most_drawn
+from law_runs import observed
 
 from c3sim.input.loading import load_hardware
 from c3sim.specs.workload import Workload
@@ -21,4 +22,4 @@ def test_a_gemm_bound_by_memory_spends_the_limit_of_mi300x_and_no_more(
     gemm = {"kind": "gemm", "m": m, "n": n, "k": k, "library": library}
     workload = Workload.model_validate({"schema": 1, "name": "w", "tasks": {"gemm": gemm}})
     node = load_hardware("mi300x-8").node
-    assert 0.99 <= most_drawn(node, workload) <= 1 + 1e-6
+    assert 0.99 <= most_drawn(node, observed(node, workload)[1]) <= 1 + 1e-6

@@ -56,9 +56,9 @@ def without_power_limit(node: Node) -> Node:
     return scaled(node, lambda path, unit: 1e9 if path in limits else 1.0)
 
 
-def limited(node: Node, watts: float | None = None) -> Node:
-    """*node* whose power limit acts at once; *watts*: another limit."""
-    clock = node.gpu.clock
-    changed = {"power_window": 0.0, "power_limit": watts or clock.power_limit}
-    gpu = node.gpu.model_copy(update={"clock": clock.model_copy(update=changed)})
+def limited(node: Node, watts: float) -> Node:
+    """*node* whose power limit is *watts* and acts at once."""
+    changed = {"power_window": 0.0, "power_limit": watts}
+    clock = node.gpu.clock.model_copy(update=changed)
+    gpu = node.gpu.model_copy(update={"clock": clock})
     return node.model_copy(update={"gpu": gpu})

@@ -11,9 +11,7 @@ from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
 from c3sim.models.power import power
-from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
 
 
 @dataclass
@@ -107,14 +105,13 @@ def network_limit(node: Node, capacity: Capacity) -> float:
     return nic * below / wide.oversubscription
 
 
-def most_drawn(node: Node, workload: Workload) -> float:
+def most_drawn(node: Node, seen: Recorder) -> float:
     """Most power that the flows of one GPU take with the clock above its lowest, as a share of the
     limit.
 
     A transfer pays for both of its ends (machine/energy.py).
     """
-    seen, clock, most = Recorder(), node.gpu.clock, 0.0
-    simulate(node, workload, observers=[seen])
+    clock, most = node.gpu.clock, 0.0
     for snapshot in seen.snapshots:
         by_domain: dict[object, list[tuple[Flow, float]]] = {}
         for flow, rate in snapshot.rates:
