@@ -65,7 +65,6 @@ def _written(node: Node) -> dict[str, Any]:
     """The workloads of the file, and one for each library, protocol and operation of *node*."""
     units, peer = node.gpu.compute_unit_count, min(2, node.gpus - 1)
     places = {
-        "units": units,
         "more": units + 1,
         "lower": units // 2,
         "upper": f"{units // 2}-{units - 1}",
@@ -75,7 +74,7 @@ def _written(node: Node) -> dict[str, Any]:
     }
     text = Template(FILE.read_text(encoding="utf-8")).safe_substitute(places)
     read = yaml.safe_load(text)
-    gemm, big, gather = (read["shared"][place] for place in (0, 1, 5))
+    gemm, big, gather = (read["shared"][name] for name in ("gemm", "big", "gather"))
     small = {**gather, "size": "64 KiB"}
     if node.nodes > 1:
         cases = read["several nodes"]
