@@ -17,13 +17,12 @@ from c3sim.errors import InputError
 from c3sim.input.hints import unknown
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
-from c3sim.iterations.layers import Share
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.parallel import Buckets, Replicas, Shards
 from c3sim.iterations.pipeline import hand_on
-from c3sim.iterations.steps import Op
+from c3sim.iterations.steps import Op, Share
 from c3sim.iterations.units import Unit, Units, transformer_units
 from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
@@ -59,6 +58,12 @@ class Plan:
     def expert(self) -> int:
         """GPUs that experts are dealt to."""
         return self.mesh.expert
+
+    @property
+    def handed_on(self) -> float:
+        """Bytes of a micro batch that a stage hands to the next."""
+        width = getattr(self.model, "hidden", 1) * self.operators.element
+        return float(self.batch * self.iteration.length * width)
 
     @property
     def stages(self) -> int:
@@ -266,7 +271,7 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit]) -> None:
         _launch(builder, f"forward{index}", unit.forward)
         replicas.after(builder, index, backward=False)
     if planned.stages > 1:
-        hand_on(builder, planned.operators, planned, "forward")
+        hand_on(builder, planned.mesh, planned.node.gpus, planned.handed_on, "forward")
     if iteration.phase != "training":
         return
     again = iteration.checkpointing == "layer"
@@ -279,7 +284,7 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit]) -> None:
             replicas.ready(builder, name, step)
         replicas.after(builder, index, backward=True)
     if planned.stages > 1:
-        hand_on(builder, planned.operators, planned, "backward")
+        hand_on(builder, planned.mesh, planned.node.gpus, planned.handed_on, "backward")
     replicas.end(builder)
     builder.backward = False
     name, kernels = iteration.optimizer, iteration.optimizer_kernels

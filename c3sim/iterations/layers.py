@@ -11,41 +11,13 @@ The matrix products are those of :mod:`c3sim.iterations.projections`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
 from c3sim.iterations.scores import Scores
-from c3sim.iterations.steps import Exchange, Op, Step
+from c3sim.iterations.steps import Exchange, Op, Share, Step
 from c3sim.specs.host import HostCall
 from c3sim.specs.transformer import Transformer
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
-    """What one GPU has of a layer: *sequences* of *tokens* new tokens behind *context* others, a
-    part of *tensor* of the layer (*split*: of norms and residuals too), a part of *expert* of the
-    experts. *training*: dropout is on.
-    """
-
-    sequences: int
-    tokens: int
-    context: int = 0
-    tensor: int = 1
-    split: bool = False
-    expert: int = 1
-    training: bool = False
-
-    @property
-    def rows(self) -> int:
-        """Tokens that go through projections and networks."""
-        return self.sequences * self.tokens
-
-    @property
-    def own_rows(self) -> int:
-        """Tokens that go through norms and residuals."""
-        return max(1, self.rows // self.tensor) if self.split else self.rows
 
 
 class Layer:

@@ -9,22 +9,14 @@ and of one forward, one backward (arXiv 2104.04473) alike. The optimizer runs on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from c3sim.iterations.builder import Builder
-from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.mesh import Mesh
 from c3sim.specs.workload import Copy
 
-if TYPE_CHECKING:
-    from c3sim.iterations.build import Plan
 
-
-def hand_on(builder: Builder, operators: OperatorSet, planned: Plan, direction: str) -> None:
-    """Copy a micro batch's output, or its gradient, to the neighbour."""
-    model = planned.model
-    rows = planned.batch * planned.iteration.length
-    size = float(rows * getattr(model, "hidden", 1) * operators.element)
-    stride = planned.mesh.strides["pipeline"]
-    peer = stride if direction == "forward" else planned.node.gpus - stride
+def hand_on(builder: Builder, mesh: Mesh, gpus: int, size: float, direction: str) -> None:
+    """Copy a micro batch's output, or its gradient, of *size* bytes to the neighbour of *gpus*."""
+    stride = mesh.strides["pipeline"]
+    peer = stride if direction == "forward" else gpus - stride
     task = Copy(kind="copy", bytes=size, peer=peer, executor="kernel", gpus="all")
     builder.transfer(f"{direction}-hand-on", task)

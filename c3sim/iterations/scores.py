@@ -14,14 +14,10 @@ Every score is computed; what a causal mask drops is not needed, so half of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from c3sim.iterations.operators import OperatorSet
-from c3sim.iterations.steps import Op, Step
+from c3sim.iterations.steps import Op, Share, Step
 from c3sim.specs.transformer import Transformer
-
-if TYPE_CHECKING:
-    from c3sim.iterations.layers import Share
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

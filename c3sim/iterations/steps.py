@@ -1,4 +1,6 @@
-"""Steps of an iteration, in the order of their launches: operators and collectives."""
+"""Steps of an iteration, in the order of their launches: operators and collectives; and the share
+of a layer that a GPU has.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,32 @@ CALLS: dict[Operator, HostCall] = {
     "elementwise": "elementwise",
     "embedding": "embedding",
 }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """What one GPU has of a layer: *sequences* of *tokens* new tokens behind *context* others, a
+    part of *tensor* of the layer (*split*: of norms and residuals too), a part of *expert* of the
+    experts. *training*: dropout is on.
+    """
+
+    sequences: int
+    tokens: int
+    context: int = 0
+    tensor: int = 1
+    split: bool = False
+    expert: int = 1
+    training: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Tokens that go through projections and networks."""
+        return self.sequences * self.tokens
+
+    @property
+    def own_rows(self) -> int:
+        """Tokens that go through norms and residuals."""
+        return max(1, self.rows // self.tensor) if self.split else self.rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
-from c3sim.iterations.layers import Layer, Share
+from c3sim.iterations.layers import Layer
 from c3sim.iterations.operators import OperatorSet
-from c3sim.iterations.steps import Exchange, Op, Step
+from c3sim.iterations.steps import Exchange, Op, Share, Step
 from c3sim.specs.transformer import Transformer
 
 

@@ -24,7 +24,7 @@ search:
   objectives: {fraction_of_ideal: maximise, area: minimise}
   trials: 12
 """
-SMALL = ("--samples", "2", "--top", "1", "--band-samples", "64", "--jobs", "1")
+SMALL = ("--samples", "2", "--top", "1", "--band-samples", "8", "--jobs", "1")
 PNG = b"\x89PNG"
 
 

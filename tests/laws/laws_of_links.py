@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from law_cases import REL, Case, every_case
 from law_network import between_nodes
-from law_runs import unfolded
+from law_runs import REL, Trial, law
 
 from c3sim.models.capacity import Capacity, Port, of_gpu
 from c3sim.models.links import SWITCH_PORTS, reverse, route
@@ -25,16 +24,15 @@ SENT = {
 }
 
 
-@every_case("bytes_sent_equal_bytes_received")
-def test_bytes_sent_equal_bytes_received(case: Case) -> None:
+@law()
+def bytes_sent_equal_bytes_received(trial: Trial) -> None:
     """Every GPU simulated. A GPU between sender and receiver passes on what it gets, so at each GPU
     what leaves and what arrives differ by what the workload makes it send and receive, and links
     carry bytes x hops in all. Between nodes, NICs send and receive what the tasks ask for, and leaf
     switches what of it crosses the spine.
     """
-    node, gpus = case.node, case.node.ranks
-    outcome, seen = unfolded(case)
-    moved = _without_answers(node, seen.moved())
+    node, gpus, outcome = trial.node, trial.node.ranks, trial.unfolded
+    moved = _without_answers(node, trial.seen_unfolded.moved())
     sent, received, hops = [0.0] * gpus, [0.0] * gpus, 0.0
     for g in range(gpus):
         for capacity, amount in moved.items():
@@ -47,7 +45,7 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
                 sent[g] += amount
                 received[node.peer(g, capacity.number)] += amount
     net = [0.0] * gpus
-    for name, task in case.workload.tasks.items():
+    for name, task in trial.workload.tasks.items():
         wire = _wire(task, node)
         for source, destination, payload in _transfers(task, node):
             size, ways = payload / wire, route(node.links.topology, node.gpus, source, destination)
@@ -56,14 +54,14 @@ def test_bytes_sent_equal_bytes_received(case: Case) -> None:
             net[destination] -= size * task.repeat
         if isinstance(task, Collective) and task.backend != "dma":
             sent_each = _sent_in_node(node, task, outcome.times[name, 0].detail["algorithm"])
-            hops += task.repeat * gpus * sent_each * task.size * _stretch(case, name, outcome)
+            hops += task.repeat * gpus * sent_each * task.size * _stretch(trial, name)
     assert sum(sent) == pytest.approx(hops, rel=REL)
     if node.nodes > 1:
         carried = [
             sum(amount for name, amount in moved.items() if str(name).endswith(end))
             for end in ("nic.out", "nic.in", ".up", ".down")
         ]
-        wanted, crossing = between_nodes(case, outcome)
+        wanted, crossing = between_nodes(trial)
         assert carried == pytest.approx([wanted, wanted, crossing, crossing], rel=REL)
     scale = max(sum(sent), 1.0)
     assert [s - r for s, r in zip(sent, received, strict=True)] == pytest.approx(
@@ -156,18 +154,18 @@ def _wire(task: object, node: Node) -> float:
     return node.gpu.dma_engines.link_efficiency.get(task.direction or given, 1.0)
 
 
-def _stretch(case: Case, name: str, outcome: object) -> float:
+def _stretch(trial: Trial, name: str) -> float:
     """Wire bytes per payload byte: the protocol's flags, and the mean number of hops of an
     algorithm that sends straight to every peer. (Neighbours only: 1. A ring of 4 has peers 1, 2 and
     1 hops away: 4/3.)
     """
-    node, detail = case.node, outcome.times[name, 0].detail
+    node, detail = trial.node, trial.unfolded.times[name, 0].detail
     efficiency = (
-        node.collective_library(case.workload.tasks[name].backend)
+        node.collective_library(trial.workload.tasks[name].backend)
         .protocols[detail["protocol"]]
         .efficiency
     )
-    hops, op = 1.0, case.workload.tasks[name].op
+    hops, op = 1.0, trial.workload.tasks[name].op
     direct = detail["algorithm"] == "direct" or (detail["algorithm"], op) == (
         "hierarchical",
         "all_to_all",
