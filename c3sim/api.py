@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.explanation import Explanation
     from c3sim.evaluation.shares import Progress
+    from c3sim.experiments.jobs import Watcher
+    from c3sim.experiments.sweep import SweepResult
     from c3sim.studies.kind import StudyResult
-    from c3sim.sweeps.executor import Watcher
-    from c3sim.sweeps.sweep import SweepResult
 
 __all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
 
@@ -146,8 +146,8 @@ def sweep(
     hears of points done, in all, failed; left out, a notebook shows a bar. A point that fails has
     its ``error``.
     """
-    from c3sim.sweeps.executor import Workers
-    from c3sim.sweeps.sweep import sweep as run_sweep
+    from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.sweep import sweep as run_sweep
 
     with heard(progress, partial(sweep_progress, "points")) as watcher:
         return run_sweep(

@@ -44,9 +44,9 @@ def html(what: Any) -> str:
 
 
 def _parts(what: Any) -> list[str]:
+    from c3sim.experiments.sweep import SweepResult
     from c3sim.output.notebook import draw_comparison, html_of, image, sweep_html
     from c3sim.output.tables.run import compare_table, explain_table
-    from c3sim.sweeps.sweep import SweepResult
 
     if isinstance(what, Result):
         return _of_result(what)
@@ -94,9 +94,9 @@ def _of_study(result: Any) -> list[str]:
 
 def figure_of(what: Any, **options: Any) -> Figure:
     """The picture of *what*. Raises InputError where there is none."""
+    from c3sim.experiments.sweep import SweepResult
     from c3sim.output.notebook import draw_comparison, draw_explanation, draw_sweep
     from c3sim.studies.kind import StudyResult
-    from c3sim.sweeps.sweep import SweepResult
 
     if isinstance(what, Result):
         from c3sim.output.pictures.timeline import plot_timeline

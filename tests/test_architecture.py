@@ -41,20 +41,20 @@ MAY_IMPORT: dict[str, str] = {
     "iterations": "errors specs models result input machine simulation strategies evaluation"
     " inference",
     "output.kit": "errors result",
-    "sweeps": "errors shown specs result input simulation strategies evaluation iterations"
+    "experiments": "errors shown specs result input simulation strategies evaluation iterations"
     " output.kit",
     "importers": "errors specs models result input simulation evaluation output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
-    " sweeps",
+    " experiments",
     "studies": "errors shown specs schedules result input machine simulation strategies evaluation"
-    " inference iterations output.kit sweeps output",
-    "notebook": "errors shown result evaluation iterations sweeps output studies",
-    "api": "errors specs result input strategies evaluation iterations output.kit sweeps studies"
-    " notebook",
+    " inference iterations output.kit experiments output",
+    "notebook": "errors shown result evaluation iterations experiments output studies",
+    "api": "errors specs result input strategies evaluation iterations output.kit experiments"
+    " studies notebook",
     "lab": "errors specs result input simulation strategies evaluation iterations output.kit"
-    " sweeps output api",
+    " experiments output api",
     "cli": "errors specs schedules result input strategies evaluation iterations output.kit"
-    " sweeps importers output studies api lab",
+    " experiments importers output studies api lab",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

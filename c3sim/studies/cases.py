@@ -11,6 +11,8 @@ from itertools import product
 from typing import TypeVar
 
 from c3sim.errors import InputError
+from c3sim.experiments.axes import axis_groups
+from c3sim.experiments.setup import kind_of
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.dimensions import check_constraint
 from c3sim.input.expressions import parse_expression
@@ -20,8 +22,6 @@ from c3sim.iterations.described import subject
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Scenario, Study
 from c3sim.specs.workload import Collective, Gemm, Workload
-from c3sim.sweeps.axes import axis_groups
-from c3sim.sweeps.setup import kind_of
 
 Task = TypeVar("Task")
 MOST_CASES = 100_000  # of a scenario; a sweep takes more

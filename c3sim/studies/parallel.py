@@ -7,9 +7,9 @@ from functools import partial
 from typing import TypeVar
 
 from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.experiments.jobs import side_by_side
 from c3sim.studies.cases import Case
 from c3sim.studies.kind import Options
-from c3sim.sweeps.processes import side_by_side
 
 #: Cases from which other processes pay: starting them takes as long as some tens of cases.
 WORTH_IT = 100

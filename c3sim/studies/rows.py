@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from c3sim.evaluation.notes import auto_loss
+from c3sim.experiments.outputs import output_names, read_output
 from c3sim.input.expressions import parse_expression
 from c3sim.input.paths import get_value
 from c3sim.iterations.described import evaluate as evaluate_any
@@ -18,7 +19,6 @@ from c3sim.studies.cases import Case
 from c3sim.studies.kind import Options
 from c3sim.studies.parallel import for_each
 from c3sim.studies.plain import ENTRIES
-from c3sim.sweeps.outputs import output_names, read_output
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

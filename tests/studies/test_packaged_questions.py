@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.sweeps.plan import make_plan
-from c3sim.sweeps.points import PointRunner
+from c3sim.experiments.plan import make_plan
+from c3sim.experiments.points import PointRunner
 
 QUESTIONS = ("engine-count", "links-or-units", "infinity-cache", "reducing-engines", "next-engine")
 

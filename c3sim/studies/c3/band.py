@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.experiments.bands import Parameter, parameters_of
 from c3sim.input.aliases import canonical
 from c3sim.input.loading import LoadedNode, load_hardware, load_study
 from c3sim.specs.study import Band, Study
@@ -23,7 +24,6 @@ from c3sim.studies.kind import Options
 from c3sim.studies.rows import Row
 from c3sim.studies.settings import with_settings
 from c3sim.studies.show import grouped
-from c3sim.sweeps.intervals import Parameter, parameters_of
 
 Rows = Sequence[Sequence[Row]]
 

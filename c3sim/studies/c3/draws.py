@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import product
 
 from c3sim.errors import InputError
+from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
+from c3sim.experiments.points import Settings
 from c3sim.input.aliases import canonical
 from c3sim.input.paths import convert_value
 from c3sim.specs.study import Alternative, Assumption
 from c3sim.studies.cases import Case
-from c3sim.sweeps.intervals import Parameter, latin_hypercube, settings_of
-from c3sim.sweeps.points import Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,7 +112,7 @@ def draws_of(
     drawn = [*(each.path for each in parameters), *(each[0].assumption for each in of_runs)]
     draws = []
     for row in latin_hypercube(drawn, count, seed):
-        draw = Draw(settings=settings_of(parameters, row[: len(parameters)]))
+        draw = Draw(settings=settings_at(parameters, row[: len(parameters)]))
         for alternatives, place in zip(of_runs, row[len(parameters) :], strict=True):
             chosen = int(place * (len(alternatives) + 1))
             if chosen < len(alternatives):

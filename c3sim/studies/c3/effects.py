@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from c3sim.experiments.bands import Parameter
 from c3sim.input.units import format_si
 from c3sim.studies.c3.draws import Condition, Draw
 from c3sim.studies.c3.replay import Fractions, Rerun, replay
 from c3sim.studies.kind import Options
-from c3sim.sweeps.intervals import Parameter
 
 #: A linear combination of means: a strategy's mean, or one less another.
 Target = Mapping[str, float]

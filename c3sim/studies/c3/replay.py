@@ -11,6 +11,8 @@ from statistics import fmean
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.overlap import overlap
+from c3sim.experiments.jobs import Workers, in_batches
+from c3sim.experiments.points import Settings, node_with
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.paths import is_of_workload, set_si
 from c3sim.result import Result
@@ -21,8 +23,6 @@ from c3sim.strategies.rewrites import baseline
 from c3sim.studies.c3.draws import Draw, Yardstick
 from c3sim.studies.cases import Case
 from c3sim.studies.kind import Options
-from c3sim.sweeps.executor import Workers, in_batches
-from c3sim.sweeps.points import Settings, node_with
 
 Fractions = Mapping[str, float]  # strategy -> mean fraction of ideal
 #: By each yardstick of a draw; none where the values of the draw exclude each other.

@@ -7,11 +7,11 @@ from functools import partial
 from math import inf, sqrt
 
 from c3sim.errors import InputError
+from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
 from c3sim.input.loading import load_hardware
 from c3sim.specs.applications import PlainMachine, PolicyMachines
 from c3sim.specs.hardware import Dies, Node
 from c3sim.specs.memory import L2
-from c3sim.sweeps.intervals import Parameter, latin_hypercube, settings_of
 
 PUBLISHED = "apu"
 HARD = 64.0  # exponent of what units ask for and what memory gives: no loss below that
@@ -29,7 +29,7 @@ def guesses(machines: PolicyMachines) -> tuple[dict[str, float], list[dict[str, 
     ]
     rows = latin_hypercube([each.path for each in parameters], machines.draws, machines.seed)
     return middle, [
-        {path: float(value) for path, value in settings_of(parameters, row)} for row in rows
+        {path: float(value) for path, value in settings_at(parameters, row)} for row in rows
     ]
 
 

@@ -13,6 +13,8 @@ from functools import partial
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import RUNS, Effort, effort_of
+from c3sim.experiments.bands import latin_hypercube, parameters_of, settings_at, spread
+from c3sim.experiments.points import Settings
 from c3sim.input.loading import LoadedNode, load_hardware, load_study
 from c3sim.input.paths import set_si
 from c3sim.simulation.runs import run_once
@@ -23,8 +25,6 @@ from c3sim.studies.cases import Case, study_cases
 from c3sim.studies.keep_or_stream.policies import NONE, TRIED, warm
 from c3sim.studies.kind import About, Options, StudyResult
 from c3sim.studies.parallel import for_each
-from c3sim.sweeps.intervals import latin_hypercube, parameters_of, settings_of, spread
-from c3sim.sweeps.points import Settings
 
 #: What is drawn: numbers of a node that caches and memory have.
 DRAWN = ("gpu.cache_policies.", "gpu.memory_side_cache.", "gpu.hbm.", "gpu.l2.")
@@ -108,7 +108,7 @@ def _draws(study: Study, options: Options, case: Case) -> list[Settings]:
     drawn = [each for each in known if each.path.startswith(DRAWN)]
     count = band.draws if options.draws is None else options.draws
     rows = latin_hypercube([each.path for each in drawn], count, band.seed)
-    return [settings_of(drawn, row) for row in rows]
+    return [settings_at(drawn, row) for row in rows]
 
 
 def _walls(case: Case, strategies: Sequence[str], settings: Sequence[Settings]) -> Gains:

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from c3sim.errors import InputError
+from c3sim.experiments.bands import parameters_of
 from c3sim.input.loading import load_hardware, load_study
 from c3sim.specs.study import Alternative, Assumption, Band, Scenario, Study
 from c3sim.studies import Options, run_study
@@ -15,7 +16,6 @@ from c3sim.studies.c3.draws import Draw, Yardstick, conditions, draws_of
 from c3sim.studies.c3.effects import Change, largest, of_parameters
 from c3sim.studies.c3.replay import Rerun, means_of
 from c3sim.studies.cases import study_cases
-from c3sim.sweeps.intervals import parameters_of
 
 # Own means 0.2 and 0.6. Two draws, over scenarios whose usual means are 0.3 and 0.5, shift them by
 # 0 and -0.1, and by 0 and -0.5. Two other tables shift them by 0 and 0.2, and by 0 and 0.

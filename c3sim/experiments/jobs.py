@@ -1,20 +1,77 @@
 """Work in batches over processes, by joblib: loky on this computer, Dask on a cluster.
 
-Results come in the order in which batches are done.
+Results come in the order in which batches are done. An interrupt is of the parent alone; processes
+of this computer end with the one that started them, however it ends.
 """
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from time import perf_counter
+from functools import cache
+from multiprocessing import resource_tracker
+from time import perf_counter, sleep
 from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
-from c3sim.sweeps.processes import side_by_side
+
+_LOOK = 0.5  # seconds between looks at the parent
+
+
+def side_by_side(
+    tasks: Iterable[Any], jobs: int, *, ordered: bool = True
+) -> Generator[Any, None, None]:
+    """Results of joblib's ``delayed`` *tasks* from *jobs* processes, -1 for as many as cores."""
+    from joblib import Parallel
+
+    how = "generator" if ordered else "generator_unordered"
+    parallel: Any = Parallel(
+        n_jobs=jobs, return_as=how, batch_size=1, initializer=begin, initargs=(os.getpid(),)
+    )
+    with _interrupts_wait():
+        outputs: Generator[Any, None, None] = parallel(tasks)
+    return outputs
+
+
+def begin(parent: int) -> None:
+    """What a process does first: it leaves Ctrl-C to its *parent*, and ends with it."""
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(parent)
+
+
+@cache
+def end_with(parent: int) -> None:
+    """End this process soon after *parent* has ended, even while it waits for work."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(_LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Within it Ctrl-C waits, and processes that it starts never see one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Its start would end the waiting (until Python 3.13), so it is started before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
 
 Item = TypeVar("Item")
 Output = TypeVar("Output")

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from c3sim.experiments.axes import path_label
+from c3sim.experiments.outputs import describe
+from c3sim.experiments.plan import FORMAT, column_value
 from c3sim.output.kit.files import write_bytes
-from c3sim.sweeps.axes import path_label
-from c3sim.sweeps.outputs import describe
-from c3sim.sweeps.plan import FORMAT, column_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from c3sim.sweeps.search import SearchResult
-    from c3sim.sweeps.sensitivity import Index, Sensitivity
-    from c3sim.sweeps.uncertainty import Band
+    from c3sim.experiments.bands import Band
+    from c3sim.experiments.search import SearchResult
+    from c3sim.experiments.sensitivity import Index, Sensitivity
 
 _TORNADO_TEXTS = ("parameter", "output", "fitted")
 

@@ -9,8 +9,8 @@ from sweep_case import STUDY, write
 from c3sim.api import run
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
-from c3sim.sweeps.points import workload_and_node
-from c3sim.sweeps.sweep import sweep
+from c3sim.experiments.points import workload_and_node
+from c3sim.experiments.sweep import sweep
 
 COLUMNS = [
     "point",
@@ -89,7 +89,7 @@ def test_a_failing_point_is_recorded_and_ends_nothing(tmp_path):
 
 
 def test_what_is_no_mistake_of_the_user_is_recorded_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("c3sim.sweeps.points.evaluate", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("c3sim.experiments.points.evaluate", lambda *_, **__: 1 / 0)
     found = sweep(write(tmp_path), tmp_path / "out")
     assert set(found.table.column("error").to_pylist()) == {"ZeroDivisionError: division by zero"}
 

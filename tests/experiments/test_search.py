@@ -8,11 +8,11 @@ from sweep_case import write
 
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.evaluate import evaluate_run
-from c3sim.sweeps import search as module
-from c3sim.sweeps.executor import Workers
-from c3sim.sweeps.points import workload_and_node
-from c3sim.sweeps.result_files import write_designs
-from c3sim.sweeps.search import front_of, optimise
+from c3sim.experiments import search as module
+from c3sim.experiments.jobs import Workers
+from c3sim.experiments.points import workload_and_node
+from c3sim.experiments.result_files import write_designs
+from c3sim.experiments.search import front_of, optimise
 
 STUDY = """\
 schema: 1

@@ -4,9 +4,9 @@ import pytest
 from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
+from c3sim.experiments.axes import axis_groups, make_axis
 from c3sim.input.loading import load_hardware, load_workload, open_study
 from c3sim.specs.study import Range
-from c3sim.sweeps.axes import axis_groups, make_axis
 
 NODE = load_hardware("teaching-4").node
 WORKLOAD = load_workload("gemm-beside-all-gather")

@@ -11,10 +11,10 @@ from signals import hear_interrupts
 from sweep_case import write
 
 from c3sim.errors import InputError
-from c3sim.sweeps import sweep as module
-from c3sim.sweeps.executor import Workers
-from c3sim.sweeps.points import PointRunner
-from c3sim.sweeps.sweep import sweep
+from c3sim.experiments import sweep as module
+from c3sim.experiments.jobs import Workers
+from c3sim.experiments.points import PointRunner
+from c3sim.experiments.sweep import sweep
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -126,7 +126,7 @@ sys.stdin.read()
 """
 WORKER = """
 import os, time
-from c3sim.sweeps import processes
+from c3sim.experiments import processes
 processes.begin(os.getppid())
 print("watching", flush=True)
 time.sleep(100)
@@ -153,7 +153,7 @@ def test_a_worker_does_not_outlive_who_started_it():
 WAITING = """
 import signal, sys, time
 from joblib import delayed
-from c3sim.sweeps.processes import side_by_side
+from c3sim.experiments.jobs import side_by_side
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # what a shell puts into the background ignores it
 done = side_by_side([delayed(time.sleep)(seconds) for seconds in (0, 0, 0, 100)], 3)
 print(next(done), flush=True)

@@ -4,7 +4,7 @@ import pytest
 from sweep_case import STUDY, write
 
 from c3sim.errors import C3simError
-from c3sim.sweeps.plan import make_plan
+from c3sim.experiments.plan import make_plan
 
 
 def points(plan):

@@ -8,9 +8,9 @@ from sweep_case import STUDY, write
 
 import c3sim
 from c3sim.errors import InputErrors
+from c3sim.experiments.setup import code_hash, hash_of_code
+from c3sim.experiments.sweep import sweep
 from c3sim.input.loading import load_study
-from c3sim.sweeps.identity import code_hash, hash_of_code
-from c3sim.sweeps.sweep import sweep
 
 PACKAGE = Path(c3sim.__file__).parent
 

@@ -17,9 +17,9 @@ from signals import hear_interrupts
 from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
-from c3sim.sweeps import sweep as module
-from c3sim.sweeps.executor import Workers
-from c3sim.sweeps.sweep import Interrupted, sweep
+from c3sim.experiments import sweep as module
+from c3sim.experiments.jobs import Workers
+from c3sim.experiments.sweep import Interrupted, sweep
 
 
 def test_a_complete_sweep_is_not_run_again(whole, tmp_path, monkeypatch):
@@ -85,7 +85,7 @@ def test_another_version_of_the_code_does_not_go_on(tmp_path, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(Interrupted):
         stopped_after(patched, 4)
         sweep(write(tmp_path), tmp_path / "out")
-    monkeypatch.setattr("c3sim.sweeps.plan.code_hash", lambda: "another")
+    monkeypatch.setattr("c3sim.experiments.plan.code_hash", lambda: "another")
     with pytest.raises(InputError, match="code of c3sim changed"):
         sweep(write(tmp_path), tmp_path / "out")
 
@@ -219,7 +219,7 @@ def test_ctrl_c_is_one_line_and_can_be_gone_on_from(tmp_path, jobs):
 
 
 def test_two_at_once_is_refused(tmp_path):
-    from c3sim.sweeps.store import locked
+    from c3sim.experiments.store import locked
 
     with (
         locked(tmp_path / "out"),

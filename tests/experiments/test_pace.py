@@ -4,7 +4,7 @@ lost or doubled.
 
 import pytest
 
-from c3sim.sweeps.executor import Pace
+from c3sim.experiments.jobs import Pace
 
 
 def cut(seconds, together=1, points=200, jobs=1):

@@ -11,14 +11,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import C3simError
+from c3sim.experiments.jobs import Watcher, Workers, in_batches
+from c3sim.experiments.plan import Plan, Point, make_plan, point_row
+from c3sim.experiments.points import PointRunner, Row, run_batch
+from c3sim.experiments.result_files import results_schema
+from c3sim.experiments.setup import code_hash
+from c3sim.experiments.store import Store, locked
 from c3sim.shown import Shown
 from c3sim.specs.hardware import Node
-from c3sim.sweeps.executor import Watcher, Workers, in_batches
-from c3sim.sweeps.identity import code_hash
-from c3sim.sweeps.plan import Plan, Point, make_plan, point_row
-from c3sim.sweeps.points import PointRunner, Row, run_batch
-from c3sim.sweeps.result_files import results_schema
-from c3sim.sweeps.store import Store, locked
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,20 +4,91 @@
 - *Sobol*: the first-order index S1 is the share of the output's variance that a parameter explains
   alone; the total index ST is the share it has a part in. Saltelli's sampling and estimators, by
   SALib (Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09.018).
-- *Band*: all parameters drawn together (uncertainty.py).
+- *Band*: all parameters drawn together (bands.py).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from c3sim.errors import InputError
-from c3sim.sweeps.executor import Watcher
-from c3sim.sweeps.intervals import Parameter, settings_of
-from c3sim.sweeps.points import Settings
-from c3sim.sweeps.samples import Sampler
-from c3sim.sweeps.uncertainty import BAND_SAMPLES, Band, band_of
+from c3sim.experiments.bands import BAND_SAMPLES, Band, Parameter, Sampler, band_of, settings_at
+from c3sim.experiments.jobs import Watcher
+from c3sim.experiments.outputs import OUTPUTS, output_names
+from c3sim.experiments.points import Settings
+from c3sim.experiments.setup import Setup, make_setup
+from c3sim.input.loading import LoadedNode, LoadedStudy, load_hardware
+from c3sim.input.settings import settings_of
+from c3sim.iterations.described import subject
+from c3sim.specs.study import Scenario, Study
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The study *name*, run on *node*; *setup* holds what all runs share."""
+
+    name: str
+    strategy: str
+    node: LoadedNode
+    setup: Setup
+
+
+def workload_study(name_or_path: str, strategy: str | None) -> LoadedStudy:
+    """A workload as a study of one scenario; without *strategy* it runs as written."""
+    workload = subject(name_or_path)
+    return LoadedStudy(
+        study=Study(
+            schema_version=1,
+            name=re.sub(r"[^A-Za-z0-9]+", "-", workload.name)[:100].strip("-") or "workload",
+            node=workload.node,
+            strategies=(strategy or "as_written",),
+            scenarios=(Scenario(name=workload.name, workload=name_or_path),),
+        )
+    )
+
+
+def make_target(
+    loaded: LoadedStudy,
+    node_name: str | None,
+    strategy: str | None,
+    changes: Mapping[str, object],
+    output: str,
+) -> Target:
+    """What runs of *loaded* share; *node_name*, *strategy* and *changes* replace its own values.
+
+    Raises InputError(s): a wrong study, change or *output*.
+    """
+    study = loaded.study
+    node = load_hardware(node_name or study.node)
+    scenarios = study.scenarios or (Scenario(name=study.name),)
+    if changes:
+        name = scenarios[0].workload or study.workload
+        assert name is not None  # the schema asks for one of them
+        workload = subject(name, node.node)
+        settings_of(changes).apply(node.node, workload)  # so that an error names --set's path
+        scenarios = tuple(
+            scenario.model_copy(update={"set": {**scenario.set, **changes}})
+            for scenario in scenarios
+        )
+    plain = study.model_copy(update={"scenarios": scenarios, "outputs": OUTPUTS, "kind": "sweep"})
+    setup = make_setup(replace(loaded, study=plain), node.node)
+    try:
+        outputs = output_names(
+            (*OUTPUTS, "tasks.*.slowdown", output), study.costs, list(setup.workloads.values())
+        )
+    except InputError as error:
+        raise InputError(error.message, "--output") from None
+    if "*" in output:
+        raise InputError(f"{output!r} is several; name one task", "--output")
+    return Target(
+        name=study.name,
+        strategy=strategy or study.strategies[0],
+        node=node,
+        setup=replace(setup, outputs=outputs),
+    )
+
 
 _NEGLIGIBLE = 1e-9  # swing relative to the output
 
@@ -163,7 +234,7 @@ def _sobol(
         "bounds": [[0.0, 1.0]] * count,
     }
     places = scheme.sample(problem, samples, calc_second_order=False, seed=seed)
-    rows = sampler.rows([settings_of(parameters, row) for row in places], watcher)
+    rows = sampler.rows([settings_at(parameters, row) for row in places], watcher)
     values = np.array([np.nan if row[output] is None else row[output] for row in rows], dtype=float)
     groups = values.reshape(samples, count + 2)  # a sample of Saltelli's scheme each
     complete = groups[np.isfinite(groups).all(axis=1)]

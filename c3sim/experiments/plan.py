@@ -17,15 +17,21 @@ from typing import Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.experiments.axes import MOST, Axis, axis_groups
+from c3sim.experiments.jobs import Workers
+from c3sim.experiments.outputs import describe
+from c3sim.experiments.points import PointRunner, Settings
+from c3sim.experiments.setup import (
+    Setup,
+    checked_constraints,
+    code_hash,
+    hash_of,
+    located,
+    make_setup,
+)
 from c3sim.input.loading import LoadedStudy, open_study
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
-from c3sim.sweeps.axes import MOST, Axis, axis_groups
-from c3sim.sweeps.executor import Workers
-from c3sim.sweeps.identity import code_hash, hash_of
-from c3sim.sweeps.outputs import describe
-from c3sim.sweeps.points import PointRunner, Settings
-from c3sim.sweeps.setup import Setup, checked_constraints, located, make_setup
 
 FORMAT = 1  # of the metadata of results
 # Parts of a study that decide no number, or, as the models, have a hash of their own.

@@ -14,6 +14,8 @@ from c3sim.specs.described import Described
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Workload
 
+#: Outputs of a band and of a sensitivity study.
+OUTPUTS = ("wall_s", "speedup", "fraction_of_ideal")
 #: Field of a result -> unit, label.
 FIELDS = {
     "wall_s": ("s", "wall time"),

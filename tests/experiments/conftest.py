@@ -3,7 +3,7 @@
 import pytest
 from sweep_case import write
 
-from c3sim.sweeps.sweep import sweep
+from c3sim.experiments.sweep import sweep
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, reason_of
+from c3sim.experiments.result_files import write_table
 from c3sim.output.kit.files import check_folder, make_folder, write_text
-from c3sim.sweeps.result_files import write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,15 +1,21 @@
-"""What all points of a study share: node, workloads, settings, outputs and costs, checked once."""
+"""What all points of a study share: node, workloads, settings, outputs and costs, checked once; and
+the hashes that tell one sweep from another, of its data and of the code that it runs.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.experiments.outputs import FIELDS, ITERATION_FIELDS, output_names
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.dimensions import TRUTH, WORDS, check_constraint
 from c3sim.input.expressions import Expression, parse_expression
@@ -21,8 +27,32 @@ from c3sim.specs.hardware import Node
 from c3sim.specs.study import WITH_POINTS, Scenario
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import unknown_strategy
-from c3sim.sweeps.identity import hash_of
-from c3sim.sweeps.outputs import FIELDS, ITERATION_FIELDS, output_names
+
+# packages that show results and compute none; and the data folders, which a wheel has inside the
+# package and a checkout beside it (data that a result depends on have hashes of their own)
+_NO_PART = ("cli", "output", "hwmodels", "validation", "workloads")
+
+
+def hash_of(data: Any) -> str:
+    """The hash of plain data, whatever the order of its mappings."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def code_hash() -> str:
+    """The hash of every Python file of the package that a result can depend on."""
+    return hash_of_code(Path(__file__).parent.parent)
+
+
+def hash_of_code(root: Path) -> str:
+    """The same of the package in the folder *root*, whether a wheel or a checkout."""
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        inner = path.relative_to(root)
+        if inner.parts[0] not in _NO_PART:
+            digest.update(inner.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
 
 _COLUMNS = ("point", "scenario", "strategy", "error")
 

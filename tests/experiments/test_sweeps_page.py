@@ -6,9 +6,9 @@ from pathlib import Path
 from sweep_case import write
 
 from c3sim.cli.app import app
+from c3sim.experiments.plan import make_plan
+from c3sim.experiments.setup import make_setup
 from c3sim.input.loading import open_study
-from c3sim.sweeps.plan import make_plan
-from c3sim.sweeps.setup import make_setup
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")

@@ -3,15 +3,13 @@
 import pytest
 
 from c3sim.errors import InputError
+from c3sim.experiments import sensitivity as module
+from c3sim.experiments.bands import Parameter, Sampler, band_of, uncertainty
+from c3sim.experiments.jobs import Workers
+from c3sim.experiments.points import PointRunner
+from c3sim.experiments.sensitivity import sensitivity
+from c3sim.experiments.setup import Setup
 from c3sim.input.loading import load_hardware, load_workload
-from c3sim.sweeps import sensitivity as module
-from c3sim.sweeps.executor import Workers
-from c3sim.sweeps.intervals import Parameter
-from c3sim.sweeps.points import PointRunner
-from c3sim.sweeps.samples import Sampler
-from c3sim.sweeps.sensitivity import sensitivity
-from c3sim.sweeps.setup import Setup
-from c3sim.sweeps.uncertainty import band_of, uncertainty
 
 NODE = load_hardware("mi300x-8")
 PAIR = load_workload("gemm-beside-all-gather")
@@ -34,7 +32,7 @@ def sampler(monkeypatch):
                 return {"y": None, "error": str(error)}
 
         monkeypatch.setattr(PointRunner, "row", row)
-        monkeypatch.setattr("c3sim.sweeps.points._runners", {})
+        monkeypatch.setattr("c3sim.experiments.points._runners", {})
         setup = Setup(node=NODE.node, workloads={"w": PAIR}, settings={"w": {}}, outputs=("y",))
         return Sampler(setup=setup, strategy="base", workers=Workers(jobs=1))
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from c3sim.experiments.bands import Parameter, latin_hypercube, parameters_of, settings_at, spread
 from c3sim.input.leaves import Calibrated, Leaf
 from c3sim.input.library import names
 from c3sim.input.loading import LoadedNode, load_hardware
-from c3sim.sweeps.intervals import Parameter, latin_hypercube, parameters_of, settings_of, spread
 
 NODE = load_hardware("mi300x-8")
 
@@ -93,7 +93,7 @@ def test_one_more_thing_to_draw_changes_no_other_draw():
 
 
 def test_settings_and_percentiles():
-    assert settings_of([parameter(0.0, 2.0), parameter(0.0, 4.0)], (0.5, 0.25)) == (
+    assert settings_at([parameter(0.0, 2.0), parameter(0.0, 4.0)], (0.5, 0.25)) == (
         ("p", 1.0),
         ("p", 1.0),
     )

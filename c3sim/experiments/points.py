@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from c3sim.errors import C3simError, InputError
+from c3sim.experiments.outputs import read_output
+from c3sim.experiments.setup import Setup, code_hash
 from c3sim.input.aliases import canonical
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.expressions import Expression, Lookup, parse_expression
@@ -24,9 +26,6 @@ from c3sim.result import Result
 from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
-from c3sim.sweeps.identity import code_hash
-from c3sim.sweeps.outputs import read_output
-from c3sim.sweeps.setup import Setup
 
 Settings = tuple[tuple[str, Any], ...]  # (path, value in SI units)
 Row = dict[str, Any]
