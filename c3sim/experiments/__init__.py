@@ -1,13 +1,14 @@
-"""What-if exploration: all points of a study, which parameter moves a result, the best designs.
+"""Many runs with a question: cases, a row of numbers of each, what is concluded from the rows.
 
-It runs workloads as any user does, through ``evaluation``. It must not know flows or events.
+It runs workloads as any user does, through ``evaluation``. It must not know flows or events, nor of
+the command line.
 
-    axes, outputs        what varies, and what a run gives, by name
-    setup, plan          a study checked, and its points in order
-    points               one point built, run and reduced to a row
-    jobs                 batches over processes: joblib with loky, or Dask
-    store, sweep         a folder of results that survives a kill, and the sweep that fills it
-    bands, sensitivity   parameters drawn within their intervals; which of them moves a result most
-    search               designs proposed by Optuna, and the best of them
-    result_files         Parquet files that ``c3sim plot`` draws
+    axes, outputs, setup, plan, points   scenarios crossed with axes; one point reduced to a row
+    cases, iterations, serving           the same as cases of a study
+    jobs                                 work in batches over processes: joblib with loky, or Dask
+    sweep, store, result_files           a folder of rows that survives a kill; Parquet
+    bands, sensitivity, search           parameters within intervals, what matters, the best designs
+    study, claims, papers                kinds of studies, and published figures beside ours
+    draws, answer, pairs, savings, trees what kinds conclude from their rows
+    subjects                             workloads that no file describes
 """

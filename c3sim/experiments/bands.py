@@ -13,14 +13,13 @@ prediction: which results the intervals allow.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from c3sim.errors import InputError
-from c3sim.experiments.jobs import Watcher, Workers, in_batches
+from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import OF_ITERATION, OUTPUTS, split_task_output
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
 from c3sim.experiments.setup import Setup, code_hash
@@ -144,17 +143,8 @@ class Sampler:
         watcher = watcher or (lambda *_: None)
         mean_row = partial(_mean_row, self.strategy)
         work = partial(run_batch, self.setup, self.setup.identity, code_hash(), mean_row)
-        rows: list[Row] = [{} for _ in samples]
-        done = failed = 0
         watcher(0, len(samples), 0)
-        with closing(in_batches(work, list(enumerate(samples)), self.workers)) as batches:
-            for batch in batches:
-                for number, row in batch:
-                    rows[number] = row
-                    failed += row["error"] is not None
-                done += len(batch)
-                watcher(done, len(samples), failed)
-        return rows
+        return in_order(work, samples, self.workers, watcher)
 
 
 def _mean_row(strategy: str, runner: PointRunner, settings: Settings) -> Row:

@@ -11,9 +11,9 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from multiprocessing import resource_tracker
 from time import perf_counter, sleep
 from typing import Any, Literal, TypeVar
@@ -85,7 +85,8 @@ _BATCHES = 8  # for each worker at least, so that all end at about the same time
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where work is done: *jobs* processes (None: all cores where it pays), at a Dask *scheduler*.
+    """Where work is done: *jobs* processes (None: all cores from *worth* items on), at a Dask
+    *scheduler*.
 
     *agree* is told what is ahead before work begins, and raises where that is too much. Raises
     InputError for a scheduler without Dask.
@@ -95,6 +96,7 @@ class Workers:
     backend: Backend = "loky"
     scheduler: str | None = None
     agree: Callable[[Effort], None] | None = None
+    worth: int = WORTH_IT
 
     def __post_init__(self) -> None:
         if self.scheduler and self.backend == "loky":
@@ -117,7 +119,7 @@ class Workers:
         """Processes for so many items; 1 is this process."""
         if self.jobs is not None:
             return self.jobs
-        if self.backend == "loky" and items < WORTH_IT:
+        if self.backend == "loky" and items < self.worth:
             return 1
         from joblib import cpu_count
 
@@ -161,6 +163,45 @@ def in_batches(
                 # joblib warns of unfinished work; the caller of an interrupted run knows
                 warnings.simplefilter("ignore")
                 outputs.close()
+
+
+def in_order(
+    work: Callable[[Sequence[tuple[int, Item]]], Sequence[tuple[int, Output]]],
+    items: Sequence[Item],
+    workers: Workers,
+    watcher: Watcher | None = None,
+) -> list[Output]:
+    """*work* of every one of *items*, in their order. *work* takes and gives them by number;
+    *watcher* hears of every batch, and of rows that have an ``error``.
+    """
+    found: dict[int, Output] = {}
+    failed = 0
+    with closing(in_batches(work, list(enumerate(items)), workers)) as batches:
+        for batch in batches:
+            found.update(batch)
+            failed += sum(
+                isinstance(row, dict) and row.get("error") is not None for _, row in batch
+            )
+            if watcher is not None:
+                watcher(len(found), len(items), failed)
+    return [found[number] for number in range(len(items))]
+
+
+def of_each(
+    function: Callable[[Item], Output],
+    items: Sequence[Item],
+    workers: Workers,
+    told: Callable[[int, int], None] | None = None,
+) -> list[Output]:
+    """*function* of each of *items*, in order; *told* hears how many of them are done."""
+    work = partial(_by_number, function)
+    return in_order(work, items, workers, told and (lambda done, total, _: told(done, total)))
+
+
+def _by_number(
+    function: Callable[[Item], Output], items: Sequence[tuple[int, Item]]
+) -> list[tuple[int, Output]]:
+    return [(number, function(item)) for number, item in items]
 
 
 class Pace:

@@ -77,6 +77,15 @@ class Plan:
         settings = _settings(self.groups, places)
         return Point(number, self.scenarios[scenario], self.strategies[strategy], settings)
 
+    def texts(self, number: int) -> dict[str, Any]:
+        """Values of the axes of a point as the file has them."""
+        _, *places, _ = self.indices[number]
+        return {
+            axis.written: axis.texts[place]
+            for group, place in zip(self.groups, places, strict=True)
+            for axis in group
+        }
+
     @cached_property
     def resolved(self) -> dict[str, Any]:
         """The study as plain data: values in SI units, ranges written out, models included."""
@@ -125,8 +134,12 @@ def make_plan(
     Raises InputError(s) with file and line.
     """
     loaded = open_study(name_or_path)
+    return plan_of(loaded, make_setup(loaded, node), workers)
+
+
+def plan_of(loaded: LoadedStudy, setup: Setup, workers: Workers | None = None) -> Plan:
+    """The plan of *loaded*, whose points share *setup*."""
     study = loaded.study
-    setup = make_setup(loaded, node)
     groups = axis_groups(loaded, setup.node, list(setup.workloads.values()))
     sizes = [len(setup.workloads), *(len(group[0].values) for group in groups)]
     sizes.append(len(study.strategies))

@@ -9,7 +9,6 @@ as tried and is never on the front: the designs whose scores no other score beat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.axes import are_numbers, ends_of, make_axis
-from c3sim.experiments.jobs import Watcher, Workers, in_batches
+from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import output_names
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
 from c3sim.experiments.setup import Setup, checked_constraints, code_hash, located, make_setup
@@ -242,9 +241,7 @@ def _tried(
         trials = [optimiser.ask() for _ in range(count)]
         designs = [_design(trial, knobs) for trial in trials]
         new = list(dict.fromkeys(design for design in designs if design not in memory))
-        with closing(in_batches(work, list(enumerate(new)), workers)) as batches:
-            for batch in batches:
-                memory |= {new[number]: row for number, row in batch}
+        memory |= zip(new, in_order(work, new, workers), strict=True)
         for trial, design in zip(trials, designs, strict=True):
             row = memory[design]
             values = [row[name] for name in objectives]

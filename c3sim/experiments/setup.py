@@ -93,13 +93,15 @@ class Setup:
         }
 
 
-def make_setup(loaded: LoadedStudy, node: Node | None = None) -> Setup:
-    """The setup of a study; *node* replaces its own. Raises InputError(s) with file and line."""
+def make_setup(loaded: LoadedStudy, node: Node | None = None, *, of_points: bool = True) -> Setup:
+    """The setup of a study; *node* replaces its own; *of_points*: it has points of its own, with
+    outputs. Raises InputError(s) with file and line.
+    """
     study = loaded.study
     if study.serving is not None:
         message = "a study of serving has no points of a workload; 'c3sim study' runs it"
         raise loaded.error(message, "serving")
-    if study.kind not in WITH_POINTS:
+    if of_points and study.kind not in WITH_POINTS:
         message = f"a study of kind {study.kind!r} has no points of its own; 'c3sim study' runs it"
         raise loaded.error(message, "kind")
     _check_strategies(loaded)
