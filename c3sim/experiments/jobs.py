@@ -85,8 +85,8 @@ _BATCHES = 8  # for each worker at least, so that all end at about the same time
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where work is done: *jobs* processes (None: all cores from *worth* items on), at a Dask
-    *scheduler*.
+    """Where work is done: *jobs* processes (None: all cores from *worth* items on; -1: all cores),
+    at a Dask *scheduler*.
 
     *agree* is told what is ahead before work begins, and raises where that is too much. Raises
     InputError for a scheduler without Dask.
@@ -117,9 +117,9 @@ class Workers:
 
     def count(self, items: int) -> int:
         """Processes for so many items; 1 is this process."""
-        if self.jobs is not None:
+        if self.jobs is not None and self.jobs > 0:
             return self.jobs
-        if self.backend == "loky" and items < self.worth:
+        if self.jobs is None and self.backend == "loky" and items < self.worth:
             return 1
         from joblib import cpu_count
 

@@ -142,13 +142,7 @@ def _published(found: StudyResult, name: str) -> float | None:
 
 
 def _remarks(found: StudyResult) -> Iterator[str]:
-    """Published speedups, the loss of the heuristics, what the study is checked against."""
-    for key, words in (("mean_speedup", "mean speedup"), ("max_speedup", "largest speedup")):
-        for name, theirs in (found.published.get(key) or {}).items():
-            if name in found.strategies:
-                ours = found.strategies[name][key]
-                off = f"published {times(theirs)}, off by {ours - theirs:+.2f}"
-                yield f"{words}, {name}: {times(ours)}; {off}"
+    """The loss of the heuristics, and what the study is checked against."""
     if "auto" in found:
         auto = found.auto
         chosen = ", ".join(f"{name} {count}x" for name, count in auto.chosen.items())

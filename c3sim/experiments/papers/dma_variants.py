@@ -245,7 +245,7 @@ def tables(found: StudyResult) -> list[Table | str]:
     lines = [{**row, "published": known.get(str(row.size_bytes))} for row in found.phases]
     parts: list[Table | str] = [Table("phases of one copy to a peer", lines, columns)]
     columns = ["size_bytes size as size", "best", "variants.pcpy.time_us as pcpy", "speedups.* x"]
-    columns += ["rccl.time_us as rccl", "published.* x as published *"]
+    columns += ["rccl.time_us as rccl", "published.* x as publ. *"]
     note = "times in us; rccl: on compute units"
     for op, rows in grouped(found.rows, lambda row: row.collective).items():
         parts.append(Table(f"{op} on {found.node}: speedup over pcpy", rows, columns, note))

@@ -176,27 +176,25 @@ def tables(found: StudyResult) -> list[Table | str]:
     bands = {(band.scenario, band.policy): band for band in found.bands}
     lines = []
     for scenario, rows in grouped(found.rows, lambda row: row.scenario).items():
-        if max(abs(row.gain) for row in rows if row.policy != SET_ASIDE) < WORTH_TELLING:
-            continue
-        cells = {}
-        for row in rows[1:]:
-            band = bands[scenario, row.policy]
-            ends = f"{percent(band.p5)} to {percent(band.p95)}"
-            cells[row.policy] = f"{percent(row.gain)} [{ends}]"
-        lines.append({"scenario": scenario, "gain": cells})
+        if max(abs(row.gain) for row in rows if row.policy != SET_ASIDE) >= WORTH_TELLING:
+            ends = {row.policy: bands[scenario, row.policy] for row in rows[1:]}
+            cells = {
+                row.policy: f"{percent(row.gain)} [{percent(ends[row.policy].p5)} to"
+                f" {percent(ends[row.policy].p95)}]"
+                for row in rows[1:]
+            }
+            lines.append({"scenario": scenario, "gain": cells})
     title = f"{found.title}: gain of wall time [5th to 95th percentile] (%)"
     means = []
     for kind, rows in grouped(found.rows, _kind).items():
         of_policy = grouped(rows, lambda row: row.policy)
-        gains = {name: [row.gain for row in each] for name, each in of_policy.items()}
-        del gains[NONE]
+        gains = {n: [row.gain for row in of] for n, of in of_policy.items() if n != NONE}
         cells = {
             name: f"mean {percent(fmean(each))}, {percent(min(each))} to {percent(max(each))}"
             for name, each in gains.items()
         }
-        means.append({"strategy, operands": kind, "gain": cells})
-    columns = ["strategy, operands".replace(" ", "_") + " as strategy, operands", "gain.* >"]
-    means = [{**line, "strategy,_operands": line["strategy, operands"]} for line in means]
+        means.append({"case": kind, "gain": cells})
+    columns = ["case as strategy, operands", "gain.* >"]
     return [
         Table(title, lines, ["scenario", "gain.* >"]),
         Table("Gain over all scenarios (%)", means, columns),

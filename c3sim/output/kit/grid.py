@@ -58,7 +58,7 @@ def shown(value: Any, unit: str = "") -> str:
         return f"{value:.2f}"
     if unit == "size":
         return size(value)
-    if isinstance(value, int) and not unit:
+    if isinstance(value, int) and unit in ("", ">"):
         return str(value)
     scale, digits = SCALES.get(unit, (1.0, 4))
     return figures(scale * value, digits)
@@ -80,7 +80,8 @@ def columns_of(rows: Sequence[Mapping[str, Any]], texts: Iterable[str]) -> Itera
         path, _, unit = what.partition(" ")
         before, star, after = path.partition("*")
         if not star:
-            yield Column(path, unit, header or _words(path, unit), path.split(".")[-1])
+            words = _with_unit(header, unit) if header else _words(path, unit)
+            yield Column(path, unit, words, path.split(".")[-1])
             continue
         places = (at(row, before.rstrip(".")) for row in rows)
         names = dict.fromkeys(name for place in places for name in place or ())
@@ -121,7 +122,7 @@ def _with_unit(words: str, unit: str) -> str:
 
 def _broken(name: str) -> str:
     """A long name on two lines."""
-    for sign in ("_", " ", "-"):
+    for sign in (" ", "_", "-"):
         if len(name) > 11 and sign in name:
             first, _, rest = name.partition(sign)
             return f"{first}{sign.strip()}\n{rest}"
