@@ -43,20 +43,18 @@ MAY_IMPORT: dict[str, str] = {
     "iterations": "errors specs models result input machine simulation strategies evaluation"
     " inference",
     "output.kit": "errors result",
-    "sweeps": "errors shown specs result input simulation strategies evaluation iterations"
-    " output.kit",
+    "experiments": "errors shown specs schedules result input machine simulation strategies"
+    " evaluation inference iterations output.kit",
     "importers": "errors specs models result input simulation evaluation output.kit",
     "output": "errors specs models result input machine strategies evaluation iterations output.kit"
-    " sweeps",
-    "studies": "errors shown specs schedules result input machine simulation strategies evaluation"
-    " inference iterations output.kit sweeps output",
-    "notebook": "errors shown result evaluation iterations sweeps output studies",
-    "api": "errors specs result input strategies evaluation iterations output.kit sweeps studies"
+    " experiments",
+    "notebook": "errors shown result evaluation iterations output.kit experiments output",
+    "api": "errors specs result input strategies evaluation iterations output.kit experiments"
     " notebook",
     "lab": "errors specs result input simulation strategies evaluation iterations output.kit"
-    " sweeps output api",
+    " experiments output api",
     "cli": "errors specs schedules result input strategies evaluation iterations output.kit"
-    " sweeps importers output studies api lab",
+    " experiments importers output api lab",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

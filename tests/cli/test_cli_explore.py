@@ -10,7 +10,7 @@ from cli_case import files
 
 from c3sim.cli.run import run
 from c3sim.cli.sensitivity import sensitivity
-from c3sim.sweeps.uncertainty import BAND_SAMPLES
+from c3sim.experiments.bands import BAND_SAMPLES
 
 SEARCH = """\
 schema: 1

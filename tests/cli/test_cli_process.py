@@ -78,10 +78,10 @@ def test_a_full_disk_is_one_line(empty):
 INTERRUPTED = """
 import os, signal
 from c3sim.cli import main
-from c3sim.studies import rows
+from c3sim.experiments.papers import sweep
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is inherited as ignored
-begun = rows.rows_of
-rows.rows_of = lambda *arguments: os.kill(os.getpid(), signal.SIGINT) or begun(*arguments)
+begun = sweep.outcome
+sweep.outcome = lambda *arguments: os.kill(os.getpid(), signal.SIGINT) or begun(*arguments)
 main()
 """
 

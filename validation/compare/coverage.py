@@ -129,7 +129,7 @@ def coverage(
     """
     from joblib import delayed
 
-    from c3sim.sweeps.processes import side_by_side
+    from c3sim.experiments.jobs import side_by_side
 
     records = load(files)
     numbers = numbers_of(nodes_for(records), only)
