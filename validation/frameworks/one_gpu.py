@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,17 +146,20 @@ def main(plan_file: str, out: str) -> None:
         for suite, types in plan["gemms"].items():
             for dtype, shapes in types.items():
                 for shape in shapes:
-                    write(
-                        {"suite": suite, "dtype": dtype, "shape": shape},
-                        lambda s=shape, d=dtype: {
-                            "us": timed(gemm(*s, d), plan["turns"], plan["repeats"])
-                        },
-                    )
+                    about = {"suite": suite, "dtype": dtype, "shape": shape}
+                    write(about, partial(_looped, plan, shape, dtype))
         for load in plan["power"]["loads"]:
-            write(
-                {"suite": "h200_power_types", "load": load},
-                lambda x=load: powered(call_of(x), plan["power"]["seconds"]),
-            )
+            about = {"suite": "h200_power_types", "load": load}
+            write(about, partial(_powered, load, plan["power"]["seconds"]))
+
+
+def _looped(plan: dict[str, Any], shape: list[int], dtype: str) -> dict[str, Any]:
+    m, n, k = shape
+    return {"us": timed(gemm(m, n, k, dtype), plan["turns"], plan["repeats"])}
+
+
+def _powered(load: dict[str, Any], seconds: float) -> dict[str, Any]:
+    return powered(call_of(load), seconds)
 
 
 if __name__ == "__main__":
