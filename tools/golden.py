@@ -111,7 +111,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--write", action="store_true", help="write what is found; needs --why")
     parser.add_argument("--why", default="", help="the reason, for CHANGES.md")
     parser.add_argument("--only", action="append", default=[], help="part or file; repeatable")
-    parser.add_argument("--validated", help="result of `c3sim validate --json`, so as not to run it")
+    parser.add_argument(
+        "--validated", help="result of `c3sim validate --json`, so as not to run it"
+    )
     parser.add_argument(
         "--collect", nargs="+", metavar="TESTS", help="take in the mistakes that these tests plant"
     )
@@ -461,7 +463,9 @@ def _print(moved: Mapping[str, list[Moved]], figures: int, files: int) -> None:
         if len(each) > SHOWN:
             print(f"  and {len(each) - SHOWN} more")
     count = sum(map(len, moved.values()))
-    print(f"{figures} figures in {files} files: {f'{count} moved' if count else 'all as they were'}")
+    print(
+        f"{figures} figures in {files} files: {f'{count} moved' if count else 'all as they were'}"
+    )
 
 
 def _changes(why: str, moved: Mapping[str, list[Moved]]) -> str:
