@@ -2,7 +2,8 @@
 
 import pytest
 
-from c3sim.input.loading import load_hardware
+from c3sim.input.loading import load_hardware, load_workload
+from c3sim.sweeps.uncertainty import uncertainty
 from c3sim.validation.compare import coverage_file
 from c3sim.validation.compare.coverage import NOTICED, Sight, numbers_of
 from c3sim.validation.compare.coverage_file import (
@@ -57,9 +58,16 @@ def test_a_quarter_of_the_numbers_at_most_is_neither_seen_nor_drawn(name):
     assert counts.neither <= counts.numbers / 4
 
 
-def test_what_is_drawn_has_an_interval():
-    drawn = drawn_of(MI300X["mi300x-8"])
-    assert "gpu.hbm.latency" in drawn and DARK not in drawn
+def test_the_band_of_a_run_draws_what_has_an_interval():
+    """Two samples of a run have two values of each number that counts as drawn."""
+    loaded = load_hardware("h200-2")
+    band = uncertainty(load_workload("gemm-alone"), loaded, "as_written", samples=2)
+    first, second = map(dict, band.settings)
+    drawn = drawn_of(loaded)
+    assert drawn == set(first) and "gpu.hbm.capacity" not in drawn
+    moved = {path for path in drawn if first[path] != second[path]}
+    # a whole number from a short interval may be the same twice
+    assert all(isinstance(first[path], int) for path in drawn - moved)
 
 
 def test_unseen_numbers_of_a_shared_file_are_those_of_the_node_that_was_run():
