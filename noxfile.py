@@ -10,10 +10,17 @@ nox.options.reuse_existing_virtualenvs = True
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests; the laws also on compiled loops."""
-    session.install("-e", ".[test,fast]")
+    """All tests; laws on a sample of nodes and workloads."""
+    session.install("-e", ".[test]")
     session.run("pytest", "-n", "auto", *session.posargs)
-    session.run("pytest", "-n", "auto", "--compiled", "tests/laws")
+
+
+@nox.session
+def laws(session: nox.Session) -> None:
+    """The laws on every node and workload, in Python's loops and in compiled ones."""
+    session.install("-e", ".[test,fast]")
+    for loops in ([], ["--compiled"]):
+        session.run("pytest", "-n", "auto", "--every-case", *loops, "tests/laws", *session.posargs)
 
 
 @nox.session
@@ -60,6 +67,13 @@ def mutations(session: nox.Session) -> None:
     """Is it noticed when a mechanism is lost? A minute; with -- --all hours."""
     session.install("-e", ".[test]")
     session.run("python", "tools/mutations.py", *session.posargs)
+
+
+@nox.session
+def golden(session: nox.Session) -> None:
+    """Every figure and message beside what was kept: nox -s golden -- --only laws."""
+    session.install("-e", ".[test]")
+    session.run("python", "tools/golden.py", *session.posargs)
 
 
 @nox.session

@@ -26,12 +26,12 @@ from figures import Row, show
 
 from c3sim.api import prepare
 from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.experiments.cases import workload_cases
 from c3sim.input.loading import load_hardware, load_study, open_iteration
 from c3sim.iterations.measure import run_iteration
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.strategies.table import candidates_of
-from c3sim.studies.cases import study_cases
 
 PIECES, ITERATION = "gemm-behind-all-gather-in-pieces", "llama3-405b-training"
 LAYERS = 104  # of ITERATION that have 10,000 tasks
@@ -83,7 +83,7 @@ def event_rows() -> list[Row]:
     """Events of every scenario of the study under every candidate of every strategy."""
     events = [
         simulate(case.node, candidate.workload).events
-        for case in study_cases(load_study("conccl"))
+        for case in workload_cases(load_study("conccl"))
         for strategy in ("base", "sp", "rp", "sp_rp", "conccl", "conccl_rp")
         for candidate in candidates_of(strategy, case.workload, case.node)
     ]

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.explanation import Explanation
     from c3sim.evaluation.shares import Progress
-    from c3sim.studies.kind import StudyResult
-    from c3sim.sweeps.executor import Watcher
-    from c3sim.sweeps.sweep import SweepResult
+    from c3sim.experiments.jobs import Watcher
+    from c3sim.experiments.study import StudyResult
+    from c3sim.experiments.sweep import SweepResult
 
 __all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
 
@@ -146,8 +146,8 @@ def sweep(
     hears of points done, in all, failed; left out, a notebook shows a bar. A point that fails has
     its ``error``.
     """
-    from c3sim.sweeps.executor import Workers
-    from c3sim.sweeps.sweep import sweep as run_sweep
+    from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.sweep import sweep as run_sweep
 
     with heard(progress, partial(sweep_progress, "points")) as watcher:
         return run_sweep(
@@ -173,13 +173,13 @@ def study(
     agree: Callable[[Effort], None] | None = None,
 ) -> StudyResult:
     """A study by name or path; *node* and *strategies* replace its own; *set*: values by path, each
-    an axis (one value or a list). For the others see :class:`c3sim.studies.Options`.
+    an axis (one value or a list). For the others see :class:`c3sim.experiments.study.Options`.
 
-    The result is that of the study's kind (:mod:`c3sim.studies.kinds`); its ``to_dict()`` is plain
-    data.
+    The result is that of the study's kind (:mod:`c3sim.experiments.papers`): its entries are
+    attributes, its ``to_dict()`` is plain data.
     """
-    from c3sim.input.loading import load_study
-    from c3sim.studies import Options, run_study
+    from c3sim.experiments.study import Options, run_study
+    from c3sim.input.loading import open_study
 
     loaded = None if node is None else _opened(node)
     with heard(progress, progress_bar) as watcher:
@@ -194,7 +194,7 @@ def study(
             progress=watcher,
             agree=agree,
         )
-        return run_study(load_study(_name_or_path(name_or_path)), options)
+        return run_study(open_study(_name_or_path(name_or_path)), options)
 
 
 def prepare(

@@ -44,9 +44,9 @@ def html(what: Any) -> str:
 
 
 def _parts(what: Any) -> list[str]:
+    from c3sim.experiments.sweep import SweepResult
     from c3sim.output.notebook import draw_comparison, html_of, image, sweep_html
     from c3sim.output.tables.run import compare_table, explain_table
-    from c3sim.sweeps.sweep import SweepResult
 
     if isinstance(what, Result):
         return _of_result(what)
@@ -82,21 +82,22 @@ def _of_result(result: Result) -> list[str]:
 
 
 def _of_study(result: Any) -> list[str]:
+    from c3sim.experiments.study import named_kind
+    from c3sim.output.kit.grid import rendered
     from c3sim.output.notebook import html_of, image
-    from c3sim.studies.kinds import kind_of
 
-    kind = kind_of(result)
-    parts = [html_of(table) for table in kind.tables(result)]
-    if kind.draw is not None:
+    kind = named_kind(result.kind)
+    parts = [html_of(table) for table in rendered(kind.tables(result))]
+    if kind.panels is not None:
         parts.append(image(kind.picture(result), f"picture of {result.title}"))
     return parts
 
 
 def figure_of(what: Any, **options: Any) -> Figure:
     """The picture of *what*. Raises InputError where there is none."""
+    from c3sim.experiments.study import StudyResult, named_kind
+    from c3sim.experiments.sweep import SweepResult
     from c3sim.output.notebook import draw_comparison, draw_explanation, draw_sweep
-    from c3sim.studies.kind import StudyResult
-    from c3sim.sweeps.sweep import SweepResult
 
     if isinstance(what, Result):
         from c3sim.output.pictures.timeline import plot_timeline
@@ -110,9 +111,7 @@ def figure_of(what: Any, **options: Any) -> Figure:
     if isinstance(what, SweepResult):
         return draw_sweep(what, **options)
     if isinstance(what, StudyResult):
-        from c3sim.studies.kinds import kind_of
-
-        kind = kind_of(what)
-        if kind.draw is not None:
+        kind = named_kind(what.kind)
+        if kind.panels is not None:
             return kind.picture(what)
     raise InputError(f"{type(what).__name__} has no picture; its figures: .to_frame()")

@@ -13,6 +13,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--compiled", action="store_true", help="simulate in compiled loops (needs numba)"
     )
+    parser.addoption("--every-case", action="store_true", help="laws on every node and workload")
 
 
 def pytest_configure(config: pytest.Config) -> None:

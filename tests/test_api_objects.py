@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import c3sim
+from c3sim.experiments.outputs import FIELDS, TASK_FIELDS
 from c3sim.input.loading import parse_workload
-from c3sim.sweeps.outputs import FIELDS, TASK_FIELDS
 
 PAIR = "gemm-beside-all-gather"
 STUDY = """\

@@ -88,3 +88,30 @@ def test_a_drift_fails_and_is_annotated_at_the_number_behind_it(repository):
     (note,) = [line for line in done.stderr.splitlines() if line.startswith("::error ")]
     line = node.read_text(encoding="utf-8").splitlines().index("  bandwidth:") + 1
     assert f"file=my-node.yaml,line={line},title=my_collectives" in note
+
+
+def shown(marker: str) -> str:
+    """The one command of the page that has *marker*."""
+    page = EXAMPLE.parent.parent / "docs" / "calibration-in-ci.md"
+    lines = page.read_text(encoding="utf-8").splitlines()
+    (command,) = [line[2:] for line in lines if line.startswith("$ c3sim") and marker in line]
+    return command
+
+
+def test_figures_are_held_against_trusted_ones_as_the_page_says(repository):
+    """The page's two commands; then links of half the bandwidth, and its accepted figures."""
+    assert run(repository, shown("> trusted.json")).returncode == 0
+    page = (EXAMPLE.parent.parent / "docs" / "calibration-in-ci.md").read_text(encoding="utf-8")
+    accepted = page.split("```yaml")[-1].split("```")[0]
+    compare = shown("--against").replace(" --bounds bounds.yaml", "")
+    unused = repository / "accepted.yaml"
+    unused.write_text(accepted, encoding="utf-8")
+    done = run(repository, compare)
+    assert done.returncode == 1 and "take it out" in done.stderr
+    plain = compare.replace(" --accept accepted.yaml", "")
+    assert run(repository, plain).returncode == 0
+    slow = " --set links.bandwidth='11 GB/s'"
+    done = run(repository, plain + slow)
+    assert done.returncode == 1
+    assert "my_collectives: all-gather 256 MiB: gather: isolated_collective: " in done.stderr
+    assert run(repository, compare + slow).returncode == 0

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from programs import run_script
 
 FOLDER = Path(__file__).parent.parent / "examples"
 EXAMPLES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
@@ -16,17 +17,20 @@ EXAMPLES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_prints_what_stands_beside_it(example, tmp_path):
-    run = subprocess.run(
-        [sys.executable, "-W", "error", str(example)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        timeout=120,
-    )
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout == example.with_suffix(".out").read_text(encoding="utf-8")
+def test_an_example_prints_what_stands_beside_it(example, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    expected = example.with_suffix(".out").read_text(encoding="utf-8")
+    assert run_script(example, capsys) == expected
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_an_example_is_a_program_that_warns_of_nothing(tmp_path):
+    """The first one, in a process of its own."""
+    command = [sys.executable, "-W", "error", str(EXAMPLES[0])]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == EXAMPLES[0].with_suffix(".out").read_text(encoding="utf-8")
 
 
 def test_examples_are_numbered_without_gaps_and_each_has_its_output():

@@ -22,7 +22,8 @@ def show_coverage(
     what is ahead. Raises InputError.
     """
     from c3sim.output.kit.layout import show
-    from c3sim.validation.compare.coverage import coverage, predictions
+    from c3sim.validation.compare.coverage import coverage
+    from c3sim.validation.compare.coverage_suite import predictions
     from c3sim.validation.compare.effort import PREDICT_S, cores, effort_of_lines, own_files
     from c3sim.validation.pages.terminal_page import coverage_table
 
@@ -32,9 +33,7 @@ def show_coverage(
     agree(effort_of_lines(own_files(files), 0.0, jobs))
     agree(Effort(predictions(files, only) * PREDICT_S / cores(jobs), 0.0))
     with progress() as watcher:
-        sights = list(
-            coverage(files, only, jobs, lambda done, total: watcher("numbers", done, total))
-        )
+        sights = coverage(files, only, jobs, lambda done, total: watcher("parts", done, total))
     if as_json:
         rows = [
             {"path": each.number.path, "nodes": list(each.number.nodes), **each.to_dict()}

@@ -12,7 +12,7 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName, load_node
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.search import SearchResult
+    from c3sim.experiments.search import SearchResult
 
 
 def optimise(
@@ -47,13 +47,13 @@ def optimise(
     """
     from c3sim.cli.kinds import check_study
     from c3sim.cli.progress import sweep_progress
+    from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.search import check_optuna
+    from c3sim.experiments.search import optimise as search
     from c3sim.output.kit.files import check_folder
     from c3sim.output.kit.layout import show
     from c3sim.output.kit.look import check_picture
     from c3sim.output.tables.search import search_table, to_dict
-    from c3sim.sweeps.executor import Workers
-    from c3sim.sweeps.search import check_optuna
-    from c3sim.sweeps.search import optimise as search
 
     check_optuna()
     check_study(study)
@@ -73,10 +73,10 @@ def optimise(
 
 
 def _write(result: SearchResult, out: str | None, plot: str | None) -> None:
+    from c3sim.experiments.result_files import write_designs
     from c3sim.output.kit.files import make_folder
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
-    from c3sim.sweeps.result_files import write_designs
 
     several = len(result.objectives) > 1
     with TemporaryDirectory() as temporary:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from c3sim.evaluation.effort import Effort
+    from c3sim.experiments.bands import Band
     from c3sim.result import Result
-    from c3sim.sweeps.uncertainty import Band
 
 
 def run(
@@ -106,8 +106,8 @@ def run(
 
         show(run_table(result))
     if band:
+        from c3sim.experiments.outputs import read_output
         from c3sim.output.tables.sensitivity import band_table
-        from c3sim.sweeps.outputs import read_output
 
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
 
@@ -140,10 +140,10 @@ def _band(
 
     from c3sim.api import prepare
     from c3sim.cli.progress import sweep_progress
+    from c3sim.experiments.bands import uncertainty
+    from c3sim.experiments.jobs import Workers
     from c3sim.input.aliases import canonical
     from c3sim.input.loading import load_hardware
-    from c3sim.sweeps.executor import Workers
-    from c3sim.sweeps.uncertainty import uncertainty
 
     plain, on = prepare(workload, node, changes)
     loaded = load_hardware(node or plain.node)

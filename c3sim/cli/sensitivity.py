@@ -14,8 +14,7 @@ from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Settings, setti
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from c3sim.sweeps.sensitivity import Sensitivity
-    from c3sim.sweeps.target import Target
+    from c3sim.experiments.sensitivity import Sensitivity, Target
 
 
 def sensitivity(
@@ -81,16 +80,15 @@ def sensitivity(
       c3sim sensitivity gemm-beside-all-gather --strategy sp --out results
     """
     from c3sim.cli.progress import sweep_progress
+    from c3sim.experiments.bands import Sampler, parameters_of
+    from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.outputs import output_name
+    from c3sim.experiments.sensitivity import check_salib
+    from c3sim.experiments.sensitivity import sensitivity as explore
     from c3sim.input.aliases import canonical
     from c3sim.output.kit.files import check_folder
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
-    from c3sim.sweeps.executor import Workers
-    from c3sim.sweeps.intervals import parameters_of
-    from c3sim.sweeps.outputs import output_name
-    from c3sim.sweeps.samples import Sampler
-    from c3sim.sweeps.sensitivity import check_salib
-    from c3sim.sweeps.sensitivity import sensitivity as explore
 
     check_salib()
     changes, output = settings(set_), output_name(output)
@@ -128,9 +126,9 @@ def _open(
 ) -> Target:
     from c3sim.cli.kinds import kind_of
     from c3sim.errors import InputError
+    from c3sim.experiments.sensitivity import make_target, workload_study
     from c3sim.input.loading import open_study
     from c3sim.strategies.table import unknown_strategy
-    from c3sim.sweeps.target import make_target, workload_study
 
     kind = kind_of(name)
     if kind not in ("study", "workload", "iteration"):
@@ -142,10 +140,10 @@ def _open(
 
 
 def _write(result: Sensitivity, target: Target, out: str) -> None:
+    from c3sim.experiments.result_files import write_samples, write_tornado
     from c3sim.output.kit.files import make_folder
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
-    from c3sim.sweeps.result_files import write_samples, write_tornado
 
     node = target.node.node.name
     names = ("sensitivity.parquet", "samples.parquet", "tornado.png")

@@ -80,8 +80,8 @@ def show(
 
 
 UNSEEN = (
-    "{} numbers are unseen by measurements: no suite notices when they are scaled by 0.7 or 1.4"
-    " (docs/validation.md)"
+    "{} numbers are unseen by measurements: no suite notices when they are scaled by 0.7 or 1.4."
+    " {} of them have an interval, which --uncertainty draws (docs/validation.md)"
 )
 
 
@@ -119,7 +119,7 @@ def _written_out(name: str) -> str:
 
 def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.cli.spec_values import node_rows
-    from c3sim.validation.compare.coverage_file import unseen_of
+    from c3sim.validation.compare.coverage_file import drawn_of, unseen_of
 
     loaded = _with_settings(name, changes)
     unseen = unseen_of(loaded)
@@ -128,7 +128,7 @@ def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
     return data | {"values": [row.to_dict() for row in rows]}, [
         node.description,
         _table(rows, sourced=True),
-        UNSEEN.format(len(unseen)) if unseen else "",
+        UNSEEN.format(len(unseen), len(unseen & drawn_of(loaded))) if unseen else "",
     ]
 
 

@@ -14,8 +14,8 @@ from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from c3sim.experiments.study import Kind, StudyResult
     from c3sim.specs.study import Study
-    from c3sim.studies import StudyResult
 
 WIDTH = 160  # characters of the tables that --out writes
 
@@ -59,6 +59,12 @@ def study(
     ] = None,
     jobs: Jobs = None,
     yes: Yes = False,
+    verdict: Annotated[
+        bool,
+        typer.Option(
+            "--verdict", help="Published figures only: each beside that here, and whether it holds."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run a study: all its scenarios under all its strategies.
@@ -69,6 +75,7 @@ def study(
       c3sim study conccl --out results
       c3sim study conccl --draws 200
       c3sim study conccl --no-band --plot conccl.png --json > conccl.json
+      c3sim study conccl --no-band --verdict
       c3sim study dma-latte --plot variants.png
       c3sim study kv-fetch --set serving.hit_rate=[0.5,0.75,1] --plot kv.png
       c3sim study c3-latte --out results
@@ -77,16 +84,18 @@ def study(
     """
     from c3sim.api import study as run_study
     from c3sim.cli.progress import progress
+    from c3sim.experiments.claims import verdicts
+    from c3sim.experiments.study import kind_of
     from c3sim.input.library import names
-    from c3sim.input.loading import load_study
+    from c3sim.input.loading import open_study
     from c3sim.output.kit.files import make_folder
+    from c3sim.output.kit.grid import remarks, rendered
     from c3sim.output.kit.layout import show
-    from c3sim.studies.kinds import KINDS
 
     values = settings(set_)
-    loaded = load_study(name)
-    kind = KINDS[loaded.kind]
-    _check_outputs(loaded, plot, out)
+    loaded = open_study(name)
+    kind = kind_of(loaded)
+    _check_outputs(loaded.study, kind, plot, out)
     with progress() as report:
         result = run_study(
             name,
@@ -98,36 +107,42 @@ def study(
             progress=report,
             agree=agreeing(yes or (name in names("study") and draws is None and not values)),
         )
-    tables = kind.tables(result) if out or not as_json else []
+    claims = list(kind.claims(result)) if kind.claims is not None else []
+    tables = []
+    if verdict and not as_json:
+        tables = rendered([verdicts(result.title, claims, remarks(result.get("published", {})))])
+    elif out or not as_json:
+        more = [verdicts(result.title, claims)] if claims else []
+        tables = rendered([*kind.tables(result), *more])
     if plot:
         kind.picture(result, plot)
         say(f"wrote {plot}")
     if out:
-        base = make_folder(out) / loaded.name
+        base = make_folder(out) / result.name
         _write(result, tables, base)
-        if kind.draw is not None:
+        if kind.panels is not None:
             kind.picture(result, f"{base}.png")
             say(f"wrote {base}.png")
     if as_json:
-        emit_json(result.to_dict())
+        emit_json({"claims": [each.to_dict() for each in claims]} if verdict else result.to_dict())
         return
     for table in tables:
         show(table)
 
 
-def _check_outputs(loaded: Study, plot: str | None, out: str | None) -> None:
+def _check_outputs(loaded: Study, kind: Kind, plot: str | None, out: str | None) -> None:
     """Whether everything can be written and drawn, before the work. Raises InputError."""
     from c3sim.errors import InputError
     from c3sim.output.kit.files import check_folder, check_writable
     from c3sim.output.kit.look import check_picture
-    from c3sim.studies.kinds import KINDS
 
     if plot:
         check_picture(plot)
-        if KINDS[loaded.kind].draw is None:
-            drawn = " or ".join(repr(name) for name, kind in KINDS.items() if kind.draw)
-            message = f"study {loaded.name!r} has nothing to draw; pictures need kind {drawn}"
-            raise InputError(message, "--plot")
+        if kind.panels is None:
+            message = (
+                f"study {loaded.name!r} has nothing to draw: its kind, {kind.name!r}, has rows"
+            )
+            raise InputError(f"{message} alone", "--plot")
     if out:
         check_folder(out)
         folder = Path(out)

@@ -65,12 +65,12 @@ def sweep(
     """
     from c3sim.cli.kinds import check_study
     from c3sim.cli.progress import sweep_progress
+    from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.sweep import Interrupted
+    from c3sim.experiments.sweep import sweep as run_sweep
     from c3sim.output.kit.files import check_writable
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.sweep import sweep_summary, sweep_table
-    from c3sim.sweeps.executor import Workers
-    from c3sim.sweeps.sweep import Interrupted
-    from c3sim.sweeps.sweep import sweep as run_sweep
 
     if report is not None:
         check_writable(report, PAGES)

@@ -36,6 +36,18 @@ def validate(
     bounds: Annotated[
         str | None, Option(metavar="FILE", help="Bounds other than the packaged ones.")
     ] = None,
+    against: Annotated[
+        str | None,
+        Option(
+            metavar="OLD",
+            help="Fail where a figure got worse or was lost since OLD: what --json printed, or a"
+            " folder of golden figures.",
+        ),
+    ] = None,
+    accept: Annotated[
+        str | None,
+        Option(metavar="FILE", help="With --against: figures that may get worse, and why."),
+    ] = None,
     report: Report = None,
     junit: Annotated[
         str | None, Option(metavar="FILE", help="Write JUnit XML: a test for each metric.")
@@ -67,7 +79,8 @@ def validate(
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Predict every measurement record and compare; exit code 1 when a bound is missed.
+    """Predict every measurement record and compare; exit code 1 when a bound is missed, or a
+    figure is worse than in --against.
 
     A record is one JSON line ('c3sim schema record'). Records of your own are compared, and judged
     only by bounds of your own (--bounds).
@@ -80,6 +93,8 @@ def validate(
       c3sim validate mine.jsonl --report mine.html
       c3sim validate records --node mine.yaml --bounds bounds.yaml --junit out.xml --summary out.md
       c3sim validate --suite h200_loops
+      c3sim validate mine.jsonl --json > old.json
+      c3sim validate mine.jsonl --against old.json --accept worse.yaml
       c3sim validate --set gpu.hbm.bandwidth='3.7 TB/s'    does it notice?
       c3sim validate --coverage --only gpu.hbm             which suites notice?
     """
@@ -88,12 +103,15 @@ def validate(
 
         given: dict[str, object] = {"--node": node, "--set": set_, "--bounds": bounds}
         given |= {"--report": report, "--junit": junit, "--summary": summary}
-        given["--annotate"] = annotate or None
+        given |= {"--annotate": annotate or None, "--against": against, "--accept": accept}
         show_coverage(files or [], only, jobs, as_json, given, agreeing(yes))
         return
     if only:
         raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
+    if accept and not against:
+        raise InputError("it belongs to --against; add that, or leave it out", "--accept", accept)
     from c3sim.output.kit.files import check_writable
+    from c3sim.validation.compare.against import Before
     from c3sim.validation.compare.explain import explain_worst
     from c3sim.validation.pages import check_page, write_report
     from c3sim.validation.pages.terminal_page import print_verdict
@@ -103,16 +121,17 @@ def validate(
     for file in filter(None, (junit, summary)):
         check_writable(file)
     agree = agreeing(yes)
+    before = Before.read(against, accept) if against else None
     verdict = _verdict(files or [], node, settings(set_), bounds, jobs, suite, agree)
     if report is not None:
         write_report(verdict, report)
-    found = check_page.check(verdict)
+    found = check_page.check(verdict, before.against(verdict, suite) if before else None)
     if as_json:
         emit_json({**verdict.to_dict(explain_worst(verdict, worst)), **check_page.to_dict(found)})
     else:
         print_verdict(verdict, worst)
     _tell(found, junit, summary, annotate)
-    if verdict.passed is False:
+    if verdict.passed is False or (found.against and not found.against.passed):
         raise typer.Exit(FAILED)
 
 
@@ -131,6 +150,8 @@ def _tell(found: Check, junit: str | None, summary: str | None, annotate: bool) 
         say(f"  suspects: {drift.suspicion}")
     for old in found.stale:
         say(f"warning: {old.words}")
+    for line in (found.against.summary, *found.against.lines) if found.against else ():
+        say(line)
     if junit is not None:
         write_text(junit, check_page.junit(found))
     if summary is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from c3sim.experiments.outputs import read_output
 from c3sim.iterations.glance import Glance
 from c3sim.lab.knobs import OWN
 from c3sim.lab.runs import Accounts, Outcome, classes_of
@@ -20,7 +21,6 @@ from c3sim.output.kit.text import (
 from c3sim.output.page.data import CAUSES
 from c3sim.output.tables.parts import EXPLAINED, parts_rows
 from c3sim.result import Result
-from c3sim.sweeps.outputs import read_output
 
 BAND_EXPLAINED = (
     "band: every parameter of the machine drawn over its interval; the file's own values may lie"

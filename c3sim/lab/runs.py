@@ -196,7 +196,7 @@ def band_of(
     """
     from dataclasses import replace
 
-    from c3sim.sweeps.uncertainty import uncertainty
+    from c3sim.experiments.bands import uncertainty
 
     def watcher(done: int, total: int, _: int) -> None:
         if watch is not None:

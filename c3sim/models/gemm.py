@@ -8,13 +8,13 @@ The time of a tile on one CU is
     feed  = (tm + tn) k e / operand_feed
 
 with f the clock as a share of the maximum, tm x tn the tile, e bytes per element and u 1, or the
-library's ``unaligned`` share where N e or K e is no whole number of 16 bytes. Operands
-arrive beside the matrix instructions, at a rate that caches and fabric decide, not the engine
-clock; the two overlap, and the root of squares stands for the part that does not hide. (Measured: a
-256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite gemm_cu_sweep with few CUs, and dense
-GEMMs at 94 % at 1.2 GHz, blog of suite gemm_maf; a sum of both times would give 91 % there, a
-maximum 100 %.) The same term makes small tiles slow. L2, memory-side cache and HBM are capacities
-of the machine and not part of t.
+library's ``unaligned`` share where N e or K e is no whole number of 16 bytes, or its ``odd_rows``
+where it is none of 4. Operands arrive beside the matrix instructions, at a rate that caches and
+fabric decide, not the engine clock; the two overlap, and the root of squares stands for the part
+that does not hide. (Measured: a 256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite
+gemm_cu_sweep with few CUs, and dense GEMMs at 94 % at 1.2 GHz, blog of suite gemm_maf; a sum of
+both times would give 91 % there, a maximum 100 %.) The same term makes small tiles slow. L2,
+memory-side cache and HBM are capacities of the machine and not part of t.
 
 A workgroup claims, of LDS, (tm + tn) x slice x stages, and of registers of 32 bit, per lane,
 
@@ -40,6 +40,8 @@ REGISTER_BYTES = 4
 #: Bytes of which the rows of a matrix are a whole number where units load blocks of it at once
 #: (tensor maps of CUDA: cuTensorMapEncodeTiled, CUDA driver API).
 ALIGNED = 16
+#: The least that a lane can load into LDS without waiting (PTX ISA, cp.async: 4, 8 or 16 bytes).
+WORD = 4
 #: Addresses, loop counters, scalars of a lane. Estimate: tens of them, [32, 128].
 OTHER_REGISTERS = 64
 #: Loads of the kernel behind a split GEMM that wait for each other: its arguments, the partial
@@ -175,6 +177,16 @@ def _splits(
     return sorted({1, *(max(1, min(most, split)) for split in wanted)})
 
 
+def _matrix_share(library: GemmLibrary, shape: _Shape) -> float:
+    """The share of the matrix rate that rows of the length of *shape*'s leave."""
+    rows = (shape.n * shape.element, shape.k * shape.element)
+    if library.odd_rows is not None and any(row % WORD for row in rows):
+        return library.odd_rows
+    if library.unaligned is not None and any(row % ALIGNED for row in rows):
+        return library.unaligned
+    return 1.0
+
+
 def _tile_plan(
     machine: _Machine,
     library: GemmLibrary,
@@ -186,8 +198,7 @@ def _tile_plan(
     sides = tile[0] + tile[1]
     depth = ceil(shape.k / split)
     flops = 2.0 * tile[0] * tile[1] * depth
-    unaligned = any(extent * shape.element % ALIGNED for extent in (shape.n, shape.k))
-    part = (library.unaligned or 1.0) if unaligned else 1.0
+    part = _matrix_share(library, shape)
     lds = float(min(machine.lds, sides * library.slice_bytes * library.stages))
     registers = library.registers or _registers(machine, library, tile)
     rows, columns = ceil(shape.m / tile[0]), ceil(shape.n / tile[1])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from c3sim.evaluation.comparison import Comparison
     from c3sim.evaluation.explanation import Explanation, TaskExplanation
     from c3sim.evaluation.shares import Part
-    from c3sim.sweeps.sweep import SweepResult
+    from c3sim.experiments.sweep import SweepResult
 
 STYLE = (
     "<style>.c3sim table{border-collapse:collapse;margin:.4em 0}.c3sim th,.c3sim td"

@@ -11,7 +11,7 @@ from pydantic import Field
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Bandwidth, Bytes, Count, Extent, Frequency, Positive
 
-#: What an application does; c3sim/studies/cache_policies/applications.py says what it accesses.
+#: What an application does; c3sim/experiments/subjects/applications.py says what it accesses.
 ApplicationKind = Literal[
     "gemm", "composed", "activation", "pooling", "batch_norm", "softmax", "lrn", "fully_connected",
     "gru", "lstm",

@@ -58,6 +58,8 @@ class GemmLibrary(Spec):
     unaligned: Fraction | None = None
     """share of the matrix rate where N or K, the extents that lie side by side in memory, is no
     whole number of 16 bytes; left out: all of it"""
+    odd_rows: Fraction | None = None
+    """the same share where N or K is no whole number of 4 bytes; left out: as unaligned"""
     memory_efficiency: Fraction
     """share of a CU's streaming rate that a tile's loads reach"""
     waves: Parts

@@ -9,11 +9,17 @@ import pytest
 from made_records import GEMM, line
 from test_cli_limits import said
 
+from c3sim.experiments.papers.kv_fetch import row
+from c3sim.experiments.serving import (
+    METHODS,
+    SIMULATED_S,
+    STEP_S,
+    TOKEN_S,
+    effort_of_serving,
+    serving_cases,
+)
 from c3sim.inference import scheduler
 from c3sim.input.loading import load_study
-from c3sim.studies.kv_fetch.cases import serving_cases
-from c3sim.studies.kv_fetch.effort import METHODS, SIMULATED_S, STEP_S, TOKEN_S, effort_of_serving
-from c3sim.studies.kv_fetch.study import _row, _steps
 from c3sim.validation.compare.record_files import PACKAGED
 
 SHIPPED = str(PACKAGED / "published" / "mi300x" / "transferbench_example.jsonl")
@@ -76,10 +82,10 @@ def test_steps_of_the_scheduler_are_counted_within_a_factor_of_two(monkeypatch):
         step(self, *arguments)
 
     monkeypatch.setattr(scheduler.Scheduler, "_step", counting)
-    shared = {}
-    for case in serving_cases(load_study("kv-fetch"))[::12]:
+    study = load_study("kv-fetch")
+    for case in serving_cases(study)[::12]:
         steps[0] = 0
-        _row(case, _steps(case, shared))
+        row(case, study)
         tokens = len(METHODS) * case.serving.requests * case.serving.output_tokens
         seconds = effort_of_serving(case.serving).seconds - SIMULATED_S - tokens * TOKEN_S
         assert 0.5 < seconds / STEP_S / steps[0] < 2, case.name

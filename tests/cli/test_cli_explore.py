@@ -10,7 +10,7 @@ from cli_case import files
 
 from c3sim.cli.run import run
 from c3sim.cli.sensitivity import sensitivity
-from c3sim.sweeps.uncertainty import BAND_SAMPLES
+from c3sim.experiments.bands import BAND_SAMPLES
 
 SEARCH = """\
 schema: 1
@@ -24,7 +24,7 @@ search:
   objectives: {fraction_of_ideal: maximise, area: minimise}
   trials: 12
 """
-SMALL = ("--samples", "2", "--top", "1", "--band-samples", "64", "--jobs", "1")
+SMALL = ("--samples", "2", "--top", "1", "--band-samples", "8", "--jobs", "1")
 PNG = b"\x89PNG"
 
 

@@ -105,7 +105,7 @@ def test_a_mistake_names_file_and_line(cli, tmp_path, change, message):
 
 def test_explain_splits_wall_exposed_and_classes_by_cause(cli, tmp_path):
     """What is taken away one by one, averaged over all orders, adds up to the whole."""
-    mine = written(tmp_path, "mine", DESCRIPTION)
+    mine = written(tmp_path, "mine", DESCRIPTION.replace("layers: 3", "layers: 2"))
     data = json.loads(cli("explain", mine, "--json").stdout)
     run = json.loads(cli("run", mine, "--json").stdout)
     parts = data["parts"]
@@ -176,17 +176,8 @@ def test_sweep_study_and_optimise_take_an_iteration(cli, tmp_path):
     few = next(
         r for r in rows if (r["tasks[kind=collective].channels"], r["parallel.prefetch"]) == (2, 0)
     )
-    again = json.loads(
-        cli(
-            "run",
-            mine,
-            "--json",
-            "--set",
-            "tasks[kind=collective].channels=2",
-            "--set",
-            "parallel.prefetch=0",
-        ).stdout
-    )
+    sets = ("--set", "tasks[kind=collective].channels=2", "--set", "parallel.prefetch=0")
+    again = json.loads(cli("run", mine, "--json", *sets).stdout)
     assert few["wall_s"] == again["wall_s"] and few["tokens_per_s"] == again["tokens_per_s"]
     assert few["classes.gemm.busy_s"] == again["classes"]["gemm"]["busy_s"]
     assert len(json.loads(cli("study", study, "--json").stdout)) > 0
@@ -203,19 +194,7 @@ def test_the_band_of_an_iteration(cli, tmp_path):
 
 def test_strategies_are_compared_on_an_iteration(cli, tmp_path):
     mine = written(tmp_path, "mine", DESCRIPTION.replace("h200-2", "mi300x-8"))
-    chosen = "as_written,conccl"
-    data = json.loads(
-        cli(
-            "compare",
-            mine,
-            "--strategies",
-            chosen,
-            "--set",
-            "optimizer=none",
-            "--set",
-            "phase=forward",
-            "--json",
-        ).stdout
-    )
+    options = ("--strategies", "as_written,conccl", "--set", "phase=forward", "--json")
+    data = json.loads(cli("compare", mine, "--set", "optimizer=none", *options).stdout)
     plain, engines = (data["strategies"][name]["wall_s"] for name in ("as_written", "conccl"))
     assert plain != engines

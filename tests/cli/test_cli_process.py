@@ -78,10 +78,10 @@ def test_a_full_disk_is_one_line(empty):
 INTERRUPTED = """
 import os, signal
 from c3sim.cli import main
-from c3sim.studies import rows
+from c3sim.experiments.papers import sweep
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is inherited as ignored
-begun = rows.rows_of
-rows.rows_of = lambda *arguments: os.kill(os.getpid(), signal.SIGINT) or begun(*arguments)
+begun = sweep.outcome
+sweep.outcome = lambda *arguments: os.kill(os.getpid(), signal.SIGINT) or begun(*arguments)
 main()
 """
 
@@ -105,6 +105,24 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
     assert files(empty) == []
 
 
+@pytest.fixture
+def complete(empty, monkeypatch, capsys):
+    """Words that the command offers a shell in which *words* were typed."""
+    from c3sim.cli import main
+
+    def ask(words):
+        monkeypatch.setenv("_C3SIM_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        monkeypatch.setattr(sys, "argv", ["c3sim"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        return capsys.readouterr().out.split()
+
+    return ask
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -118,15 +136,15 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
         ("c3sim schema wo", ["workload"]),
     ],
 )
-def test_completion(shell, words, expected):
-    given = {
-        "_C3SIM_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(words.count(" ")),
-    }
-    assert shell(env={**os.environ, **given}).stdout.split() == expected
+def test_completion(complete, words, expected):
+    assert complete(words) == expected
 
 
-def test_completion_of_files(shell, pair):
-    given = {"_C3SIM_COMPLETE": "complete_bash", "COMP_WORDS": "c3sim run ./pa", "COMP_CWORD": "2"}
-    assert shell(env={**os.environ, **given}).stdout.split() == ["./pair.yaml"]
+def test_completion_of_files(complete, pair):
+    assert complete("c3sim run ./pa") == ["./pair.yaml"]
+
+
+def test_a_shell_asks_for_completion(shell, empty):
+    """It starts the command with what was typed in the environment."""
+    given = {"_C3SIM_COMPLETE": "complete_bash", "COMP_WORDS": "c3sim stu", "COMP_CWORD": "1"}
+    assert shell(env={**os.environ, **given}).stdout.split() == ["study"]

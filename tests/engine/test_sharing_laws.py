@@ -90,86 +90,65 @@ def without_bottleneck(system: System, rates: Sequence[float | Fraction], rel: f
 
 @laws
 @given(systems())
-def test_agrees_with_the_exact_oracle(system: System) -> None:
+def test_it_agrees_with_the_oracle_which_obeys_the_laws_exactly(system: System) -> None:
     exact = sharing_oracle.solve(*system, Fraction)
-    assert solve(*system) == pytest.approx([float(rate) for rate in exact], rel=REL, abs=0.0)
-
-
-@laws
-@given(systems())
-def test_float_oracle_agrees_with_the_exact_one(system: System) -> None:
-    exact = sharing_oracle.solve(*system, Fraction)
-    assert sharing_oracle.solve(*system, float) == pytest.approx(
-        [float(rate) for rate in exact], rel=REL, abs=0.0
-    )
-
-
-@laws
-@given(systems())
-def test_the_exact_oracle_obeys_the_laws_exactly(system: System) -> None:
-    rates = sharing_oracle.solve(*system, Fraction)
-    assert not exceeded(system, rates, rel=0.0)
-    assert not without_bottleneck(system, rates, rel=0.0)
+    assert not exceeded(system, exact, rel=0.0)
+    assert not without_bottleneck(system, exact, rel=0.0)
+    expected = pytest.approx([float(rate) for rate in exact], rel=REL, abs=0.0)
+    assert solve(*system) == expected
+    assert sharing_oracle.solve(*system, float) == expected
 
 
 @laws
 @given(systems(spread=1e6))
-def test_rates_never_exceed_capacity(system: System) -> None:
-    assert not exceeded(system, solve(*system), REL)
-
-
-@laws
-@given(systems(spread=1e6))
-def test_every_flow_is_capped_or_has_a_bottleneck(system: System) -> None:
-    assert not without_bottleneck(system, solve(*system), REL)
+def test_rates_stay_within_capacities_and_every_flow_is_capped_or_has_a_bottleneck(
+    system: System,
+) -> None:
+    rates = solve(*system)
+    assert not exceeded(system, rates, REL)
+    assert not without_bottleneck(system, rates, REL)
 
 
 @laws
 @given(systems(), st.integers(2, 7), st.randoms(use_true_random=False))
-def test_splitting_a_flow_changes_nothing(system: System, parts: int, random: Random) -> None:
+def test_what_changes_nothing(system: System, parts: int, random: Random) -> None:
+    """A flow split into parts, other units of capacities and of weights, another order."""
+    rates = solve(*system)
+
+    def agree(found: Sequence[float]) -> None:
+        assert found == pytest.approx(rates, rel=REL, abs=0.0)
+
+    if system[1]:
+        agree(joined(system, parts, random.randrange(len(system[1]))))
+    for factor in (2.0**-40, 1e-12, 1e12, 2.0**40):
+        scaled = solve(*in_units(system, factor))
+        if math.frexp(factor)[0] == 0.5:  # a power of two changes exponents alone
+            assert scaled == [rate * factor for rate in rates]
+        agree([rate / factor for rate in scaled])
     capacities, demands = system
-    chosen = random.randrange(len(demands)) if demands else 0
-    split = [
-        Demand(d.weight / parts, d.cap / parts, d.uses)
-        for d in demands[chosen : chosen + 1] * parts
-    ]
-    rates = solve(capacities, demands[:chosen] + split + demands[chosen + 1 :])
-    joined = (
-        rates[:chosen]
-        + [sum(rates[chosen : chosen + len(split)])] * bool(split)
-        + rates[chosen + len(split) :]
+    for factor in (1e-12, 1e12):
+        agree(solve(capacities, [d._replace(weight=d.weight * factor) for d in demands]))
+    agree(in_another_order(system, random))
+
+
+def joined(system: System, parts: int, chosen: int) -> list[float]:
+    """Rates where flow *chosen* is split into *parts* of its weight and cap, those added up."""
+    capacities, demands = system
+    part = demands[chosen]._replace(
+        weight=demands[chosen].weight / parts, cap=demands[chosen].cap / parts
     )
-    assert joined == pytest.approx(solve(capacities, demands), rel=REL, abs=0.0)
+    rates = list(solve(capacities, [*demands[:chosen], *[part] * parts, *demands[chosen + 1 :]]))
+    return [*rates[:chosen], sum(rates[chosen : chosen + parts]), *rates[chosen + parts :]]
 
 
-@pytest.mark.parametrize("factor", [2.0**-40, 1e-12, 1e12, 2.0**40])
-@laws
-@given(system=systems())
-def test_rates_scale_with_the_capacities(factor: float, system: System) -> None:
+def in_units(system: System, factor: float) -> System:
+    """Capacities and caps times *factor*."""
     capacities, demands = system
-    scaled = solve(
-        [size * factor for size in capacities], [d._replace(cap=d.cap * factor) for d in demands]
-    )
-    expected = [rate * factor for rate in solve(capacities, demands)]
-    if (
-        math.frexp(factor)[0] == 0.5
-    ):  # a power of two: only exponents change, so the rates agree to the last bit
-        assert scaled == expected
-    assert scaled == pytest.approx(expected, rel=REL, abs=0.0)
+    return [size * factor for size in capacities], [d._replace(cap=d.cap * factor) for d in demands]
 
 
-@pytest.mark.parametrize("factor", [1e-12, 1e12])
-@laws
-@given(system=systems())
-def test_only_ratios_of_weights_matter(factor: float, system: System) -> None:
-    capacities, demands = system
-    scaled = solve(capacities, [d._replace(weight=d.weight * factor) for d in demands])
-    assert scaled == pytest.approx(solve(capacities, demands), rel=REL, abs=0.0)
-
-
-@laws
-@given(systems(), st.randoms(use_true_random=False))
-def test_declaration_order_changes_nothing(system: System, random: Random) -> None:
+def in_another_order(system: System, random: Random) -> list[float]:
+    """Rates where capacities and flows are declared in another order, put back in the first."""
     capacities, demands = system
     flows = random.sample(range(len(demands)), len(demands))  # new position -> old one
     places = random.sample(range(len(capacities)), len(capacities))
@@ -178,7 +157,5 @@ def test_declaration_order_changes_nothing(system: System, random: Random) -> No
         demands[i]._replace(uses=tuple((at[c], a) for c, a in reversed(demands[i].uses)))
         for i in flows
     ]
-    rates = solve(capacities, demands)
-    assert solve([capacities[c] for c in places], shuffled) == pytest.approx(
-        [rates[i] for i in flows], rel=REL, abs=0.0
-    )
+    found = dict(zip(flows, solve([capacities[c] for c in places], shuffled), strict=True))
+    return [found[i] for i in range(len(demands))]

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import c3sim
+from c3sim.experiments.outputs import FIELDS, output_name
 from c3sim.input.aliases import canonical
 from c3sim.input.loading import load_hardware, load_workload, parse_workload
 from c3sim.input.paths import get_value, set_value
 from c3sim.input.synonyms import WORDS, alias, word
 from c3sim.strategies.table import STRATEGIES
-from c3sim.sweeps.outputs import FIELDS, output_name
 
 NODES = [load_hardware(name).node for name in ("mi300x-8", "h200-2")]
 PAIR = load_workload("gemm-beside-all-gather")

@@ -1,109 +1,15 @@
-"""Laws about rates: what an observer of the fluid layer sees of every flow at every instant."""
+"""What max-min sharing does to a few flows, and two tempting laws that are false."""
 
 from __future__ import annotations
 
 import random
 
 import pytest
-from law_cases import REL, Case, every_case
-from law_observer import limit
-from law_runs import as_it_is
+from law_runs import REL
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
-from c3sim.models.capacity import Capacity
-from c3sim.models.gemm import plan_gemm
-from c3sim.models.memory import ARRAYS
-from c3sim.specs.workload import DTYPE_BYTES, Gemm, StreamKernel
-
-
-def _drawn(rates: list[tuple[Flow, float]]) -> dict[Capacity, tuple[float, list[Flow]]]:
-    """Capacity -> (bytes per second drawn on it, its users)."""
-    found: dict[Capacity, tuple[float, list[Flow]]] = {}
-    for flow, rate in rates:
-        for capacity, amount in flow.amounts:
-            drawn, users = found.get(capacity, (0.0, []))
-            found[capacity] = (drawn + rate * amount, [*users, flow])
-    return found
-
-
-@every_case("rates_never_exceed_capacity")
-def test_rates_never_exceed_capacity(case: Case) -> None:
-    """Nor does any flow exceed its own cap."""
-    _, seen = as_it_is(case)
-    for snapshot in seen.snapshots:
-        for capacity, (drawn, users) in _drawn(snapshot.rates).items():
-            assert drawn <= limit(case.node, capacity, users) * (1 + REL), (snapshot.time, capacity)
-        for flow, rate in snapshot.rates:
-            assert 0 <= rate <= _cap(flow, snapshot.states) * (1 + REL), (snapshot.time, flow.name)
-
-
-def _cap(flow: Flow, states: dict[str, object]) -> float:
-    if not callable(flow.cap):
-        return flow.cap
-    return flow.cap(None if flow.domain is None else states[flow.domain])
-
-
-@every_case("every_flow_is_capped_or_has_a_bottleneck")
-def test_every_flow_is_capped_or_has_a_bottleneck(case: Case) -> None:
-    """Max-min fairness: a flow below its cap uses a full capacity, none of whose users is at a
-    higher level.
-    """
-    _, seen = as_it_is(case)
-    for snapshot in seen.snapshots:
-        drawn = _drawn(snapshot.rates)
-        full = {
-            c
-            for c, (used, users) in drawn.items()
-            if used >= limit(case.node, c, users) * (1 - REL)
-        }
-        level = {flow: rate / flow.weight for flow, rate in snapshot.rates}
-        for flow, rate in snapshot.rates:
-            if rate >= _cap(flow, snapshot.states) * (1 - REL):
-                continue
-            bottlenecks = [
-                c
-                for c, _ in flow.amounts
-                if c in full and level[flow] >= max(level[user] for user in drawn[c][1]) * (1 - REL)
-            ]
-            assert bottlenecks, (snapshot.time, flow.name)
-
-
-@every_case("integral_of_rate_equals_work")
-def test_integral_of_rate_equals_work(case: Case) -> None:
-    """From the records alone: what each flow did between its first rate and its end is what it had
-    to do, and what the flows of a kernel did is all of its work: no tile is lost, none is done
-    twice.
-    """
-    _, seen = as_it_is(case)
-    assert seen.ended_flows or all(task.kind == "host" for task in case.workload.tasks.values())
-    for flow, integral in seen.ended_flows:
-        assert integral == pytest.approx(flow.work, rel=REL), flow.name
-    for name, task in case.workload.tasks.items():
-        if isinstance(task, Gemm | StreamKernel):
-            requested = sum(
-                integral * amount
-                for flow, integral in seen.ended_flows
-                if flow.tags.task == name and flow.tags.gpu == 0
-                for capacity, amount in flow.amounts
-                if capacity == Capacity("gpu", 0, "l2")
-            )
-            assert requested == pytest.approx(task.repeat * _requested(case, task), rel=REL), name
-
-
-def _requested(case: Case, task: Gemm | StreamKernel) -> float:
-    """Bytes that all workgroups of a kernel ask of L2: the arrays once; or per tile of a GEMM its
-    rows of A, its columns of B (both K / split long) and its part of C, of which a split GEMM
-    writes fp32 sums.
-    """
-    if isinstance(task, StreamKernel):
-        return sum(ARRAYS[task.pattern]) * task.bytes * task.passes
-    plan, element = plan_gemm(case.node.gpu, task), DTYPE_BYTES[task.dtype]
-    rows, columns = min(plan.tile[0], task.m), min(plan.tile[1], task.n)
-    shared = rows / plan.cluster[1] + columns / plan.cluster[0]  # tiles of a cluster read it once
-    operands = shared * task.k / plan.split_k * element
-    return plan.tiles * (operands + rows * columns * (element if plan.split_k == 1 else 4))
 
 
 def test_splitting_a_flow_changes_nothing() -> None:

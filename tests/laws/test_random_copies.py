@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from law_cases import REL, ends
+from law_runs import REL, ends
 
 from c3sim.errors import InputErrors
 from c3sim.input.loading import load_hardware, parse_workload

@@ -74,22 +74,24 @@ def test_tile_time_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("m", "n", "k", "slow"),
+    ("m", "n", "k", "share"),
     [
-        (4096, 4096, 4096, False),
-        (4096, 4100, 4096, True),  # 8200 B of a row of C
-        (4096, 4096, 4100, True),
-        (4100, 4096, 4096, False),  # rows of A and C, however many
+        (4096, 4096, 4096, ""),
+        (4096, 4100, 4096, "unaligned"),  # 8200 B of a row of C
+        (4096, 4096, 4100, "unaligned"),
+        (4096, 4097, 4096, "odd_rows"),  # 8194 B, no whole number of 4
+        (4096, 4096, 4097, "odd_rows"),
+        (4101, 4096, 4096, ""),  # rows of A and C, however many
     ],
 )
-def test_rows_of_no_whole_16_bytes_are_multiplied_slower(
-    m: int, n: int, k: int, slow: bool
+def test_rows_of_no_whole_16_or_4_bytes_are_multiplied_slower(
+    m: int, n: int, k: int, share: str
 ) -> None:
     tile = plan_gemm(H200, gemm(m, n, k, macro_tile=(128, 128), library="cublas"))
-    part = H200.gemm_library("cublas").unaligned
+    part = getattr(H200.gemm_library("cublas"), share) if share else 1.0
     units, clock = H200.compute_units, H200.clock.maximum
     alone = 2 * 128 * 128 * k / units.flops_per_cycle["bf16"] / clock
-    assert part is not None and tile.issue == pytest.approx(alone / part if slow else alone)
+    assert tile.issue == pytest.approx(alone / part)
 
 
 def test_element_size_counts_in_the_feed_and_the_rate() -> None:

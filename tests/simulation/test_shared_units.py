@@ -12,17 +12,16 @@ def units_of(result):
     return counter
 
 
-@pytest.mark.parametrize("node", ["h200-8", "mi300x-8"])
-def test_no_more_units_are_busy_than_there_are(node):
+@pytest.mark.parametrize(
+    ("node", "most"), [("h200-8", 240), ("mi300x-8", None)], ids=["h200-8", "mi300x-8"]
+)
+def test_shared_units_count_once_and_stand_with_both_tasks(node, most):
+    """On H200 a GEMM has 108 of the 132 units, then a kernel puts one workgroup on each of them."""
     counter = units_of(c3sim.run(PAIR, node=node, trace=True))
     assert max(counter.values) <= counter.maximum
-
-
-def test_by_task_each_has_its_own_and_shared_ones_are_in_both():
-    """A GEMM on 108 of the 132 units, then a kernel that puts one workgroup on each of them."""
-    counter = units_of(c3sim.run(PAIR, node="h200-8", trace=True))
     parts = list(zip(*counter.by_task.values(), strict=True))
-    assert max(sum(part) for part in parts) == pytest.approx(240)
+    if most is not None:
+        assert max(sum(part) for part in parts) == pytest.approx(most)
     for total, part in zip(counter.values, parts, strict=True):
         assert max(part) <= total <= sum(part)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from law_cases import Case
+
 # Known exceptions: (law, case or workload) -> the mechanism that explains it. An entry that is no
 # longer needed fails.
 FASTER = "more_bandwidth_or_less_latency_never_makes_the_only_task_slower"
@@ -37,3 +39,9 @@ MISTAKES: dict[tuple[str, str], str] = {
         " feels that itself: a prologue 20 % shorter raises the claim by 0.3 % and costs 0.08 %"
     ),
 }
+
+
+def known(case: Case) -> dict[str, str]:
+    """Laws that are known not to hold of *case* -> why."""
+    both = EXCEPTIONS | MISTAKES
+    return {law: why for (law, of), why in both.items() if of in (str(case), case.name)}

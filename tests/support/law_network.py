@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from law_cases import Case
+from law_runs import Trial
 
-from c3sim.simulation.run import Run
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective, Copy
 
@@ -32,15 +31,15 @@ def _sent(node: Node, task: object, algorithm: str) -> float:
     return times * (n - g) / n  # direct: a part of S / n to each of them
 
 
-def between_nodes(case: Case, outcome: Run) -> tuple[float, float]:
+def between_nodes(trial: Trial) -> tuple[float, float]:
     """Bytes that all tasks together send to other nodes, and those of them that cross the spine:
     all of them where every node has a leaf of its own; where all nodes are on a leaf per rail, what
     goes to a GPU that is not in the same place of its node.
     """
-    node = case.node
+    node = trial.node
     wanted = crossing = 0.0
     own_leaf = node.scale_out.nodes_per_leaf == 1
-    for name, task in case.workload.tasks.items():
+    for name, task in trial.workload.tasks.items():
         if isinstance(task, Copy) and task.executor == "nic":
             asked = task.repeat * task.bytes * (node.ranks if task.gpus == "all" else 1)
             wanted, crossing = wanted + asked, crossing + own_leaf * asked
@@ -48,7 +47,7 @@ def between_nodes(case: Case, outcome: Run) -> tuple[float, float]:
             if task.backend == "dma":
                 algorithm, efficiency = task.algorithm or "hierarchical", 1.0
             else:
-                detail = outcome.times[name, 0].detail
+                detail = trial.unfolded.times[name, 0].detail
                 library = node.collective_library(task.backend)
                 algorithm, efficiency = (
                     detail["algorithm"],

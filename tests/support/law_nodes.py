@@ -10,8 +10,6 @@ from pydantic import BaseModel
 from c3sim.specs.hardware import Node
 from c3sim.specs.quantities import Unit
 
-__all__ = ["at_most", "scaled", "without_power_limit"]
-
 
 def at_most(nodes: int, gpus: int, node: Node) -> Node:
     """Of several *nodes* no more than that, of no more than *gpus* GPUs each with as many NICs for
@@ -56,3 +54,11 @@ def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> A
 def without_power_limit(node: Node) -> Node:
     limits = ("gpu.clock.power_limit", "gpu.clock.peak_power")
     return scaled(node, lambda path, unit: 1e9 if path in limits else 1.0)
+
+
+def limited(node: Node, watts: float) -> Node:
+    """*node* whose power limit is *watts* and acts at once."""
+    changed = {"power_window": 0.0, "power_limit": watts}
+    clock = node.gpu.clock.model_copy(update=changed)
+    gpu = node.gpu.model_copy(update={"clock": clock})
+    return node.model_copy(update={"gpu": gpu})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
+from c3sim.models.power import power
 from c3sim.specs.hardware import Node
 
 
@@ -22,18 +24,26 @@ class Snapshot:
     rates: list[tuple[Flow, float]]
     states: dict[str, Any]
 
+    @cached_property
+    def drawn(self) -> dict[Capacity, tuple[float, list[Flow]]]:
+        """Capacity -> (bytes per second drawn on it, its users)."""
+        found: dict[Capacity, tuple[float, list[Flow]]] = {}
+        for flow, rate in self.rates:
+            for capacity, amount in flow.amounts:
+                drawn, users = found.get(capacity, (0.0, []))
+                found[capacity] = (drawn + rate * amount, [*users, flow])
+        return found
+
 
 @dataclass
 class Recorder:
     """Writes down what the fluid layer announces; keeps its own integral of every flow's rate."""
 
     snapshots: list[Snapshot] = field(default_factory=list)
-    ended_flows: list[tuple[Flow, float]] = field(
-        default_factory=list
-    )  # flow, integral of its rate
-    _now: dict[Flow, tuple[float, float, float]] = field(
-        default_factory=dict
-    )  # since, rate, integral until then
+    #: flow, integral of its rate
+    ended_flows: list[tuple[Flow, float]] = field(default_factory=list)
+    #: since, rate, integral until then
+    _now: dict[Flow, tuple[float, float, float]] = field(default_factory=dict)
 
     def _integral(self, flow: Flow, time: float) -> float:
         since, rate, integral = self._now.get(flow, (time, 0.0, 0.0))
@@ -93,3 +103,23 @@ def network_limit(node: Node, capacity: Capacity) -> float:
         return nic * max(1, wide.nics // node.gpus)
     below = min(wide.nodes, wide.nodes_per_leaf) * (wide.nics if wide.topology == "racks" else 1)
     return nic * below / wide.oversubscription
+
+
+def most_drawn(node: Node, seen: Recorder) -> float:
+    """Most power that the flows of one GPU take with the clock above its lowest, as a share of the
+    limit.
+
+    A transfer pays for both of its ends (machine/energy.py).
+    """
+    clock, most = node.gpu.clock, 0.0
+    for snapshot in seen.snapshots:
+        by_domain: dict[object, list[tuple[Flow, float]]] = {}
+        for flow, rate in snapshot.rates:
+            by_domain.setdefault(flow.domain, []).append((flow, rate))
+        for domain, flows in by_domain.items():
+            factor = snapshot.states[domain].clock
+            if factor > clock.minimum / clock.maximum * (1 + 1e-6):
+                loads = [(flow.tags.declared.load, rate) for flow, rate in flows]
+                drawn = power(clock.idle_power, loads, factor, clock.voltage_exponent)
+                most = max(most, drawn / clock.power_limit)
+    return most

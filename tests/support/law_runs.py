@@ -1,59 +1,120 @@
-"""Runs of a case that several laws look at, made once. Laws are tried case by case
-(tests/laws/conftest.py), so the runs of the last few cases are enough to keep.
-"""
+"""Laws, and the runs of a case that they look at, each made once."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache, lru_cache
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
 
-from law_cases import CASES, Case, as_json, only
+from law_cases import Case
 from law_observer import Recorder
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
+from c3sim.specs.hardware import Node
+from c3sim.specs.workload import Workload
 
-__all__ = ["alone", "as_it_is", "digest", "each_once", "first_digest", "unfolded"]
+REL = 1e-9  # what rounding may do to a time, a rate or a sum of bytes
 
 
-@lru_cache(maxsize=2)
-def as_it_is(case: Case) -> tuple[Run, Recorder]:
-    """The case with its timeline, folded where it can be, and what an observer saw."""
+@dataclass(frozen=True)
+class Law:
+    """What *check* asserts of the runs of every case that it *applies* to."""
+
+    check: Callable[[Trial], None]
+    applies: Callable[[Case], bool]
+
+    @property
+    def name(self) -> str:
+        return self.check.__name__
+
+
+LAWS: list[Law] = []
+
+
+def law(applies: Callable[[Case], bool] = lambda case: True) -> Callable[..., Callable[..., None]]:
+    """Make a law of a function that asserts something of a :class:`Trial`."""
+
+    def add(check: Callable[[Trial], None]) -> Callable[[Trial], None]:
+        LAWS.append(Law(check, applies))
+        return check
+
+    return add
+
+
+class Trial:
+    """A case on trial: its runs, made when a law first asks for them."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.node, self.workload = case, case.node, case.workload
+        self._alone: dict[str, Run] = {}
+
+    @cached_property
+    def _run(self) -> tuple[Run, Recorder]:
+        return observed(self.node, self.workload, trace=True)
+
+    @cached_property
+    def _unfolded(self) -> tuple[Run, Recorder]:
+        if not self.run.folded:
+            return self._run
+        return observed(self.node, self.workload, fold=False, energy=True)
+
+    @property
+    def run(self) -> Run:
+        """The case with its timeline, folded where it can be."""
+        return self._run[0]
+
+    @property
+    def seen(self) -> Recorder:
+        """What an observer saw of :attr:`run`."""
+        return self._run[1]
+
+    @property
+    def unfolded(self) -> Run:
+        """The same with every GPU simulated, and no timeline where that differs."""
+        return self._unfolded[0]
+
+    @property
+    def seen_unfolded(self) -> Recorder:
+        return self._unfolded[1]
+
+    def alone(self, task: str) -> Run:
+        """One task of the case without the others."""
+        if task not in self._alone:
+            self._alone[task] = simulate(self.node, only(self.workload, task))
+        return self._alone[task]
+
+
+def observed(node: Node, workload: Workload, **options: bool) -> tuple[Run, Recorder]:
+    """A run and what an observer saw of it."""
     recorder = Recorder()
-    return simulate(case.node, case.workload, observers=[recorder], trace=True), recorder
+    return simulate(node, workload, observers=[recorder], **options), recorder
 
 
-@lru_cache(maxsize=2)
-def unfolded(case: Case) -> tuple[Run, Recorder]:
-    """The same with every GPU simulated; its energies, and no timeline where that differs."""
-    run, seen = as_it_is(case)
-    if not run.folded:
-        return run, seen
-    recorder = Recorder()
-    options = {"observers": [recorder], "fold": False, "energy": True}
-    return simulate(case.node, case.workload, **options), recorder
+def only(workload: Workload, name: str) -> Workload:
+    """*workload* with task *name* alone, which waits for nothing."""
+    task = workload.tasks[name].model_copy(update={"after": ()})
+    host = workload.host.model_copy(update={"order": ()})
+    return workload.model_copy(update={"tasks": {name: task}, "host": host})
 
 
-@lru_cache(maxsize=16)
-def alone(case: Case, task: str) -> Run:
-    """One task of the case without the others."""
-    return simulate(case.node, only(case.workload, task))
-
-
-def each_once() -> list[Case]:
-    """Every workload on one node, the nodes in turn."""
-    found: dict[str, list[Case]] = {}
-    for case in CASES:
-        found.setdefault(case.name, []).append(case)
-    return [cases[turn % len(cases)] for turn, cases in enumerate(found.values())]
+def ends(outcome: Run) -> dict[tuple[str, int], float]:
+    """When each task ends on each simulated GPU [s]."""
+    return {key: times.end for key, times in outcome.times.items()}
 
 
 @cache
 def first_digest(case: Case) -> str:
-    """Of the first run of *case* in this process."""
-    return digest(as_it_is(case)[0])
+    """The digest of a run of *case* with its timeline."""
+    return digest(simulate(case.node, case.workload, trace=True))
 
 
 def digest(run: Run) -> str:
     """A hash of all that *run* says about time, to the last bit."""
-    return hashlib.sha256(as_json(run).encode()).hexdigest()
+    times = [[*key, t.ready, t.start, t.end, t.detail] for key, t in run.times.items()]
+    timeline = () if run.timeline is None else run.timeline.spans
+    spans = [[s.track, s.name, s.task, s.start, s.end, dict(s.detail)] for s in timeline]
+    text = json.dumps([times, spans, run.end, run.events])
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,16 +1,12 @@
-"""A hand-made result of kind c3, and rows of made-up runs: numbers that are easy to recognise."""
+"""A hand-made result of kind c3, and what was found in made-up runs: numbers that are easy to
+recognise.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from c3sim.result import Result
-from c3sim.studies.c3.study import C3Result
-from c3sim.studies.c3.summary import Means, Outcome, Scenario
-from c3sim.studies.cases import GemmShape
-from c3sim.studies.kind import About
-from c3sim.studies.rows import Row
+from c3sim.experiments.study import Row, StudyResult
 
 MS = 1e-3
 MEANS = {
@@ -34,43 +30,30 @@ PUBLISHED = {
 }
 
 
-def made_row(strategy: str = "base", *, loss: float = 0.0, chosen: str = "", **fields: Any) -> Row:
-    """A row whose result has *fields*; the others say nothing."""
-    plain = Result(
-        workload="made",
-        node="made",
-        strategy=strategy,
-        tasks={},
-        folded=True,
-        events=0,
-        wall_s=1.0,
-        serial_s=1.0,
-        ideal_speedup=1.0,
-        speedup=1.0,
-        fraction_of_ideal=None,
-        own_fraction=None,
-        energy_j=0.0,
-    )
-    result = replace(plain, **fields)
-    return Row(strategy=strategy, chosen=chosen or strategy, result=result, loss=loss)
+def made_row(*, ideal_speedup: float = 1.0, loss: float = 0.0, **fields: Any) -> Row:
+    """What was found of a strategy: its outcome has *fields*; the others say nothing."""
+    nothing = {"wall_s": 1.0, "speedup": 1.0, "fraction_of_ideal": None, "own_fraction": None}
+    outcome = Row({**nothing, "chosen": "base", **fields})
+    return Row(outcome=outcome, ideal_speedup=ideal_speedup, loss=loss)
 
 
-def made_study() -> C3Result:
+def made_study() -> StudyResult:
     """Ten scenarios of all classes; the fraction of each strategy is its mean plus or minus a
     spread.
     """
-    return C3Result(
-        about=About(name="c3", node="mi300x-8", description="", source=""),
-        rows=(),
+    return StudyResult(
+        name="c3",
+        node="mi300x-8",
+        rows=[],
         published=PUBLISHED,
         strategies={
-            name: Means(
+            name: Row(
                 mean_fraction_of_ideal=mean,
                 ratio_of_means=mean + 0.01,
                 mean_own_fraction=mean + 0.02,
                 mean_speedup=1 + 0.6 * mean,
                 max_speedup=1 + 0.6 * (mean + 0.135),
-                band=(mean - 0.05, mean + 0.06),
+                band=[mean - 0.05, mean + 0.06],
             )
             for name, mean in MEANS.items()
         },
@@ -78,20 +61,18 @@ def made_study() -> C3Result:
     )
 
 
-def _scenario(index: int) -> Scenario:
+def _scenario(index: int) -> Row:
     shares = {name: mean + 0.03 * (index - 4.5) for name, mean in MEANS.items()}
-    return Scenario(
-        name=f"pair{index}",
-        label="",
-        length_class=("G-long", "C-long", "GC-equal")[index % 3],
+    return Row(
+        {"name": f"pair{index}", "label": "", "class": ("G-long", "C-long", "GC-equal")[index % 3]},
         collective=("all_gather", "all_to_all")[index % 2],
-        size_bytes=896 * 2**20,
-        gemm=GemmShape(m=8192, n=8192, k=8192, dtype="bf16"),
+        bytes=896 * 2**20,
+        gemm={"m": 8192, "n": 8192, "k": 8192, "dtype": "bf16"},
         gemm_isolated_s=6 * MS,
         comm_isolated_s=3 * MS,
         ideal_speedup=1.5,
         strategies={
-            name: Outcome(
+            name: Row(
                 wall_s=9 * MS / (1 + 0.6 * share),
                 speedup=1 + 0.6 * share,
                 fraction_of_ideal=share,

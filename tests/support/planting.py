@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ READERS = {
     (loading, "load_study"): "show",
     (records, "load_records"): "validate",
 }
+LEFT_OUT = (["lab"], ["probe", "build"])  # a server; a compiler, where there is one
 _folder = Path()
 
 
@@ -45,17 +47,22 @@ def keep(words: Sequence[object], here: Path) -> None:
     """Write a command down, with the files of *here* as it finds them."""
     typed = [str(word) for word in words]
     base = _base_of([here, *map(Path, typed)])
-    if base is None:
+    if base is None or any(typed[: len(words)] == words for words in LEFT_OUT):
         return
     files = _files_of(base)
     if files is None:
         return
-    places = ((f"{base}/", ""), (str(base), "."), (str(ROOT), "{root}"))
-    for old, new in places:
-        typed = [word.replace(old, new) for word in typed]
-    text = json.dumps([typed, files])
+    text = _anywhere(json.dumps([typed, files]), base)
     case = hashlib.sha256(text.encode()).hexdigest()[:16]
     (_folder / f"{case}.json").write_text(text, encoding="utf-8")
+
+
+def _anywhere(text: str, base: Path) -> str:
+    """*text* without the places of this computer, as ``golden_mistakes.answer`` fills them in."""
+    places = {sys.executable: "{python}", f"{base}/": "", str(base): ".", str(ROOT): "{root}"}
+    for old, new in places.items():
+        text = text.replace(old, new)
+    return text
 
 
 def _base_of(paths: Sequence[Path]) -> Path | None:

@@ -149,7 +149,7 @@ def _batches(
         if jobs > 1 and left > WORTH_PROCESSES:
             from joblib import delayed
 
-            from c3sim.sweeps.processes import side_by_side
+            from c3sim.experiments.jobs import side_by_side
 
             tasks = (delayed(_batch)(nodes, late) for late in batches[number:])
             yield from side_by_side(tasks, jobs)

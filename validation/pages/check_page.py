@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 from c3sim.input.leaves import Leaf
 
+from ..compare.against import Against
 from ..compare.scores import SuiteScore
 from ..compare.suspects import Suspect, suspects
 from ..compare.verdict import Verdict
@@ -56,14 +57,17 @@ class Drift:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """A verdict, what drifted, and the calibrations that are older than their records."""
+    """A verdict, what drifted, and the calibrations that are older than their records; what moved
+    *against* earlier answers, if it was asked.
+    """
 
     verdict: Verdict
     drifts: Sequence[Drift] = field(default_factory=list)
     stale: Sequence[Stale] = field(default_factory=list)
+    against: Against | None = None
 
 
-def check(verdict: Verdict) -> Check:
+def check(verdict: Verdict, against: Against | None = None) -> Check:
     """Look for suspects and old calibrations."""
     return Check(
         verdict=verdict,
@@ -71,11 +75,14 @@ def check(verdict: Verdict) -> Check:
             Drift(score=score, suspects=suspects(score, verdict.nodes)) for score in verdict.missed
         ],
         stale=stale(verdict.nodes.values(), verdict.records),
+        against=against,
     )
 
 
 def to_dict(found: Check) -> dict[str, Any]:
-    """Plain data for ``--json``: what drifted, with paths of the suspects, and old calibrations."""
+    """Plain data for ``--json``: what drifted, with paths of the suspects, old calibrations, and
+    what moved.
+    """
     drifted = [
         {
             "suite": each.score.suite,
@@ -84,13 +91,18 @@ def to_dict(found: Check) -> dict[str, Any]:
         }
         for each in found.drifts
     ]
-    return {"drifted": drifted, "old_calibrations": [old.words for old in found.stale]}
+    said = {"drifted": drifted, "old_calibrations": [old.words for old in found.stale]}
+    return said | ({"against": found.against.to_dict()} if found.against else {})
 
 
 def junit(found: Check) -> str:
-    """A test case for each suite and metric; a calibration older than its records is *skipped*."""
-    scores, missed = found.verdict.scores, found.drifts
-    counts = {"tests": len(scores) + len(found.stale), "failures": len(missed), "errors": 0}
+    """A test case for each suite and metric, and one for all that moved; a calibration older than
+    its records is *skipped*.
+    """
+    scores, missed, against = found.verdict.scores, found.drifts, found.against
+    worse = bool(against and not against.passed)
+    tests, failures = len(scores) + len(found.stale) + bool(against), len(missed) + worse
+    counts = {"tests": tests, "failures": failures, "errors": 0}
     root = ElementTree.Element("testsuites", name=SUITE)
     suite = ElementTree.SubElement(
         root,
@@ -118,6 +130,13 @@ def junit(found: Check) -> str:
             suite, "testcase", classname="calibration", name="+".join(old.suites), time="0"
         )
         ElementTree.SubElement(case, "skipped", message=old.words)
+    if against:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="against", name=against.old, time="0"
+        )
+        tag = "failure" if worse else "system-out"
+        said = ElementTree.SubElement(case, tag, {"message": against.summary} if worse else {})
+        said.text = "\n".join(against.lines) if worse else against.summary
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -145,12 +164,16 @@ def summary(found: Check) -> str:
     if found.stale:
         lines += ["## Calibrations older than their records", ""]
         lines += [f"- {old.words}. `c3sim calibrate` fits them again." for old in found.stale]
+    if found.against:
+        lines += ["", "## What moved", "", f"{found.against.summary}.", ""]
+        lines += [f"- {line}" for line in found.against.lines]
     return "\n".join(lines) + "\n"
 
 
 def workflow_commands(found: Check) -> Iterator[str]:
     """Workflow commands of GitHub: an error for each drift, at its first suspect's line if that
-    file lies below the present folder; a warning for each old calibration.
+    file lies below the present folder; a warning for each old calibration; an error where figures
+    got worse than they were.
     """
     for drift in found.drifts:
         where = drift.suspects[0].leaf if drift.suspects else None
@@ -160,6 +183,8 @@ def workflow_commands(found: Check) -> Iterator[str]:
         first = next(iter(old.leaves.values()), None)
         title = f"calibration of {'+'.join(old.suites)} is older than its records"
         yield _command("warning", title, old.words, first)
+    if found.against and not found.against.passed:
+        yield _command("error", "figures got worse", found.against.summary, None)
 
 
 def _command(level: str, title: str, text: str, leaf: Leaf | None) -> str:

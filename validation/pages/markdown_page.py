@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from c3sim.input.leaves import Leaf, provenance
 from c3sim.input.units import format_si
 
-from ..compare.coverage_file import stored, unseen
+from ..compare.coverage_file import stored, tally, unseen
 from ..compare.record_files import data_hash
 from ..compare.scores import SuiteScore
 from ..compare.verdict import Verdict
@@ -70,12 +70,13 @@ and the command says so.
 ## What no measurement sees
 
 `c3sim validate --coverage` scales each number of a node by 0.7 and 1.4 (an integer by one step at
-least; in place of 0 the far end of its interval). A suite notices where it misses a bound, or where
-the median of one of its metrics moves by half a point. A number that nothing notices could be wrong
-and no suite would tell; `c3sim show` marks it. `validation/coverage.json` has the suites of each
-number (`python tools/coverage.py`), `validation/unseen.yaml` the reasons that the pages list. An
-unseen number with an interval carries it into `--uncertainty` and the bands of studies; a star
-marks those without.
+least; in place of 0 the far end of its interval). A suite sees it where it misses a bound, where
+the median of one of its metrics moves by half a point, or where a single figure moves by 2 % and
+by more than its repeats differ. A number that nothing sees could be wrong and no suite would tell;
+`c3sim show` marks it. With an interval it is drawn by `--uncertainty` and the bands of studies, so
+that answers carry it. `validation/coverage.json` has the suites of each number
+(`python tools/coverage.py` renews what has changed), `validation/unseen.yaml` the reasons for those
+that are *neither*: nothing sees them, and no band draws them.
 """
 NOTES = {
     "mi300x": """## Notes on sources
@@ -94,7 +95,9 @@ says where every other table comes from and how its figures were carried over.
 STATES = {
     "bound": "make a suite miss a bound",
     "moves": "move a median",
-    "nothing": "are noticed by nothing",
+    "rows": "move single figures",
+    "nothing": "are read, and nothing follows",
+    "unread": "no run reads",
     "not tried": "are 0 without another value to try",
 }
 
@@ -135,6 +138,13 @@ def _summary(verdict: Verdict, gpus: Iterable[str]) -> Iterator[str]:
     yield "```{toctree}\n:hidden:\n"
     yield from (f"validation/{gpu}" for gpu in gpus)
     yield f"```\n\n{HOW_TO_READ.rstrip()}\n"
+    yield from markdown_table(
+        ["node", "#numbers", "#seen", "#drawn by a band", "#neither", "#neither, %"],
+        [
+            [name, *map(str, (each.numbers, each.seen, each.in_band, each.neither, each.percent))]
+            for name, each in ((name, tally(loaded)) for name, loaded in verdict.nodes.items())
+        ],
+    )
 
 
 def _page(verdict: Verdict, gpu: str) -> Iterator[str]:
@@ -204,15 +214,13 @@ def _unseen(verdict: Verdict, nodes: Iterable[str]) -> Iterator[str]:
     for name in (each for each in nodes if each in stored()):
         states = [sight["state"] for sight in stored()[name].values()]
         counts = ", ".join(f"{states.count(each)} {words}" for each, words in STATES.items())
-        yield f"Of {len(states)} numbers of {name} {counts}.\n"
+        yield f"Of {len(states)} numbers of the files of {name} {counts}.\n"
         reasons: dict[str, list[str]] = {}
-        for path, reason in unseen(name).items():
-            leaf = verdict.nodes[name].provenance[path]
-            mark = "" if leaf.interval else "\\*"
-            reasons.setdefault(reason, []).append(f"`{path}`{mark}")
-        yield (
-            "\n".join(f"- {reason}: {', '.join(paths)}" for reason, paths in reasons.items()) + "\n"
-        )
+        for path, reason in unseen(verdict.nodes[name]).items():
+            reasons.setdefault(reason, []).append(f"`{path}`")
+        if reasons:
+            lines = (f"- {reason}: {', '.join(paths)}" for reason, paths in reasons.items())
+            yield "Neither seen nor drawn by a band:\n\n" + "\n".join(lines) + "\n"
 
 
 def _fitted(verdict: Verdict, nodes: Iterable[str]) -> Iterator[str]:

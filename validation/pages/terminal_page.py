@@ -112,5 +112,9 @@ def _sight(sight: Sight) -> str:
     """Which suites notice, those that miss a bound first."""
     if not sight.seen:
         return sight.state
-    parts = [("misses a bound: ", sight.bound), ("moves: ", sight.moves)]
+    parts = [
+        ("misses a bound: ", sight.bound),
+        ("moves: ", sight.moves),
+        ("single figures of: ", sight.rows),
+    ]
     return "; ".join(lead + ", ".join(suites) for lead, suites in parts if suites)

@@ -53,7 +53,7 @@ def compact_rows(
         return
     from joblib import delayed
 
-    from c3sim.sweeps.processes import side_by_side
+    from c3sim.experiments.jobs import side_by_side
 
     tasks = (delayed(compact_row)(row, resimulate) for row in rows)
     yield from side_by_side(tasks, jobs or -1)

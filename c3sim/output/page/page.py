@@ -107,7 +107,7 @@ def render(
 
 def models_of(table: ResultTable) -> Models | None:
     """Builds the models of a row from those that the file holds."""
-    from c3sim.sweeps.points import workload_and_node
+    from c3sim.experiments.points import workload_and_node
 
     return partial(workload_and_node, table.study) if "models" in table.study else None
 

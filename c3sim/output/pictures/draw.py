@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAW = {"heatmap": draw_heatmap, "lines": draw_lines, "pareto": draw_pareto}
+#: Of entry points: kinds of pictures in anybody's package, each (table, columns) -> figure, remark.
+GROUP = "c3sim.figures"
 WORDS = 3  # columns with one value that the subtitle names
 
 
@@ -47,6 +50,10 @@ def _draw(table: ResultTable, kind: str | None, columns: Mapping[str, str | None
             raise InputError("a tornado takes --value alone, the output to show", "--kind")
         figure, remark = draw_tornado(table, columns.get("value"))
         title = f"What moves {table.name or 'the result'}"
+    elif found := entry_points(group=GROUP, name=kind or ""):
+        (own,) = found
+        figure, remark = own.load()(table, columns)
+        title = table.name or str(kind)
     else:
         plan = plan_picture(table, kind, **columns)
         figure, remark = DRAW[plan.kind](table, plan)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from c3sim.errors import InputError
+from c3sim.experiments.search import pareto_front
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
-from c3sim.sweeps.front import pareto_front
 
 TORNADO = ("parameter", "low", "high", "output", "at_low", "at_high", "base")  # its columns
 PREFERRED = ("fraction_of_ideal", "speedup", "wall_s")  # the first that a file has is shown

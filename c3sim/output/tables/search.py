@@ -9,7 +9,7 @@ from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.tables.sweep import shown
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.search import SearchResult
+    from c3sim.experiments.search import SearchResult
 
 
 def to_dict(result: SearchResult) -> dict[str, Any]:

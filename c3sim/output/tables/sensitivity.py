@@ -12,8 +12,8 @@ from c3sim.output.kit.text import MISSING
 from c3sim.output.tables.sweep import shown
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.sensitivity import Effect, Sensitivity
-    from c3sim.sweeps.uncertainty import Band
+    from c3sim.experiments.bands import Band
+    from c3sim.experiments.sensitivity import Effect, Sensitivity
 
 SHOWN = 16  # parameters
 CLOSE = 1e-3  # relative; a smaller difference is not shown

@@ -10,8 +10,8 @@ from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import FRACTION_EXPLAINED, MISSING, OWN_EXPLAINED, figures
 
 if TYPE_CHECKING:
-    from c3sim.sweeps.plan import Plan
-    from c3sim.sweeps.sweep import SweepResult
+    from c3sim.experiments.plan import Plan
+    from c3sim.experiments.sweep import SweepResult
 
 
 def sweep_summary(result: SweepResult) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import pytest
 from browser import Page
 from report_case import STUDY
 
+from c3sim.experiments.sweep import sweep
 from c3sim.output.page import write_report
 from c3sim.output.results.table import read_results
-from c3sim.sweeps.sweep import sweep
 
 
 @pytest.fixture(scope="session")

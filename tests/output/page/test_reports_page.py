@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 from c3sim.cli.plot import plot
-from c3sim.sweeps.plan import make_plan
+from c3sim.experiments.plan import make_plan
 
 DOCS = Path(__file__).parents[3] / "docs"
 TEXT = (DOCS / "reports.md").read_text(encoding="utf-8")

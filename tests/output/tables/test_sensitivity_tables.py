@@ -2,8 +2,8 @@
 
 import pytest
 
+from c3sim.experiments.bands import Band
 from c3sim.output.tables.sensitivity import outside_band
-from c3sim.sweeps.uncertainty import Band
 
 BAND = Band(
     outputs={"wall_s": {"p5": 2e-3, "median": 3e-3, "p95": 4e-3}},

@@ -122,14 +122,20 @@ def test_blind_suites_are_predicted_as_on_file(verdict):
 
 def _case(line: dict) -> str:
     """The workload of a prediction: by its name, or by operator, GEMM and way."""
-    return line.get("workload") or f"{line['op']}, {line['gemm']}, {line['way']}"
+    return (
+        line.get("workload") or line.get("name") or f"{line['op']}, {line['gemm']}, {line['way']}"
+    )
 
 
 def _said(line: dict, figure: Figure) -> float | None:
-    """The figure as predicted on file [us]; None where it has only other figures."""
+    """The figure as predicted on file; None where it has only other figures."""
     if figure.metric == "wall":
         return line.get("wall_us", line.get("time_us"))
-    return line.get("isolated", {}).get(figure.task) if "isolated" in figure.metric else None
+    if figure.metric in ("power", "loop_time"):
+        return line.get({"power": "power_w", "loop_time": "turn_us"}[figure.metric])
+    if "isolated" not in figure.metric:
+        return None
+    return line["isolated"].get(figure.task) if "isolated" in line else line.get("time_us")
 
 
 MISTAKES = [

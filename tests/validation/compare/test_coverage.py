@@ -7,17 +7,8 @@ from made_records import GEMM, line, write
 
 from c3sim.errors import InputError
 from c3sim.input.loading import load_hardware
-from c3sim.validation.compare.coverage import (
-    MOST,
-    POINT,
-    Number,
-    concerns,
-    coverage,
-    numbers_of,
-    sight,
-    thinned,
-    with_value,
-)
+from c3sim.validation.compare.coverage import Number, Sight, coverage, numbers_of, with_value
+from c3sim.validation.compare.coverage_suite import FIRST, ROWS, key_of, parts_of, thinned
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.record_files import load
@@ -73,19 +64,9 @@ def test_a_value_is_set_in_its_unit():
         with_value(LOADED.node, number("gpu.hbm.read_efficiency"), 1.3)
 
 
-def test_a_number_concerns_the_runs_that_use_its_owner():
-    records = {record.suite: record for record in load() if record.node == "mi300x-8"}
-    engine = number("gpu.dma_engines.latency")
-    assert concerns(engine, records["sdma_collective_large"])
-    assert not concerns(engine, records["gemm_cu_sweep"])
-    assert concerns(number("gpu.hbm.latency"), records["gemm_cu_sweep"])
-    assert not concerns(number("gpu.operators.contiguous"), records["gemm_cu_sweep"])
-    assert not concerns(number("host_profiles.framework.launch_time"), records["gemm_cu_sweep"])
-
-
 def test_large_suites_are_thinned_evenly():
-    assert list(thinned(range(10))) == list(range(10))
-    assert list(thinned(range(10 * MOST))) == list(range(0, 10 * MOST, 10))
+    assert list(thinned(range(10), ROWS)) == list(range(10))
+    assert list(thinned(range(10 * ROWS), ROWS)) == list(range(0, 10 * ROWS, 10))
 
 
 def gemm_file(tmp_path, name: str = "mine"):
@@ -98,34 +79,69 @@ def gemm_file(tmp_path, name: str = "mine"):
     return str(write(file, exact))
 
 
+def sight(file: str, path: str) -> Sight:
+    """What the suites of *file* see of the number at *path*."""
+    (found,) = coverage([file], path, 1)
+    return found
+
+
 def test_a_suite_notices_what_moves_its_median(tmp_path):
-    """The time of a compute-bound GEMM follows the rate of its compute units; it uses no link."""
+    """The time of a compute-bound GEMM follows the rate of its compute units; it uses no link, and
+    the room on a compute unit is read, but it has enough.
+    """
     file = gemm_file(tmp_path)
-    rate = sight((file,), number("gpu.compute_units.flops_per_cycle.bf16"))
+    rate = sight(file, "gpu.compute_units.flops_per_cycle.bf16")
     assert (rate.state, rate.bound, rate.moves) == ("moves", (), ("mine",))
-    link = sight((file,), number("links.bandwidth"))
-    assert (link.state, link.seen) == ("nothing", False)
-    assert sight((file,), number("gpu.clock.power_window")).state == "not tried"
+    assert sight(file, "links.bandwidth").state == "unread"
+    assert sight(file, "gpu.compute_units.wave_registers").state == "nothing"
+    assert sight(file, "gpu.clock.power_window").state == "not tried"
 
 
 def test_a_bound_that_is_missed_counts_more_than_a_median_that_moves(tmp_path):
     """A suite with a packaged name is held to its bounds, 6 % here."""
-    file = gemm_file(tmp_path, "gemm_channels_alone")
-    rate = sight((file,), number("gpu.compute_units.flops_per_cycle.bf16"))
+    rate = sight(
+        gemm_file(tmp_path, "gemm_channels_alone"), "gpu.compute_units.flops_per_cycle.bf16"
+    )
     assert (rate.state, rate.bound, rate.moves) == ("bound", ("gemm_channels_alone",), ())
 
 
-def test_half_a_point_is_the_least_that_counts():
-    assert POINT == 0.005
+def test_a_single_figure_that_moves_counts_less_than_a_median(tmp_path):
+    """Two GEMMs of bf16 and one of fp8: the rate of fp8 moves one of three figures, no median."""
+    tasks = [GEMM, {**GEMM, "m": 2048}, {**GEMM, "dtype": "fp8"}]
+    lines = [line({"gemm": task}, {"isolated": {"gemm": 1.0}}, suite="mine") for task in tasks]
+    records = load([write(tmp_path / "mine.jsonl", *lines)])
+    node = nodes_for(records)["mi300x-8"].node
+    for one, record in zip(lines, records, strict=True):
+        one["measured"]["isolated"]["gemm"] = compare_record(node, record)[0].predicted
+    rate = sight(
+        str(write(tmp_path / "mine.jsonl", *lines)), "gpu.compute_units.flops_per_cycle.fp8"
+    )
+    assert (rate.state, rate.rows) == ("rows", ("mine",))
+
+
+def test_what_a_suite_rests_on_follows_its_figures_and_its_predictions(tmp_path):
+    file = gemm_file(tmp_path)
+    key = key_of((file,), "mine")
+    assert key["errors"] == {"isolated_gemm": [0.0, 0.0]}
+    slower = line({"gemm": GEMM}, {"isolated": {"gemm": 1e6}}, suite="mine")
+    other = key_of((str(write(tmp_path / "other.jsonl", slower)),), "mine")
+    assert other["data"] != key["data"] and other["errors"] != key["errors"]
+
+
+def test_suites_can_be_run_alone(tmp_path):
+    files = (gemm_file(tmp_path), gemm_file(tmp_path, "yours"))
+    assert {suite for suite, _ in parts_of(files)} == {"mine", "yours"}
+    assert {suite for suite, _ in parts_of(files, {"yours"})} == {"yours"}
+    assert FIRST < ROWS
 
 
 @pytest.mark.slow
 def test_all_numbers_below_a_path_over_processes(tmp_path):
     done = []
     file = gemm_file(tmp_path)
-    found = list(coverage([file], "gpu.hbm", 2, lambda count, total: done.append((count, total))))
+    found = coverage([file], "gpu.hbm", 2, lambda count, total: done.append((count, total)))
     assert {each.number.path for each in found} == {
         path for path in NUMBERS if path.startswith("gpu.hbm.")
     }
-    assert done[-1] == (len(found), len(found))
+    assert done[-1] == (done[-1][1], done[-1][1])
     assert json.loads(json.dumps([each.to_dict() for each in found]))

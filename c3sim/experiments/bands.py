@@ -1,0 +1,252 @@
+"""Parameters of a node that are known within an interval, samples of them, and the band of a
+prediction: which results the intervals allow.
+
+- The interval of a number is that of the node file. Of a calibrated one it is the narrower 95 %
+  interval under ``calibrated``.
+- Within its interval a parameter is uniform; log-uniform where the ends are over a decade apart.
+- Parameters are independent. Where a fit ties two together, the band is too wide.
+- A Latin hypercube cuts each interval into as many equal parts as there are samples, and uses each
+  part once. The same seed and number of samples give the same band, in ``run --uncertainty`` and in
+  ``sensitivity``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from c3sim.errors import InputError
+from c3sim.experiments.jobs import Watcher, Workers, in_order
+from c3sim.experiments.outputs import OF_ITERATION, OUTPUTS, split_task_output
+from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
+from c3sim.experiments.setup import Setup, code_hash
+from c3sim.input.leaves import Leaf
+from c3sim.input.loading import LoadedNode
+from c3sim.specs.described import Described
+from c3sim.specs.workload import Workload
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_DECADE = 10.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parameter:
+    """The *value* at a *path* of a node, between *low* and *high*, in SI *unit*.
+
+    *fitted*: the interval is that of a fit, not that of the file; *whole*: only whole numbers.
+    """
+
+    path: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    whole: bool
+    fitted: bool
+
+    @property
+    def log(self) -> bool:
+        """Whether it is sampled in logarithms."""
+        return self.low > 0 and self.high > _DECADE * self.low
+
+    def at(self, place: float) -> float | int:
+        """The value at *place* of the interval, from 0 to 1."""
+        if self.whole:  # each whole number has the same share
+            return min(int(self.low + place * (self.high - self.low + 1)), int(self.high))
+        if self.log:
+            value = self.low * (self.high / self.low) ** place
+        else:
+            value = self.low + place * (self.high - self.low)
+        return float(round(value)) if self.unit == "B" else value
+
+
+def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Parameter, ...]:
+    """Every number of the node with an interval, except *but*, in the order of the files."""
+    parameters = []
+    for path, leaf in loaded.provenance.items():
+        if leaf.interval is None or path in but:
+            continue
+        ends = _calibrated_interval(leaf)
+        low, high = ends or leaf.interval
+        if low < high:
+            parameters.append(
+                Parameter(
+                    path=path,
+                    value=leaf.value,
+                    low=low,
+                    high=high,
+                    unit=leaf.unit,
+                    whole=isinstance(leaf.value, int),
+                    fitted=ends is not None,
+                )
+            )
+    return tuple(parameters)
+
+
+def _calibrated_interval(leaf: Leaf) -> tuple[float, float] | None:
+    """The 95 % interval of a fit, within that of the file; None where there is no fit."""
+    if leaf.calibrated is None or leaf.interval is None:
+        return None
+    low, high = leaf.calibrated.interval
+    return max(low, leaf.interval[0]), min(high, leaf.interval[1])
+
+
+def latin_hypercube(names: Sequence[str], samples: int, seed: int) -> np.ndarray:
+    """Places from 0 to 1: a row for each sample, a column for each of *names*, what is drawn.
+
+    A column follows from its name and *seed* alone: one more thing to draw changes no other draw.
+    """
+    import numpy as np
+    from scipy.stats import qmc
+
+    def column(name: str) -> np.ndarray:
+        random = np.random.default_rng((seed, crc32(name.encode())))
+        return qmc.LatinHypercube(1, seed=random).random(samples)
+
+    return np.hstack([np.empty((samples, 0)), *(column(name) for name in names)])
+
+
+def settings_at(parameters: Sequence[Parameter], places: Sequence[float]) -> Settings:
+    """Settings of a point: each parameter at its place."""
+    return tuple(
+        (each.path, each.at(float(place))) for each, place in zip(parameters, places, strict=True)
+    )
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """5th percentile, median and 95th percentile."""
+    import numpy as np
+
+    low, middle, high = np.quantile(np.asarray(values, dtype=float), (0.05, 0.5, 0.95))
+    return {"p5": float(low), "median": float(middle), "p95": float(high)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampler:
+    """Runs settings for all scenarios of a *setup* under one *strategy*."""
+
+    setup: Setup
+    strategy: str
+    workers: Workers
+
+    def ask(self, samples: int) -> None:
+        """Whether to run so many *samples* (Workers.ask)."""
+        self.workers.ask(self.setup.effort, samples * len(self.setup.workloads))
+
+    def rows(self, samples: Sequence[Settings], watcher: Watcher | None = None) -> list[Row]:
+        """A row for each sample: the mean of every output over the scenarios, and ``error``."""
+        watcher = watcher or (lambda *_: None)
+        mean_row = partial(_mean_row, self.strategy)
+        work = partial(run_batch, self.setup, self.setup.identity, code_hash(), mean_row)
+        watcher(0, len(samples), 0)
+        return in_order(work, samples, self.workers, watcher)
+
+
+def _mean_row(strategy: str, runner: PointRunner, settings: Settings) -> Row:
+    return runner.mean_row(strategy, settings)
+
+
+BAND_SAMPLES = 256  # where nothing else is asked for: whoever draws them gets the same band
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """*outputs*: p5, median and p95 of each, over the samples that ran."""
+
+    outputs: Mapping[str, Mapping[str, float]]
+    parameters: Sequence[Parameter]
+    settings: Sequence[Settings]
+    rows: Sequence[Mapping[str, Any]]
+    seed: int
+
+    @property
+    def samples(self) -> int:
+        return len(self.rows)
+
+    @property
+    def failed(self) -> int:
+        """Samples that could not be run, because their values exclude each other."""
+        return sum(row["error"] is not None for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``--json``."""
+        of_run: dict[str, Any] = {}
+        tasks: dict[str, dict[str, Any]] = {}
+        for name, ends in self.outputs.items():
+            if name.startswith("tasks."):
+                task, field = split_task_output(name)
+                tasks.setdefault(task, {})[field] = dict(ends)
+            else:
+                of_run[name] = dict(ends)
+        return {
+            "method": "latin hypercube",
+            "samples": self.samples,
+            "seed": self.seed,
+            "failed": self.failed,
+            "parameters": len(self.parameters),
+            "logarithmic": [each.path for each in self.parameters if each.log],
+            **of_run,
+            "tasks": tasks,
+        }
+
+
+def uncertainty(
+    workload: Workload,
+    loaded: LoadedNode,
+    strategy: str,
+    *,
+    samples: int = BAND_SAMPLES,
+    seed: int = 1,
+    but: Container[str] = (),
+    workers: Workers | None = None,
+    watcher: Watcher | None = None,
+) -> Band:
+    """The band of wall time, speedup, fraction of ideal and slowdowns of one run.
+
+    Parameters in *but* keep their value. Raises InputError: the node has no interval, or no sample
+    runs.
+    """
+    of_tasks: tuple[str, ...] = tuple(f"tasks.{name}.slowdown" for name in workload.tasks)
+    if isinstance(workload, Described):
+        of_tasks = OF_ITERATION
+    outputs = (*OUTPUTS, *of_tasks)
+    setup = Setup(
+        node=loaded.node,
+        workloads={workload.name: workload},
+        settings={workload.name: {}},
+        outputs=outputs,
+    )
+    sampler = Sampler(setup=setup, strategy=strategy, workers=workers or Workers(jobs=1))
+    sampler.ask(samples)
+    return band_of(sampler, parameters_of(loaded, but), samples, seed, watcher)
+
+
+def band_of(
+    sampler: Sampler,
+    parameters: Sequence[Parameter],
+    samples: int,
+    seed: int,
+    watcher: Watcher | None = None,
+) -> Band:
+    """The band of every output. Raises InputError: no parameter, or no sample runs."""
+    if not parameters:
+        raise InputError(
+            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw",
+            "--node",
+        )
+    places = latin_hypercube([each.path for each in parameters], samples, seed)
+    settings = [settings_at(parameters, row) for row in places]
+    rows = sampler.rows(settings, watcher)
+    good = [row for row in rows if row["error"] is None]
+    if not good:
+        raise InputError(f"no sample runs; the first: {rows[0]['error']}")
+    known = {
+        name: [row[name] for row in good if row[name] is not None] for name in sampler.setup.outputs
+    }
+    outputs = {name: spread(values) for name, values in known.items() if values}
+    return Band(outputs=outputs, parameters=parameters, settings=settings, rows=rows, seed=seed)

@@ -1,0 +1,93 @@
+"""Published claims beside the same figures here, and whether they hold: one list of any study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from c3sim.output.kit.grid import Table
+from c3sim.output.kit.text import MISSING
+
+#: How far a figure without a band may be off, relative to the published one.
+NEAR = 0.1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """What is published, from *low* to *high* (None: no bound), and what comes out here.
+
+    *standing*: how it is known; *band*: what *ours* may be; *unit* of all of them ("%": fractions);
+    *decides*: what moves *ours* most, where that is known.
+    """
+
+    what: str
+    ours: float | None
+    low: float | None = None
+    high: float | None = None
+    unit: str = "x"
+    standing: str = "published"
+    band: tuple[float, float] | None = None
+    decides: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the published figure meets *ours*: its band, or a tenth around it; None where
+        either is not known.
+        """
+        if self.ours is None or (self.low is None and self.high is None):
+            return None
+        least, most = self.band or sorted((self.ours * (1 - NEAR), self.ours * (1 + NEAR)))
+        if self.high is None or self.low is None:  # a bound: nothing around it
+            least = most = self.ours
+        return (self.low is None or most >= self.low) and (self.high is None or least <= self.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "claim": self.what,
+            "published": [self.low, self.high],
+            "standing": self.standing,
+            "ours": self.ours,
+            "unit": "1" if self.unit == "%" else self.unit,
+            "band": list(self.band) if self.band else None,
+            "holds": self.holds,
+            "decides": self.decides,
+        }
+
+
+def claim(what: str, ours: float | None, published: Any, **more: Any) -> Claim:
+    """A claim of which a figure is *published*, or its two ends, or nothing."""
+    ends = published if isinstance(published, list | tuple) else (published, published)
+    return Claim(what=what, ours=ours, low=ends[0], high=ends[1], **more)
+
+
+def verdicts(title: str, claims: Iterable[Claim], source: str = "") -> Table:
+    """A row per claim: the published figure, ours, the band, whether it holds, what decides."""
+    from c3sim.output.kit.grid import shown
+
+    found = list(claims)
+    rows = []
+    for each in found:
+        ends = [end for end in (each.low, each.high) if end is not None]
+        words = {False: "no", True: "yes", None: MISSING}
+        rows.append(
+            {
+                "claim": each.what,
+                "standing": each.standing,
+                "published": " to ".join(dict.fromkeys(shown(end, each.unit) for end in ends)),
+                "here": shown(each.ours, each.unit),
+                "band": " to ".join(shown(end, each.unit) for end in each.band or ()),
+                "unit": each.unit,
+                "holds": words[each.holds],
+                "decided by": each.decides,
+            }
+        )
+    known = [each.holds for each in found if each.holds is not None]
+    note = (
+        f"{sum(known)} of {len(known)} hold: within the band, or within a tenth where there is none"
+    )
+    columns = ["claim", "standing", "unit", "published > as published", "here >", "band >", "holds"]
+    columns += ["decided by"] if any(each.decides for each in found) else []
+    return Table(
+        f"{title}: published figures beside those here", rows, columns, f"{note}\n{source}"
+    )

@@ -1,0 +1,329 @@
+"""What may have been otherwise: values of parameters within their intervals, and conditions that
+nobody published; the mean fractions of ideal of a study's cases under it; and what one thing alone
+does to them.
+
+A draw is one way that all of it may have been at once. Parameters and assumptions are the columns
+of one Latin hypercube. An assumption has the usual condition or one of its alternatives, all with
+the same chance. Everything is independent. A yardstick changes no run together, so every draw is
+measured by all of them.
+
+Parameters are many. Each goes alone to the end of its interval that is further from its value, for
+a few scenarios. The one that moves a target most goes to both ends, for all scenarios.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from statistics import fmean
+from typing import Literal
+
+from c3sim.errors import InputError
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.overlap import overlap
+from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
+from c3sim.experiments.cases import Case
+from c3sim.experiments.points import Settings, node_with
+from c3sim.experiments.study import Asked
+from c3sim.input.aliases import canonical
+from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.paths import convert_value, is_of_workload, set_si
+from c3sim.input.units import format_si
+from c3sim.result import Result
+from c3sim.simulation.runs import forget, isolated
+from c3sim.specs.hardware import Node
+from c3sim.specs.study import Alternative, Assumption
+from c3sim.specs.workload import Workload
+from c3sim.strategies.rewrites import baseline
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Yardstick:
+    """Where the ideal is taken from: isolated runs with values *isolated* [SI] over those of the
+    draw; *own*: with the collective as the strategy runs it.
+    """
+
+    isolated: Settings = ()
+    own: bool = False
+
+    def over(self, other: Yardstick) -> Yardstick:
+        """Both at once; where they differ, *self*."""
+        return Yardstick(isolated=_merged(other.isolated, self.isolated), own=self.own or other.own)
+
+
+USUAL = Yardstick()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draw:
+    """Values [SI] of every run, and the yardsticks by which the runs are measured."""
+
+    settings: Settings = ()
+    yardsticks: tuple[Yardstick, ...] = (USUAL,)
+
+    def over(self, other: Draw) -> Draw:
+        """Both draws at once; where they differ, *self*. Yardsticks are crossed."""
+        return Draw(
+            settings=_merged(other.settings, self.settings),
+            yardsticks=tuple(
+                mine.over(its) for its, mine in product(other.yardsticks, self.yardsticks)
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """The *alternative* of an *assumption*, as a *draw* of its own with one yardstick."""
+
+    assumption: str
+    alternative: str
+    draw: Draw
+
+    @property
+    def paths(self) -> set[str]:
+        """What it sets."""
+        isolated = (path for each in self.draw.yardsticks for path, _ in each.isolated)
+        return {canonical(path) for path in (*dict(self.draw.settings), *isolated)}
+
+
+def conditions(assumptions: Sequence[Assumption], case: Case) -> list[list[Condition]]:
+    """The alternatives of each assumption; values are checked on *case*. Raises InputError."""
+    return [
+        [_condition(assumption, alternative, case) for alternative in assumption.alternatives]
+        for assumption in assumptions
+    ]
+
+
+def _condition(assumption: Assumption, alternative: Alternative, case: Case) -> Condition:
+    try:
+        settings = _in_si(alternative.set, case)
+        isolated = _in_si(alternative.isolated, case)
+    except InputError as error:
+        where = f"assumption {assumption.name!r}, alternative {alternative.name!r}"
+        raise InputError(f"{error.message} ({where})", error.path) from None
+    yardstick = Yardstick(isolated=isolated, own=alternative.yardstick == "own")
+    draw = Draw(settings=settings, yardsticks=(yardstick,))
+    return Condition(assumption=assumption.name, alternative=alternative.name, draw=draw)
+
+
+def _in_si(values: Mapping[str, object], case: Case) -> Settings:
+    return tuple(
+        (path, convert_value(case.node, case.workload, path, value))
+        for path, value in values.items()
+    )
+
+
+def draws_of(
+    parameters: Sequence[Parameter],
+    of_assumptions: Sequence[Sequence[Condition]],
+    count: int,
+    seed: int,
+) -> list[Draw]:
+    """*count* draws of everything; the same seed gives the same draws."""
+    if not (parameters or of_assumptions):
+        return []
+    of_runs = [each for each in of_assumptions if any(one.draw.settings for one in each)]
+    of_ideals = [each for each in of_assumptions if each not in of_runs]
+    drawn = [*(each.path for each in parameters), *(each[0].assumption for each in of_runs)]
+    draws = []
+    for row in latin_hypercube(drawn, count, seed):
+        draw = Draw(settings=settings_at(parameters, row[: len(parameters)]))
+        for alternatives, place in zip(of_runs, row[len(parameters) :], strict=True):
+            chosen = int(place * (len(alternatives) + 1))
+            if chosen < len(alternatives):
+                draw = alternatives[chosen].draw.over(draw)
+        for alternatives in of_ideals:
+            every = (USUAL, *(one.draw.yardsticks[0] for one in alternatives))
+            draw = Draw(yardsticks=every).over(draw)
+        draws.append(draw)
+    return draws
+
+
+def _merged(under: Settings, over: Settings) -> Settings:
+    return tuple({**dict(under), **dict(over)}.items())
+
+
+Fractions = Mapping[str, float]  # strategy -> mean fraction of ideal
+#: By each yardstick of a draw; none where the values of the draw exclude each other.
+Measured = Sequence[Fractions]
+#: Runs from which other processes pay: starting them takes about as long.
+WORTH_IT = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rerun:
+    """A *case*, and for each strategy the one to run: itself, or its best candidate so far."""
+
+    case: Case
+    strategies: Mapping[str, str]
+
+
+def replay(
+    reruns: Sequence[Rerun], draws: Sequence[Draw], asked: Asked, *, what: str
+) -> list[Measured]:
+    """Of each draw the means over *reruns*, in order."""
+    runs = sum(len(each.strategies) for each in reruns)
+    worth = -(-WORTH_IT // max(runs, 1))
+    return asked.each(partial(_means, tuple(reruns)), draws, what=what, worth=worth)
+
+
+def _means(reruns: Sequence[Rerun], draw: Draw) -> Measured:
+    try:
+        return means_of(reruns, draw)
+    except InputError:
+        return ()
+    finally:
+        forget()  # the next draw has another node
+
+
+def means_of(reruns: Sequence[Rerun], draw: Draw) -> list[Fractions]:
+    """The means over *reruns* under *draw*, by each of its yardsticks. Raises InputError: values
+    that exclude each other.
+    """
+    values: list[dict[str, list[float]]] = [{} for _ in draw.yardsticks]
+    nodes = _Nodes()
+    for each in reruns:
+        workload, node = nodes.models(each.case, draw.settings)
+        results = {
+            strategy: evaluate_run(workload, node, candidate, noted=False, stretched=False)
+            for strategy, candidate in each.strategies.items()
+        }
+        for yardstick, of_strategy in zip(draw.yardsticks, values, strict=True):
+            alone = _alone(each.case, draw, yardstick, nodes)
+            for strategy, result in results.items():
+                fraction = _fraction(result, yardstick, alone)
+                if fraction is not None:
+                    of_strategy.setdefault(strategy, []).append(fraction)
+    return [
+        {strategy: fmean(known) for strategy, known in of_strategy.items()}
+        for of_strategy in values
+    ]
+
+
+def _alone(case: Case, draw: Draw, yardstick: Yardstick, nodes: _Nodes) -> list[float]:
+    """Isolated times under the conditions of *yardstick*; none where they are those of the runs."""
+    if not yardstick.isolated:
+        return []
+    workload, node = nodes.models(case, (*draw.settings, *yardstick.isolated))
+    base = baseline(workload, node)
+    return [isolated(node, base, name).end for name in base.tasks]
+
+
+def _fraction(result: Result, yardstick: Yardstick, alone: Sequence[float]) -> float | None:
+    if alone:
+        return overlap(alone, result.wall_s).fraction
+    return result.own_fraction if yardstick.own else result.fraction_of_ideal
+
+
+class _Nodes:
+    """Nodes with values set; cases that share a node share them."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Node, Settings, Node]] = []
+
+    def models(self, case: Case, settings: Settings) -> tuple[Workload, Node]:
+        """Workload and node of *case* with *settings*. Raises InputError."""
+        of_node = tuple(pair for pair in settings if not is_of_workload(pair[0]))
+        node = next((n for old, of, n in self._known if old == case.node and of == of_node), None)
+        if node is None:
+            node = node_with(case.node, case.workload, of_node)
+            self._known.append((case.node, of_node, node))
+        workload = case.workload
+        for path, value in settings:
+            if is_of_workload(path):
+                _, workload = set_si(node, workload, path, value)
+        check_on_node(workload, node)
+        return workload, node
+
+
+#: A linear combination of means: a strategy's mean, or one less another.
+Target = Mapping[str, float]
+NEGLIGIBLE = 1e-6  # of a fraction of ideal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What *name* alone does when it is *value*: to the mean fraction of each strategy."""
+
+    kind: Literal["assumption", "parameter", "pairs"]
+    name: str
+    value: str
+    by: Mapping[str, float]
+
+    def on(self, target: Target) -> float:
+        """By how much it moves *target*."""
+        return sum(weight * self.by.get(name, 0.0) for name, weight in target.items())
+
+
+def largest(changes: Iterable[Change], target: Target) -> Change | None:
+    """The change that moves *target* most; None where nothing moves it."""
+    best = max(changes, key=lambda change: abs(change.on(target)), default=None)
+    return None if best is None or abs(best.on(target)) < NEGLIGIBLE else best
+
+
+def of_condition(condition: Condition, found: Fractions, usual: Fractions) -> Change:
+    return Change(
+        kind="assumption",
+        name=condition.assumption,
+        value=condition.alternative,
+        by=_difference(found, usual),
+    )
+
+
+def of_parameters(
+    parameters: Sequence[Parameter],
+    few: Sequence[Rerun],
+    reruns: Sequence[Rerun],
+    usual: Fractions,
+    targets: Sequence[Target],
+    asked: Asked,
+) -> list[Change]:
+    """For each target the parameter that moves it most, at both ends. *few* of the *reruns* find
+    it; *usual*: the means of all.
+    """
+    if not parameters:
+        return []
+    ends = [Draw(), *(Draw(settings=((each.path, each.at(_far(each))),)) for each in parameters)]
+    base, *found = replay(few, ends, asked, what="parameters")
+    screened = [
+        Change(kind="parameter", name=each.path, value="", by=_difference(means, base[0]))
+        for each, measured in zip(parameters, found, strict=True)
+        for means in measured
+    ]
+    winners = [largest(screened, target) for target in targets]
+    names = dict.fromkeys(each.name for each in winners if each is not None)
+    of_path = {each.path: each for each in parameters}
+    moved = [(of_path[name], place) for name in names for place in (0.0, 1.0)]
+    values = [parameter.at(place) for parameter, place in moved]
+    both = [
+        Draw(settings=((parameter.path, value),))
+        for (parameter, _), value in zip(moved, values, strict=True)
+    ]
+    return [
+        Change(
+            kind="parameter",
+            name=parameter.path,
+            value=format_si(value, parameter.unit),
+            by=_difference(means, usual),
+        )
+        for (parameter, _), value, measured in zip(
+            moved, values, replay(reruns, both, asked, what="both ends"), strict=True
+        )
+        for means in measured
+        if value != parameter.value
+    ]
+
+
+def _far(parameter: Parameter) -> float:
+    """The place of the end that is further from the value."""
+    low, value, high = parameter.low, parameter.value, parameter.high
+    if parameter.log and value > 0:
+        low, value, high = math.log(low), math.log(value), math.log(high)
+    return 1.0 if high - value >= value - low else 0.0
+
+
+def _difference(found: Fractions, usual: Fractions) -> dict[str, float]:
+    return {name: mean - usual[name] for name, mean in found.items() if name in usual}

@@ -1,0 +1,278 @@
+"""Work in batches over processes, by joblib: loky on this computer, Dask on a cluster.
+
+Results come in the order in which batches are done. An interrupt is of the parent alone; processes
+of this computer end with the one that started them, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from multiprocessing import resource_tracker
+from time import perf_counter, sleep
+from typing import Any, Literal, TypeVar
+
+from c3sim.errors import InputError
+from c3sim.evaluation.effort import Effort
+
+_LOOK = 0.5  # seconds between looks at the parent
+
+
+def side_by_side(
+    tasks: Iterable[Any], jobs: int, *, ordered: bool = True
+) -> Generator[Any, None, None]:
+    """Results of joblib's ``delayed`` *tasks* from *jobs* processes, -1 for as many as cores."""
+    from joblib import Parallel
+
+    how = "generator" if ordered else "generator_unordered"
+    parallel: Any = Parallel(
+        n_jobs=jobs, return_as=how, batch_size=1, initializer=begin, initargs=(os.getpid(),)
+    )
+    with _interrupts_wait():
+        outputs: Generator[Any, None, None] = parallel(tasks)
+    return outputs
+
+
+def begin(parent: int) -> None:
+    """What a process does first: it leaves Ctrl-C to its *parent*, and ends with it."""
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(parent)
+
+
+@cache
+def end_with(parent: int) -> None:
+    """End this process soon after *parent* has ended, even while it waits for work."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(_LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Within it Ctrl-C waits, and processes that it starts never see one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Its start would end the waiting (until Python 3.13), so it is started before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+Item = TypeVar("Item")
+Output = TypeVar("Output")
+Backend = Literal["loky", "dask"]
+Watcher = Callable[[int, int, int], None]  # points done, of how many, failed
+WORTH_IT = 100  # items; starting other processes takes as long as some tens of them
+SECONDS = 1.0  # that a batch takes, about, unless one item takes longer
+_LARGEST = 64  # items in a batch
+_BATCHES = 8  # for each worker at least, so that all end at about the same time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Where work is done: *jobs* processes (None: all cores from *worth* items on; -1: all cores),
+    at a Dask *scheduler*.
+
+    *agree* is told what is ahead before work begins, and raises where that is too much. Raises
+    InputError for a scheduler without Dask.
+    """
+
+    jobs: int | None = None
+    backend: Backend = "loky"
+    scheduler: str | None = None
+    agree: Callable[[Effort], None] | None = None
+    worth: int = WORTH_IT
+
+    def __post_init__(self) -> None:
+        if self.scheduler and self.backend == "loky":
+            raise InputError(
+                "a scheduler is Dask's; add --backend dask", "--scheduler", self.scheduler
+            )
+
+    def check(self) -> None:
+        """Raises InputError for a scheduler that does not answer, or has no worker."""
+        if self.scheduler:
+            with _client(self, 1):
+                pass
+
+    def ask(self, one: Effort, points: int) -> None:
+        """Whether to run so many *points* that each take *one*; ``agree`` raises where not."""
+        if self.agree is not None:
+            self.agree(one.times(points, self.count(points)))
+
+    def count(self, items: int) -> int:
+        """Processes for so many items; 1 is this process."""
+        if self.jobs is not None and self.jobs > 0:
+            return self.jobs
+        if self.jobs is None and self.backend == "loky" and items < self.worth:
+            return 1
+        from joblib import cpu_count
+
+        return int(cpu_count())
+
+
+def in_batches(
+    work: Callable[[Sequence[Item]], Output],
+    items: Sequence[Item],
+    workers: Workers,
+    together: int = 1,
+) -> Generator[Output, None, None]:
+    """*work* of every batch of *items*, in any order.
+
+    *together* neighbours share models and stay in one batch. *work* is sent to other processes, so
+    it is a function of a module, or a partial of one.
+    """
+    jobs = workers.count(len(items))
+    largest = max(1, min(_LARGEST, len(items) // (jobs * _BATCHES)) // together) * together
+    pace = Pace(together, largest, jobs)
+    if jobs == 1 and workers.backend == "loky":
+        for batch in pace.batches(items):
+            output = work(batch)
+            pace.finished(len(batch))
+            yield output
+        return
+    from joblib import delayed
+
+    tasks = (delayed(_in_worker)(work, batch) for batch in pace.batches(items))
+    with ExitStack() as stack:
+        if workers.backend == "dask":
+            outputs = _on_dask(stack, workers, jobs, tasks)
+        else:
+            outputs = side_by_side(tasks, jobs, ordered=False)
+        try:
+            for count, output in outputs:
+                pace.finished(count)
+                yield output
+        finally:
+            with warnings.catch_warnings():
+                # joblib warns of unfinished work; the caller of an interrupted run knows
+                warnings.simplefilter("ignore")
+                outputs.close()
+
+
+def in_order(
+    work: Callable[[Sequence[tuple[int, Item]]], Sequence[tuple[int, Output]]],
+    items: Sequence[Item],
+    workers: Workers,
+    watcher: Watcher | None = None,
+) -> list[Output]:
+    """*work* of every one of *items*, in their order. *work* takes and gives them by number;
+    *watcher* hears of every batch, and of rows that have an ``error``.
+    """
+    found: dict[int, Output] = {}
+    failed = 0
+    with closing(in_batches(work, list(enumerate(items)), workers)) as batches:
+        for batch in batches:
+            found.update(batch)
+            failed += sum(
+                isinstance(row, dict) and row.get("error") is not None for _, row in batch
+            )
+            if watcher is not None:
+                watcher(len(found), len(items), failed)
+    return [found[number] for number in range(len(items))]
+
+
+def of_each(
+    function: Callable[[Item], Output],
+    items: Sequence[Item],
+    workers: Workers,
+    told: Callable[[int, int], None] | None = None,
+) -> list[Output]:
+    """*function* of each of *items*, in order; *told* hears how many of them are done."""
+    work = partial(_by_number, function)
+    return in_order(work, items, workers, told and (lambda done, total, _: told(done, total)))
+
+
+def _by_number(
+    function: Callable[[Item], Output], items: Sequence[tuple[int, Item]]
+) -> list[tuple[int, Output]]:
+    return [(number, function(item)) for number, item in items]
+
+
+class Pace:
+    """Sizes of batches that take about a second: an interrupt loses what is unfinished.
+
+    Every size is a multiple of *together* and at most *largest*.
+    """
+
+    def __init__(
+        self, together: int, largest: int, jobs: int, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.together, self.largest = together, max(largest, together)
+        self.jobs, self.clock = jobs, clock
+        self.begin, self.done = clock(), 0
+
+    def finished(self, count: int) -> None:
+        """*count* more items are done."""
+        self.done += count
+
+    def size(self) -> int:
+        """The size of the next batch."""
+        each = (self.clock() - self.begin) * self.jobs / self.done if self.done else SECONDS
+        fits = int(min(SECONDS / max(each, 1e-9), self.largest)) // self.together
+        return max(fits, 1) * self.together
+
+    def batches(self, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+        """*items* in order; each batch is cut when it is asked for."""
+        start = 0
+        while start < len(items):
+            end = start + self.size()
+            yield items[start:end]
+            start = end
+
+
+def _in_worker(work: Callable[[Any], Output], batch: Any) -> tuple[int, Output]:
+    """The number of items, and *work* of them."""
+    return len(batch), work(batch)
+
+
+def _on_dask(
+    stack: ExitStack, workers: Workers, jobs: int, tasks: Iterable[Any]
+) -> Generator[Any, None, None]:
+    """Results of *tasks* from Dask's workers, which are let go with the *stack*."""
+    from joblib import Parallel, parallel_config
+
+    stack.enter_context(_client(workers, jobs))
+    stack.enter_context(parallel_config(backend="dask"))
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    outputs: Generator[Any, None, None] = parallel(tasks)
+    return outputs
+
+
+def _client(workers: Workers, jobs: int) -> Any:
+    """A Dask client, to be closed. Raises InputError: no Dask, no scheduler, no worker."""
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        message = "Dask is not installed; run: pip install 'c3sim[dask]'"
+        raise InputError(message, "--backend") from None
+    address = workers.scheduler or ""
+    options: dict[str, Any] = {"address": address, "timeout": "10s"}
+    if not address:
+        options = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    try:
+        client: Any = Client(**options)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        message = f"no scheduler answers there ({reason}); an address is as tcp://host:8786"
+        raise InputError(message, "--scheduler", address) from None
+    if not client.scheduler_info(n_workers=-1)["workers"]:
+        client.close()
+        message = f"this scheduler has no workers; start one: dask worker {address}"
+        raise InputError(message, "--scheduler", address)
+    return client

@@ -1,0 +1,183 @@
+"""Kind ``fused``: computation and collective in one persistent kernel, against one after the other.
+
+    saving = 1 - fused / unfused
+
+The skew of two nodes is the difference of their ends over the time of both. Each waits for the
+other's part. Where every GPU makes its results in the order of destinations, the first makes its
+own part first and the second what the first waits for; so the second waits longer:
+
+    ends of the two = the fused run with the own part last, and the one with it first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from statistics import mean
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.experiments.cases import node_of
+from c3sim.experiments.claims import Claim, claim
+from c3sim.experiments.study import Asked, Row, StudyResult, grouped
+from c3sim.experiments.subjects.operators import (
+    Conditions,
+    Configuration,
+    fused,
+    training_step,
+    unfused,
+    with_stores,
+)
+from c3sim.input.loading import load_any_model, load_hardware
+from c3sim.output.kit.grid import Table, remarks
+from c3sim.output.kit.panels import Panel, panel
+from c3sim.simulation.runs import run_once
+from c3sim.specs.dlrm import Dlrm
+from c3sim.specs.hardware import Node
+from c3sim.specs.study import Study
+from c3sim.specs.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placed:
+    """A *configuration* on a node."""
+
+    name: str
+    node: Node
+    configuration: Configuration
+
+
+def cases(asked: Asked) -> list[Placed]:
+    """Every row of the table; on a node asked for each configuration once. Raises InputError."""
+    given, nodes, found = asked.options.node, dict[str, Node](), list[Placed]()
+    for entry in asked.study.table:
+        name = given.name if given else entry["node"]
+        if name not in nodes:
+            nodes[name] = node_of(asked.study, given or load_hardware(name).node)
+            if nodes[name].ranks < 2:
+                raise InputError(f"{name} has one GPU; a collective needs two")
+        for size in product(entry["m"], entry["n"], entry["k"]):
+            one = Configuration(entry["operator"], *map(int, size))
+            found.append(Placed(name=one.name, node=nodes[name], configuration=one))
+    return list({(each.node.name, each.configuration): each for each in found}.values())
+
+
+def _conditions(study: Study) -> Conditions:
+    said = study.assumptions
+    slices, occupancy = int(said["slices"]), float(said["occupancy"])
+    return Conditions(slices=slices, occupancy=occupancy, staging=bool(said["staging"]))
+
+
+def _end(node: Node, workload: Workload) -> float:
+    return run_once(node, workload, energy=False).end
+
+
+def row(case: Placed, study: Study) -> Row:
+    """*skew*: of two nodes, without and with the order; None in a node."""
+    node, one, how = case.node, case.configuration, _conditions(study)
+    storing = with_stores(node)
+    before, after = _end(node, unfused(node, one, how)), _end(storing, fused(storing, one, how))
+    skew = None
+    if node.nodes == 2:
+        without = _end(storing, fused(storing, one, replace(how, late=True)))
+        skew = {"without": (without - after) / ((without + after) / 2), "with": 0.0}
+    return Row(
+        operator=one.operator,
+        node=node.name,
+        nodes=node.nodes,
+        gpus=node.ranks,
+        configuration=one.name,
+        unfused_s=before,
+        fused_s=after,
+        saving=1.0 - after / before,
+        skew=skew,
+    )
+
+
+def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[str, Any]:
+    """``by_node``: savings of an operator on each node; ``training``: a step on many nodes, where a
+    node has several.
+    """
+    wide = next((case.node for case in cases if case.node.scale_out is not None), None)
+    operators = grouped(rows, lambda row: row.operator)
+    return {
+        "rows": rows,
+        "summary": {name: _summary(of) for name, of in operators.items()},
+        "by_node": {
+            name: {node: _summary(of) for node, of in grouped(all_, lambda row: row.node).items()}
+            for name, all_ in operators.items()
+        },
+        "training": training(asked.study, wide) if wide is not None else None,
+        "assumptions": asked.study.assumptions,
+        "published": asked.study.published if asked.options.node is None else {},
+    }
+
+
+def _summary(rows: Sequence[Row]) -> Row:
+    savings = [row.saving for row in rows]
+    return Row(mean_saving=mean(savings), max_saving=max(savings))
+
+
+def training(study: Study, node: Node) -> Row:
+    """*exchange_share*: of embedding and all-to-all in the unfused step."""
+    model, how = load_any_model(str(study.assumptions["model"])), _conditions(study)
+    assert isinstance(model, Dlrm) and node.scale_out is not None
+    batch, nodes = int(study.assumptions["batch"]), int(study.assumptions["nodes"])
+    wide = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
+    storing = with_stores(wide)
+    before = run_once(wide, training_step(wide, model, batch, how, fuse=False), energy=False)
+    after = _end(storing, training_step(storing, model, batch, how, fuse=True))
+    return Row(
+        node=node.name,
+        nodes=nodes,
+        batch=batch,
+        unfused_s=before.end,
+        fused_s=after,
+        saving=1.0 - after / before.end,
+        exchange_share=before.task("exchange").end / before.end,
+    )
+
+
+def tables(found: StudyResult) -> list[Table | str]:
+    columns = ["operator", "node", "configuration", "unfused_s us", "fused_s us", "saving %"]
+    said = found.assumptions
+    why = [f"{name} {said[name]}: {said[f'{name}_why']}" for name in said if f"{name}_why" in said]
+    more = [found.training] if found.training is not None else []
+    steps = ["node", "nodes", "unfused_s ms", "fused_s ms", "saving %", "exchange_share %"]
+    return [
+        Table("operators", found.rows, columns, "\n".join(why)),
+        *([Table("a training step", more, steps)] if more else []),
+        remarks(found.published),
+    ]
+
+
+def claims(found: StudyResult) -> Iterator[Claim]:
+    savings, known = found.published.get("savings", {}), found.published
+    for operator, nodes in found.by_node.items():
+        for node, summary in nodes.items():
+            theirs = savings.get(operator, {}).get(node, {})
+            for name in ("mean", "max"):
+                what = f"{operator} on {node}, {name}"
+                yield claim(what, summary[f"{name}_saving"], theirs.get(name), unit="%")
+    skews = [row.skew for row in found.rows if row.skew is not None]
+    for which in ("without", "with") if skews else ():
+        what = f"skew of two nodes {which} the order"
+        ours = mean(skew[which] for skew in skews)
+        yield claim(what, ours, known.get("skew", {}).get(which), unit="%")
+    step = found.training
+    if step is not None:
+        ends = known.get("training", {})
+        what = f"training step, {step.nodes} nodes of {step.node}"
+        yield claim(what, step.saving, (ends.get("low"), ends.get("high")), unit="%")
+
+
+def panels(found: StudyResult) -> list[Panel]:
+    """Time saved in every configuration (m x n x k), and what is published."""
+    drawn = []
+    for (operator, node), rows in grouped(found.rows, lambda row: (row.operator, row.node)).items():
+        known = found.published.get("savings", {}).get(operator, {}).get(node, {})
+        levels = {f"published {name} {share:.0%}": 100 * share for name, share in known.items()}
+        title, how = f"{operator} on {node}: time saved", {"kind": "bars", "levels": levels}
+        drawn.append(panel(title, rows, "configuration", "saving %", **how))
+    return drawn

@@ -1,0 +1,160 @@
+"""Kind ``operator_shares``: where does the time of an iteration go, operator by operator, and how
+does that move with the model's size, precision and parallelism?
+
+A class of operators has the time in which it runs, communication that in which nothing else does,
+so the shares of an iteration add up to 1 of *kernels_s*; iteration_s = kernels_s + idle_s. Where
+the host's launches take longest (*host_bound*), shares are those of the same iteration as a graph:
+kernels that wait for the host would let communication run by itself.
+
+A published claim is *of* one of these, in one *configuration*, or between it and the one *beside*:
+
+    share      of *classes* in the time of kernels (+ between several; non-gemm: all but products)
+    longer     time of kernels over that of *beside*, less 1
+    shorter    1 less the same
+    speedup    time of *classes* beside, over that here
+    change     share of *classes* less that in *beside*: more than 0 where it grows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.evaluation.effort import Effort
+from c3sim.experiments.claims import Claim
+from c3sim.experiments.iterations import IterationCase, effort_of_one, iteration_cases
+from c3sim.experiments.study import Asked, Row, StudyResult, grouped
+from c3sim.input.hints import unknown
+from c3sim.iterations.result import IterationResult
+from c3sim.output.kit.grid import Table, remarks
+from c3sim.output.kit.panels import Panel
+from c3sim.specs.study import Study
+
+WORTH = 4  # cases of about a second from which other processes pay
+
+
+def share(row: Row, classes: str) -> float:
+    """Of several *classes*, with + between them, in the time of kernels."""
+    if classes == "non-gemm":
+        return float(1.0 - row.shares["gemm"] - row.attention_gemm_share)
+    return float(sum(row.shares[name] for name in classes.split("+")))
+
+
+#: (row, row beside it, classes) -> figure
+FIGURES: Mapping[str, Callable[[Row, Row, str], float]] = {
+    "share": lambda row, _, classes: share(row, classes),
+    "longer": lambda row, other, _: row.kernels_s / other.kernels_s - 1.0,
+    "shorter": lambda row, other, _: 1.0 - row.kernels_s / other.kernels_s,
+    "speedup": lambda row, other, classes: (
+        share(other, classes) * other.kernels_s / (share(row, classes) * row.kernels_s)
+    ),
+    "change": lambda row, other, classes: share(row, classes) - share(other, classes),
+}
+
+
+def cases(asked: Asked) -> list[IterationCase]:
+    return iteration_cases(asked.study, asked.nodes())
+
+
+def effort(asked: Asked, cases: Sequence[IterationCase]) -> tuple[Effort, int]:
+    return effort_of_one(cases[0]), len(cases)
+
+
+def row(case: IterationCase, _: Study) -> Row:
+    whole = result = case.run()
+    if whole.host_bound:
+        result = case.with_fields(launch="graph").run()
+    seconds = {name: each.busy_s for name, each in result.classes.items()}
+    seconds["communication"] = result.classes["communication"].exposed_s
+    kernels = sum(seconds.values())
+    shares = {name: time / kernels for name, time in seconds.items()}
+    return Row(
+        configuration=case.name,
+        node=case.node.name,
+        gpus=case.node.ranks,
+        iteration_s=whole.wall_s,
+        kernels_s=kernels,
+        idle_s=max(0.0, whole.wall_s - kernels),
+        shares=shares,
+        attention_gemm_share=shares["attention"] * _gemms_of_attention(result),
+        host_bound=whole.host_bound,
+        memory_bytes=result.memory_bytes,
+        fits=result.fits,
+    )
+
+
+def _gemms_of_attention(result: IterationResult) -> float:
+    """Part of attention's time that its batched GEMMs take, of the layers that were simulated."""
+    tasks = [task for task in result.tasks.values() if task.detail["operator"] == "attention"]
+    whole = sum(task.end_s - task.start_s for task in tasks)
+    gemms = sum(task.end_s - task.start_s for task in tasks if task.kind == "gemm")
+    return gemms / whole if whole else 0.0
+
+
+def reduce(asked: Asked, _: Sequence[IterationCase], rows: list[Row]) -> Mapping[str, Any]:
+    published = asked.study.published
+    return {
+        "node": ", ".join(node.name for node in asked.nodes()),
+        "rows": rows,
+        "claims": list(beside(rows, published.get("claims", ()))),
+        "published": published,
+    }
+
+
+def beside(rows: Sequence[Row], published: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Each of *published* that *rows* can answer. Raises InputError for one of no known figure."""
+    known = {(row.node, row.configuration): row for row in rows}
+    for entry in published:
+        if entry["of"] not in FIGURES:
+            raise InputError(unknown("figure", entry["of"], FIGURES), "published.claims")
+        name, other = entry["configuration"], entry.get("beside")
+        figure = FIGURES[entry["of"]]
+        simulated = {
+            node: figure(row, known[node, other or name], entry.get("classes", ""))
+            for (node, configuration), row in known.items()
+            if configuration == name and (node, other or name) in known
+        }
+        if simulated:
+            of: dict[str, Any] = {"text": entry["text"], "of": entry["of"], "configuration": name}
+            of |= {"beside": other} if other is not None else {}
+            ends = {"low": entry.get("low"), "high": entry.get("high")}
+            yield Row(**of, standing=entry["standing"], **ends, simulated=simulated)
+
+
+def tables(found: StudyResult) -> list[Table | str]:
+    columns = ["configuration", "iteration_s ms", "kernels_s ms", "shares.* %", "gemms %"]
+    note = "communication: that nothing else runs beside; gemms: batched GEMMs of attention"
+    parts: list[Table | str] = []
+    for node, rows in grouped(found.rows, lambda row: row.node).items():
+        lines = []
+        for row in rows:
+            marks = ["bound by launches"] * row.host_bound + ["too large"] * (not row.fits)
+            name = row.configuration + (f" ({', '.join(marks)})" if marks else "")
+            lines.append({**row, "configuration": name, "gemms": row.attention_gemm_share})
+        title = f"{found.name} on {node}: shares of the time in which kernels run"
+        parts.append(Table(title, lines, columns, note))
+    return [*parts, remarks(found.published)]
+
+
+def claims(found: StudyResult) -> Iterator[Claim]:
+    """Each claim on every node; a change of no known size has to be above 0."""
+    for each in found.claims:
+        low = 0.0 if each.of == "change" and each.low is None else each.low
+        unit = "x" if each.of == "speedup" else "%"
+        where = each.configuration + (f" / {each.beside}" if "beside" in each else "")
+        for node, ours in each.simulated.items():
+            what = f"{each.text}: {where}, {node}"
+            ends = {"low": low, "high": each.high}
+            yield Claim(what=what, ours=ours, unit=unit, standing=each.standing, **ends)
+
+
+def panels(found: StudyResult) -> list[Panel]:
+    """A bar of shares for each configuration."""
+    drawn = []
+    for node, rows in grouped(found.rows, lambda row: row.node).items():
+        series = {name: [100 * row.shares[name] for row in rows] for name in rows[0].shares}
+        x = [row.configuration for row in rows]
+        title = f"{node}: where the time in which kernels run goes"
+        drawn.append(Panel(title=title, unit="%", x=x, series=series, kind="stacked"))
+    return drawn

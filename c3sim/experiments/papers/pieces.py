@@ -1,0 +1,173 @@
+"""Kind ``pieces``: which way of running a dependent collective and GEMM piece by piece is the
+quickest, and what does a heuristic from sizes alone give away?
+
+A heuristic from static sizes is fitted on every second GEMM and scored on the others, which it has
+not seen; by engines and by kernels apart. Of its choices *loss* is their time over that of the best
+of the four, less 1; *fitted*: whether the heuristic has seen the GEMM. Published figures stand
+beside; they are never inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from c3sim.experiments.cases import Case
+from c3sim.experiments.claims import Claim
+from c3sim.experiments.study import Asked, Row, StudyResult, grouped
+from c3sim.experiments.subjects.pieces import FOUR, SERIAL, SHARDS, cases_of, pieces_of, row_of
+from c3sim.experiments.trees import Seen, Sizes, Tree, choice, fit
+from c3sim.output.kit.grid import Table, remarks
+from c3sim.output.kit.panels import Panel, panel
+from c3sim.output.kit.text import MISSING, percent
+from c3sim.specs.study import Study
+
+MOVES = {"dma": "by engines", "kernels": "by kernels"}
+
+
+def cases(asked: Asked) -> list[Case]:
+    return cases_of(asked.study, asked.options.node)
+
+
+def row(case: Case, study: Study) -> Row:
+    return row_of(case, pieces_of(study))
+
+
+def reduce(asked: Asked, cases: Sequence[Case], rows: list[Row]) -> Mapping[str, Any]:
+    """``heuristic``: by engines (by what there is otherwise); ``max_speedup`` over serial and
+    ``max_ideal_speedup`` by the same; ``shards_slower``: shards against all links.
+    """
+    plan = pieces_of(asked.study)
+    fitted = set(list(plan.gemms)[::2])
+    scores = {by: scored([row for row in rows if row.by == by], fitted) for by in plan.by}
+    known = {by: score for by, score in scores.items() if score is not None}
+    first = [row for row in rows if row.by == plan.by[0]]
+    slower = [row.shards_slower for row in first if "shards_slower" in row]
+    return {
+        "scenarios": rows,
+        "heuristic": known.get(plan.by[0]),
+        "heuristics": known,
+        "max_speedup": max(row.schedules[row.best].speedup for row in first),
+        "max_ideal_speedup": max(row.ideal_speedup for row in first),
+        "shards_slower": max(slower, default=None),
+        "published": asked.published(cases[0].node),
+    }
+
+
+def scored(rows: Sequence[Row], fitted: set[str]) -> Row | None:
+    """The score of a heuristic fitted on the GEMMs *fitted* of *rows*, which get its choices: how
+    often it names the best of the four for the other GEMMs, and the mean loss where it does not
+    (None: always right). *swapped*: the same with the halves swapped; *fixed*: the one schedule
+    that loses least on what it was fitted on, taken always. Rows that not all four can split are
+    left out.
+    """
+    full = [row for row in rows if set(FOUR) <= set(row.schedules)]
+    known = [_seen(row) for row in full if row.gemm in fitted]
+    unseen = [_seen(row) for row in full if row.gemm not in fitted]
+    if not known or not unseen:
+        return None
+    tree = fit(known, tuple(FOUR))
+    fixed = min(FOUR, key=lambda name: sum(each.loss(name) for each in known))
+    for row in full:
+        name = choice(tree, _seen(row).sizes)
+        row.update(heuristic=name, loss=_seen(row).loss(name), fitted=row.gemm in fitted)
+    hits, loss = _score(unseen, tree)
+    swapped_hits, swapped_loss = _score(known, fit(unseen, tuple(FOUR)))
+    fixed_hits, fixed_loss = _score(unseen, fixed)
+    return Row(
+        hit_rate=hits,
+        mean_loss=loss,
+        scenarios=len(unseen),
+        rule=tree if isinstance(tree, str) else tree.text,
+        swapped_hit_rate=swapped_hits,
+        swapped_mean_loss=swapped_loss,
+        fixed=fixed,
+        fixed_hit_rate=fixed_hits,
+        fixed_mean_loss=fixed_loss,
+    )
+
+
+def _seen(row: Row) -> Seen:
+    times = {name: row.schedules[name].time_s for name in FOUR}
+    return Seen(row.gemm, Sizes.of(row.m, row.n, row.k), times)
+
+
+def _score(seen: Sequence[Seen], tree: Tree | str) -> tuple[float, float | None]:
+    """Share of hits; mean loss over the misses."""
+    losses = [each.loss(choice(tree, each.sizes)) for each in seen]
+    misses = [loss for loss in losses if loss > 0]
+    return 1.0 - len(misses) / len(losses), fmean(misses) if misses else None
+
+
+def tables(found: StudyResult) -> list[Table | str]:
+    columns = ["gemm", "serial ms", "ideal_speedup x as ideal", "schedules.* >", "best"]
+    columns += ["heuristic", "loss %"]
+    note = (
+        "speedup over serial (pieces; lost to decomposition/contention, % of serial)\n"
+        "ideal: serial over the longer of GEMM and collective alone; *: fitted on this GEMM"
+    )
+    parts: list[Table | str] = []
+    for (node, op, by), rows in grouped(
+        found.scenarios, lambda row: (row.node, row.collective, row.by)
+    ).items():
+        lines = [_line(row) for row in rows]
+        parts.append(Table(f"{op} on {node}, {MOVES[by]}", lines, columns, note))
+    scores = [{"moved": MOVES[by], **score} for by, score in found.heuristics.items()]
+    columns = ["moved", "rule", "scenarios", "hit_rate % as right", "mean_loss %"]
+    columns += ["swapped_hit_rate %", "swapped_mean_loss %", "fixed", "fixed_hit_rate %"]
+    title = "which of the four, from static sizes alone: fitted on every second GEMM"
+    note = "intensity: FLOP per byte; footprint: MK + KN + MN; aspect: M / K; loss where wrong"
+    said = [
+        f"{each['text']}: published {each['value']}, here {_ours(found, each['of'])}"
+        for each in found.published.get("claims", ())
+    ]
+    scored = Table(title, scores, [*columns, "fixed_mean_loss %"], note)
+    return [*parts, scored, "\n".join([*said, remarks(found.published)])]
+
+
+def _line(row: Row) -> dict[str, Any]:
+    cells = {}
+    for name in (SHARDS, *FOUR):
+        each = row.schedules.get(name)
+        lost = each and f"{percent(each.decomposition_loss)}/{percent(each.contention_loss)}"
+        cells[name] = f"{each.speedup:.2f} ({each.pieces}; {lost})" if each else None
+    name = row.gemm if row.fits else f"{row.gemm} (too large)"
+    chosen = (row.heuristic or MISSING) + "*" * row.fitted
+    serial = row.schedules[SERIAL].time_s
+    return {**row, "gemm": name, "serial": serial, "schedules": cells, "heuristic": chosen}
+
+
+def _ours(found: StudyResult, of: str) -> str:
+    if of == "heuristic":
+        score = found.heuristic
+        lost = score and (MISSING if score.mean_loss is None else percent(score.mean_loss))
+        return f"{percent(score.hit_rate)} %, loss {lost} %" if score else MISSING
+    ours = {"ideal": found.max_ideal_speedup, "speedup": found.max_speedup}
+    value = ours.get(of, found.shards_slower)
+    return MISSING if value is None else f"{value:.2f}x"
+
+
+def claims(found: StudyResult) -> list[Claim]:
+    """What is published is the most of many, so it holds where as much is reached."""
+    ours = {"ideal": found.max_ideal_speedup, "speedup": found.max_speedup}
+    ours |= {"shards": found.shards_slower}
+    score = found.heuristic
+    ours |= {"heuristic": score.hit_rate if score else None}
+    made = []
+    for each in found.published.get("claims", ()):
+        unit = "%" if each["of"] == "heuristic" else "x"
+        number = each["value"].removeprefix("up to ").split()[0].rstrip("x,")
+        low = float(number) / 100 if unit == "%" else float(number)
+        made.append(Claim(what=each["text"], ours=ours[each["of"]], low=low, high=low, unit=unit))
+    return made
+
+
+def panels(found: StudyResult) -> list[Panel]:
+    """Speedups over serial by GEMM, and the ideal; of what moves first."""
+    first = [row for row in found.scenarios if row.by == found.scenarios[0].by]
+    drawn = []
+    for (node, op), rows in grouped(first, lambda row: (row.node, row.collective)).items():
+        title = f"{op}, {node}: speedup over serial"
+        drawn.append(panel(title, rows, "gemm", "schedules.*.speedup x", kind="points"))
+    return drawn

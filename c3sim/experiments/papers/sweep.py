@@ -1,0 +1,81 @@
+"""Kind ``sweep``: the outputs of every case under every strategy. Nothing is concluded.
+
+``c3sim sweep`` runs the same points, resumably and into a file (:mod:`c3sim.experiments.sweep`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from c3sim.evaluation.notes import auto_loss
+from c3sim.experiments.cases import Case, workload_cases
+from c3sim.experiments.outputs import read_output
+from c3sim.experiments.study import Asked, Row, StudyResult
+from c3sim.input.expressions import parse_expression
+from c3sim.input.paths import get_value
+from c3sim.iterations.described import evaluate
+from c3sim.output.kit.grid import Table
+from c3sim.result import Result
+from c3sim.specs.study import Study
+from c3sim.strategies.best import best_candidate
+from c3sim.strategies.table import exhaustive
+
+
+def cases(asked: Asked) -> list[Case]:
+    return workload_cases(asked.loaded, asked.options.node)
+
+
+def row(case: Case, study: Study) -> Row:
+    """What is found of each strategy (:func:`outcome`)."""
+    return Row({strategy: outcome(case, strategy, study) for strategy in study.strategies})
+
+
+def outcome(case: Case, strategy: str, study: Study) -> Row:
+    """The result of *case* under *strategy*: its row, and what means are taken of. *loss*, of auto
+    alone: how much longer its choice takes than the best one, as a fraction.
+    """
+    stretched = "stretched_s" in study.outputs
+    result = evaluate(case.workload, case.node, strategy, stretched=stretched)
+    best = best_candidate(strategy, case.workload, case.node)
+    loss = 0.0
+    if strategy == "auto":
+        _, loss = auto_loss(best, case.node, exhaustive(case.workload, case.node))
+    chosen = best.candidate.name
+    names = {name: _output(study, case, result, strategy, name) for name in case.outputs}
+    return Row(
+        row={"scenario": case.name, **case.point, "strategy": strategy, "chosen": chosen, **names},
+        outcome=Row(
+            wall_s=result.wall_s,
+            speedup=result.speedup,
+            fraction_of_ideal=result.fraction_of_ideal,
+            own_fraction=result.own_fraction,
+            chosen=chosen,
+        ),
+        ideal_speedup=result.ideal_speedup,
+        loss=loss,
+    )
+
+
+def _output(study: Study, case: Case, result: Result, strategy: str, name: str) -> float | None:
+    if name not in study.costs:
+        return read_output(result, name)
+    words = {"scenario": case.name, "strategy": strategy}
+    return parse_expression(study.costs[name]).number(
+        lambda path: words[path] if path in words else get_value(case.node, case.workload, path)
+    )
+
+
+def reduce(asked: Asked, _: Sequence[Case], rows: list[Row]) -> Mapping[str, Any]:
+    return {"rows": rows_of(rows), "published": asked.study.published}
+
+
+def rows_of(rows: Sequence[Row]) -> list[Row]:
+    """A row per case and strategy, as the study shows them."""
+    return [Row(each["row"]) for of_case in rows for each in of_case.values()]
+
+
+def tables(found: StudyResult) -> list[Table | str]:
+    """A row per case and strategy, words on the left, numbers on the right."""
+    columns = [f"{name} as {name}" for name in (found.rows[0] if found.rows else ())]
+    return [Table(found.title, found.rows, columns, "_s: seconds; _j: joules")]

@@ -1,0 +1,114 @@
+"""The cases of a study of serving: scenarios crossed with axes; and what one takes of this
+computer, before any request is served.
+
+A step of the scheduler takes STEP_S, and TOKEN_S for each request in it; SIMULATED_S is what the
+simulations of a layer and of fetches take for a case. Measured on the packaged study and one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from c3sim.errors import InputError
+from c3sim.evaluation.effort import Effort
+from c3sim.experiments.cases import NONE, case_name, listed, located
+from c3sim.inference.kv import METHODS
+from c3sim.input.conform import BAD, Conform
+from c3sim.input.constraints import validate
+from c3sim.input.hints import unknown
+from c3sim.input.loading import load_hardware, load_model
+from c3sim.input.paths import set_value
+from c3sim.input.shapes import fields_of
+from c3sim.input.yaml_nodes import from_plain, scalar
+from c3sim.specs.hardware import Node
+from c3sim.specs.serving import Serving
+from c3sim.specs.study import Scenario, Study
+from c3sim.specs.transformer import Transformer
+
+STEP_S, TOKEN_S, SIMULATED_S = 20e-6, 0.25e-6, 0.1
+REQUEST_BYTES = 500.0
+STEP = 0.01  # s that a step of a server takes, about: how many requests arrive meanwhile
+_ROOTS = ("serving", "gpu", "links", "host", "collective_libraries")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServingCase:
+    """One point of a study: *serving* of *model* on *node*, all of whose GPUs are there."""
+
+    name: str
+    label: str
+    serving: Serving
+    model: Transformer
+    node: Node
+
+
+def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
+    """Scenarios crossed with axes, the last one fastest; *node*: instead of the study's."""
+    assert study.serving is not None  # the caller asks only then
+    base = node or load_hardware(study.node).node
+    models: dict[str, Transformer] = {}
+    cases = []
+    for scenario, point in listed(study, "serving"):
+        with located(study, scenario):
+            cases.append(_case(study.serving, scenario, base, point, models))
+    return cases
+
+
+def _case(
+    serving: Serving,
+    scenario: Scenario,
+    node: Node,
+    point: Mapping[str, object],
+    models: dict[str, Transformer],
+) -> ServingCase:
+    """*scenario* at *point*; *models* keeps the models that were loaded."""
+    for path, value in {**scenario.set, **point}.items():
+        root = path.partition(".")[0]
+        if root == "serving":
+            serving = set_serving(serving, path, value)
+        elif root in _ROOTS:
+            node, _ = set_value(node, NONE, path, value)
+        else:
+            allowed = ", ".join(_ROOTS)
+            raise InputError(f"unknown path {path!r}; paths of serving begin with: {allowed}", path)
+    if serving.model not in models:
+        models[serving.model] = load_model(serving.model)
+    return ServingCase(
+        name=case_name(scenario, point),
+        label=scenario.label,
+        serving=serving,
+        model=models[serving.model],
+        node=node,
+    )
+
+
+def set_serving(serving: Serving, path: str, value: object) -> Serving:
+    """*serving* with *value*, text or Python data, at *path*. Raises InputError."""
+    name = path.partition(".")[2]
+    fields = fields_of(Serving)
+    if name not in fields:
+        raise InputError(unknown("field of serving", name, fields), path)
+    document = Conform(style="text")
+    item = from_plain(scalar(value.strip()) if isinstance(value, str) else value)
+    plain = document.value(item, fields[name].shape, name)
+    changed = None
+    if plain is not BAD and not document.errors:
+        changed = validate(document, Serving, {**serving.model_dump(), name: plain})
+    if changed is None:
+        raise InputError(document.errors[0].message, path)
+    return changed
+
+
+def effort_of_serving(serving: Serving) -> Effort:
+    """Of one case, by all methods. Requests that all wait at the start go together, as many as are
+    admitted; those that arrive by and by, as many as arrive while one is served.
+    """
+    together = float(min(serving.requests, serving.max_sequences))
+    if serving.arrivals_per_second is not None:
+        meanwhile = serving.arrivals_per_second * serving.output_tokens * STEP
+        together = min(together, max(1.0, meanwhile))
+    tokens = float(serving.requests * serving.output_tokens)
+    prompts = serving.requests * (1 + serving.prompt_tokens / serving.batch_tokens)
+    served = (tokens / together + prompts) * STEP_S + tokens * TOKEN_S
+    return Effort(len(METHODS) * served + SIMULATED_S, serving.requests * REQUEST_BYTES)

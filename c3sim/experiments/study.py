@@ -1,0 +1,292 @@
+"""A study: cases, a row of numbers of each, what is concluded from the rows, claims and a picture.
+
+A study file says its ``kind``. One module answers it: of :mod:`c3sim.experiments.papers`, or of
+anybody's package that names it as an entry point of the group ``c3sim.studies``. It has
+
+    cases(asked)                what is run, a list; each case has a name and a node
+    row(case, study)            the numbers of one case, by name; other processes may run it
+    reduce(asked, cases, rows)  the entries of the result, of which ``rows`` is its frame
+    tables(found)               tables and lines of text, what matters most last
+    claims(found)               published figures beside those here; may be left out
+    panels(found)               the picture; may be left out
+
+and, where they differ from the usual ones, ``WORTH``, the cases from which other processes pay, and
+``effort(asked, cases)``, what one case takes and how many of them there are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from c3sim.errors import InputError
+from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.evaluation.shares import Progress
+from c3sim.experiments import papers
+from c3sim.experiments.jobs import WORTH_IT, Workers, of_each
+from c3sim.input.hints import unknown
+from c3sim.input.leaves import Leaf
+from c3sim.input.loading import LoadedStudy, load_hardware
+from c3sim.output.kit import look
+from c3sim.shown import Shown
+from c3sim.specs.hardware import Node
+from c3sim.specs.study import Study
+from c3sim.strategies.table import unknown_strategy
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from c3sim.experiments.claims import Claim
+    from c3sim.output.kit.grid import Table
+    from c3sim.output.kit.panels import Panel
+
+Item = TypeVar("Item")
+Output = TypeVar("Output")
+Key = TypeVar("Key")
+GROUP = "c3sim.studies"  # of entry points
+
+
+class Row(dict[str, Any]):
+    """Plain data for JSON, whose entries are attributes as well."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class StudyResult(Row, Shown):
+    """What a study found: its name, node, description and source, and the entries of its *kind*."""
+
+    kind: str
+
+    @property
+    def title(self) -> str:
+        """The study and its node, as tables and pictures name them."""
+        return f"{self.name} on {self.node}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain dictionaries and lists."""
+        return dict(_plain(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per case; entries of entries have names with dots."""
+        import pandas as pd
+
+        return pd.json_normalize(self.to_dict()["rows"])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What the caller of a study decides; a kind reads what concerns it.
+
+    *node* and *strategies* replace the study's own, *settings* are values by path, each an axis.
+    *provenance* is what the file of *node* says about its values; without it no intervals of
+    *node* are known. *band* = False skips the band of a c3 study, *draws* replaces its number of
+    draws. *n_jobs* is the number of processes; left out: all cores where there are many cases.
+    *agree* is told what is ahead before work begins, and raises where that is too much.
+    """
+
+    node: Node | None = None
+    provenance: Mapping[str, Leaf] = field(default_factory=dict)
+    strategies: Sequence[str] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    band: bool = True
+    draws: int | None = None
+    n_jobs: int | None = None
+    progress: Progress | None = None
+    agree: Callable[[Effort], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A study as it was asked for: *loaded*, with the settings of *options* as axes."""
+
+    loaded: LoadedStudy
+    options: Options
+
+    @property
+    def study(self) -> Study:
+        return self.loaded.study
+
+    def nodes(self) -> list[Node]:
+        """The node asked for, or the study's."""
+        if self.options.node is not None:
+            return [self.options.node]
+        return [load_hardware(name).node for name in self.study.nodes or (self.study.node,)]
+
+    def provenance(self) -> Mapping[str, Leaf]:
+        """What is said of the values of the node."""
+        own = self.options.node is None
+        return load_hardware(self.study.node).provenance if own else self.options.provenance
+
+    def published(self, node: Node) -> Mapping[str, Any]:
+        """The published figures, which hold on the study's own node only."""
+        return self.study.published if node.name == self.study.node else {}
+
+    def ask(self, one: Effort, cases: int, jobs: int | None = None) -> None:
+        """Whether to run so many *cases* that each take *one*; ``agree`` raises where not. *jobs*:
+        of a kind that runs in fewer processes than it is given.
+        """
+        if self.options.agree is not None:
+            jobs = jobs or self.options.n_jobs or (os.cpu_count() or 1)
+            self.options.agree(one.times(cases, jobs))
+
+    def each(
+        self,
+        function: Callable[[Item], Output],
+        items: Sequence[Item],
+        *,
+        what: str,
+        worth: int = WORTH_IT,
+    ) -> list[Output]:
+        """*function* of each of *items*, in order; *what* names the work to the caller."""
+        told = self.options.progress
+        workers = Workers(jobs=self.options.n_jobs, worth=worth)
+        return of_each(function, items, workers, told and partial(told, what))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of study: the functions of its module."""
+
+    name: str
+    cases: Callable[[Asked], Sequence[Any]]
+    row: Callable[[Any, Study], Row]
+    reduce: Callable[[Asked, Sequence[Any], list[Row]], Mapping[str, Any]]
+    tables: Callable[[StudyResult], list[Table | str]]
+    claims: Callable[[StudyResult], Iterable[Claim]] | None
+    panels: Callable[[StudyResult], list[Panel]] | None
+    effort: Callable[[Asked, Sequence[Any]], tuple[Effort, int]]
+    worth: int
+
+    def picture(self, result: StudyResult, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The picture of *result*, written to *path* (PNG, SVG or PDF, by suffix) if given. Raises
+        InputError: an unknown suffix, a place that cannot be written.
+        """
+        from c3sim.output.kit.panels import draw
+
+        panels = self.panels
+        assert panels is not None  # the caller asks before the work
+        return look.picture(lambda: draw(result.title, panels(result)), path)
+
+
+def kinds() -> dict[str, str]:
+    """Name of each kind of study -> its module: packaged ones, and those of entry points."""
+    packaged = {
+        each.name: f"{papers.__name__}.{each.name}" for each in iter_modules(papers.__path__)
+    }
+    return {**{each.name: each.value for each in entry_points(group=GROUP)}, **packaged}
+
+
+def kind_of(loaded: LoadedStudy) -> Kind:
+    """The kind of a study. Raises InputError: there is none of that name, or its module lacks a
+    function.
+    """
+    name, known = loaded.study.kind, kinds()
+    if name not in known:
+        raise loaded.error(unknown("kind of study", name, known), "kind")
+    return named_kind(name)
+
+
+@cache
+def named_kind(name: str) -> Kind:
+    """The kind called *name*. Raises InputError: its module lacks a function."""
+    known = kinds()
+    module: Any = import_module(known[name])
+    missing = [each for each in ("cases", "row", "reduce", "tables") if not hasattr(module, each)]
+    if missing:
+        raise InputError(f"{known[name]} has no {' and no '.join(missing)}", "kind")
+    return Kind(
+        name=name,
+        cases=module.cases,
+        row=module.row,
+        reduce=module.reduce,
+        tables=module.tables,
+        claims=getattr(module, "claims", None),
+        panels=getattr(module, "panels", None),
+        effort=getattr(module, "effort", _effort),
+        worth=getattr(module, "WORTH", WORTH_IT),
+    )
+
+
+def run_study(study: Study | LoadedStudy, options: Options | None = None) -> StudyResult:
+    """Run *study*; the result is that of its kind. Raises InputError."""
+    loaded = LoadedStudy(study=study) if isinstance(study, Study) else study
+    options = options or Options()
+    changed = with_settings(loaded.study, options.settings)
+    if options.strategies:
+        changed = changed.model_copy(update={"strategies": tuple(options.strategies)})
+    loaded = replace(loaded, study=changed)
+    for index, name in enumerate(changed.strategies):
+        if mistake := unknown_strategy(name):
+            raise loaded.error(mistake, f"strategies[{index}]")
+    kind = kind_of(loaded)
+    asked = Asked(loaded=loaded, options=options)
+    cases = kind.cases(asked)
+    if options.agree is not None:
+        asked.ask(*kind.effort(asked, cases))
+    work = partial(_row, kind.row, changed)
+    rows = asked.each(work, cases, what="scenarios", worth=kind.worth)
+    about = {"description": changed.description, "source": changed.source}
+    result = StudyResult(name=changed.name, node=cases[0].node.name, **about)
+    result.update(kind.reduce(asked, cases, rows))
+    result.kind = kind.name
+    return result
+
+
+def _row(function: Callable[[Any, Study], Row], study: Study, case: Any) -> Row:
+    return function(case, study)
+
+
+def _effort(asked: Asked, cases: Sequence[Any]) -> tuple[Effort, int]:
+    """Of cases that are workloads, under every strategy."""
+    if not all(hasattr(case, "workload") for case in cases):
+        return Effort(0.0, 0.0), 0
+    one = Effort.mean(effort_of(case.workload, case.node) for case in cases)
+    return one, len(cases) * max(len(asked.study.strategies), 1)
+
+
+def with_settings(study: Study, settings: Mapping[str, object]) -> Study:
+    """*study* with an axis for each path of *settings*, which so wins over file and scenarios;
+    ``[0.5, 0.9]`` is several values.
+    """
+    axes = {path: _values(value) for path, value in settings.items()}
+    return study.model_copy(update={"axes": {**study.axes, **axes}})
+
+
+def _values(value: object) -> tuple[Any, ...]:
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    text = value.strip() if isinstance(value, str) else ""
+    if not (text.startswith("[") and text.endswith("]")):
+        return (value,)
+    try:
+        return tuple(json.loads(text))
+    except ValueError:  # words and quantities need no quotes
+        return tuple(part.strip() for part in text[1:-1].split(",") if part.strip())
+
+
+def grouped(rows: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """*rows* by their *key*, in the order in which the keys come first."""
+    groups: dict[Key, list[Item]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(entry) for entry in value]
+    return value

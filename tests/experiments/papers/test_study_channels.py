@@ -1,0 +1,114 @@
+"""Studies of kind channels: both curves, the knee, and what the hardware says of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import c3sim
+from c3sim.experiments.study import Row, StudyResult, named_kind
+from c3sim.input.loading import load_hardware, load_study
+from c3sim.models.gemm import plan_gemm
+from c3sim.specs.workload import Gemm
+
+MINE = """\
+schema: 1
+name: mine
+kind: channels
+nodes: [h200-4, mi300x-8]
+workload: c3-pair
+scenarios:
+  - {name: medium, set: {task.gemm.m: 4096, task.gemm.n: 4096, task.gemm.k: 4096}}
+  - {name: decode, set: {task.gemm.m: 64, task.gemm.n: 57344, task.gemm.k: 8192}}
+axes:
+  task.gather.channels: [2, 4, 8, 24, 56]
+"""
+DECODE = Gemm(kind="gemm", m=64, n=57344, k=8192)
+MEDIUM = Gemm(kind="gemm", m=4096, n=4096, k=4096)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    path = tmp_path_factory.mktemp("study") / "mine.yaml"
+    path.write_text(MINE, encoding="utf-8")
+    found = c3sim.study(path, n_jobs=1)
+    assert isinstance(found, StudyResult)
+    return found
+
+
+def curve(result: StudyResult, node: str, gemm: str) -> dict[int, Row]:
+    return {row.channels: row for row in result.rows if (row.node, row.gemm) == (node, gemm)}
+
+
+def test_numbers_that_a_library_does_not_use_are_left_out(result: StudyResult) -> None:
+    """NCCL stays with 24 channels there."""
+    assert [*curve(result, "h200-4", "medium")] == [2, 4, 8, 24]
+    assert [*curve(result, "mi300x-8", "medium")] == [2, 4, 8, 24, 56]
+
+
+def test_a_gemm_pays_once_its_tiles_have_no_unit_left(result: StudyResult) -> None:
+    """H200: 128 tiles of the decode GEMM on 132 units leave room for four channels; with eight,
+    some tiles come in a second round. MI300X: 304 tiles of the medium one fill its 304 units, so
+    the first channels already cost a second round, and more of them little.
+    """
+    h200, mi300x = (load_hardware(name).node.gpu for name in ("h200-4", "mi300x-8"))
+    assert plan_gemm(h200, DECODE).tiles == h200.compute_unit_count - 4
+    free = curve(result, "h200-4", "decode")
+    assert free[4].gemm_slowdown == pytest.approx(1.0, abs=2e-3)
+    assert free[8].gemm_slowdown > 1.3
+    assert plan_gemm(mi300x, MEDIUM).tiles == mi300x.compute_unit_count
+    full = curve(result, "mi300x-8", "medium")
+    assert full[2].gemm_slowdown > 1.3
+    assert full[56].gemm_slowdown / full[2].gemm_slowdown < 1.1
+
+
+def test_few_channels_carry_what_each_of_them_can(result: StudyResult) -> None:
+    """MI300X: 4.79 B a cycle at 2.1 GHz, 10 GB/s; many meet the links, 7 of 48.5 GB/s."""
+    found = curve(result, "mi300x-8", "medium")
+    alone = {channels: row.bandwidth_alone_bytes_per_s for channels, row in found.items()}
+    assert alone[2] == pytest.approx(2 * 4.79 * 2.1e9, rel=0.03)
+    assert alone[4] == pytest.approx(2 * alone[2], rel=0.03)
+    assert alone[56] < 7 * 48.5e9
+    assert [*alone.values()] == sorted(alone.values())
+
+
+def test_beside_each_other_both_take_longer_or_as_long(result: StudyResult) -> None:
+    for row in result.rows:
+        assert row.gemm_slowdown > 1 - 1e-3
+        assert row.gemm_slowdown == pytest.approx(row.gemm_beside_s / row.gemm_alone_s)
+        assert row.bandwidth_beside_bytes_per_s <= row.bandwidth_alone_bytes_per_s * (1 + 1e-6)
+
+
+def test_the_knee_has_the_least_loss_for_a_byte(result: StudyResult) -> None:
+    for knee in result.knees:
+        rows = curve(result, knee.node, knee.gemm)
+        assert knee.gemm_loss_s_per_gb <= min(r.gemm_loss_s_per_gb for r in rows.values()) + 1e-6
+        row = rows[knee.channels]
+        lost = 1 - row.gemm_alone_s / row.gemm_beside_s
+        gigabyte = 1e9 / row.bandwidth_beside_bytes_per_s
+        assert knee.gemm_loss_s_per_gb == pytest.approx(max(0.0, lost * gigabyte))
+    knees = {(knee.node, knee.gemm): knee.channels for knee in result.knees}
+    assert knees["h200-4", "decode"] == 4  # the most that cost nothing
+    assert knees["mi300x-8", "medium"] == 56  # the first ones are paid for
+
+
+def test_prices_are_since_the_number_before(result: StudyResult) -> None:
+    rows = curve(result, "mi300x-8", "decode")
+    assert rows[2].gemm_cost_per_channel is None
+    cost = (rows[24].gemm_beside_s / rows[8].gemm_beside_s - 1) / 16
+    assert rows[24].gemm_cost_per_channel == pytest.approx(cost)
+
+
+def test_tables_picture_and_json(result: StudyResult, tmp_path: Path) -> None:
+    assert len([part for part in named_kind("channels").tables(result) if part]) == 3
+    named_kind("channels").picture(result, tmp_path / "channels.png")
+    data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert {"rows", "knees", "name", "node"} <= data.keys()
+
+
+def test_the_packaged_study_has_four_kinds_of_gemm_on_three_machines() -> None:
+    study = load_study("channels")
+    assert len(study.scenarios) == 4
+    assert study.nodes == ("mi300x-8", "h200-8", "h200-4")

@@ -1,0 +1,202 @@
+"""Who does the work changes no byte: this process, others, a Dask cluster."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from signals import hear_interrupts
+from sweep_case import write
+
+from c3sim.errors import InputError
+from c3sim.experiments import sweep as module
+from c3sim.experiments.jobs import Workers
+from c3sim.experiments.points import PointRunner
+from c3sim.experiments.sweep import sweep
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_number_of_workers_changes_no_byte(whole, tmp_path, jobs):
+    again = sweep(write(tmp_path), tmp_path / "out", workers=Workers(jobs=jobs))
+    assert (again.folder / "results.parquet").read_bytes() == (
+        whole.folder / "results.parquet"
+    ).read_bytes()
+
+
+@pytest.mark.slow
+def test_a_real_dask_scheduler_with_two_workers(whole, tmp_path):
+    """``dask scheduler`` and two ``dask worker`` processes, as on a cluster: the same bytes."""
+    distributed = pytest.importorskip("distributed")
+    address_file = tmp_path / "scheduler.json"
+    python = (
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--host",
+        "127.0.0.1",
+    )
+    started = [
+        subprocess.Popen(
+            [*python, "--scheduler-file", str(address_file)], stderr=subprocess.DEVNULL
+        )
+    ]
+    try:
+        worker = (
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_worker",
+            "--scheduler-file",
+            str(address_file),
+        )
+        worker = (
+            *worker,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            "--local-directory",
+            str(tmp_path),
+        )
+        started += [
+            subprocess.Popen([*worker, "--name", str(n)], stderr=subprocess.DEVNULL) for n in (1, 2)
+        ]
+        with distributed.Client(scheduler_file=str(address_file), timeout="60s") as client:
+            client.wait_for_workers(2, timeout=60)
+            address = client.scheduler.address
+        workers = Workers(jobs=2, backend="dask", scheduler=address)
+        found = sweep(write(tmp_path), tmp_path / "out", workers=workers)
+        assert (found.folder / "results.parquet").read_bytes() == (
+            whole.folder / "results.parquet"
+        ).read_bytes()
+    finally:
+        for process in reversed(started):
+            process.kill()  # asked to end, a worker may wait for its scheduler, which ends as well
+        for process in started:
+            process.wait(timeout=30)
+
+
+def test_a_scheduler_that_is_not_there(tmp_path):
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match="no scheduler answers there"):
+        sweep(
+            write(tmp_path),
+            tmp_path / "out",
+            workers=Workers(backend="dask", scheduler="nonsense://1"),
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scheduler_without_workers(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        with pytest.raises(InputError, match=f"no workers; start one: dask worker {address}"):
+            sweep(
+                write(tmp_path),
+                tmp_path / "out",
+                workers=Workers(backend="dask", scheduler=address),
+            )
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scheduler_needs_dask(tmp_path):
+    with pytest.raises(InputError, match="a scheduler is Dask's; add --backend dask"):
+        sweep(
+            write(tmp_path),
+            tmp_path / "out",
+            workers=Workers(jobs=2, scheduler="tcp://localhost:1"),
+        )
+
+
+def test_a_worker_with_other_code_is_refused(tmp_path):
+    found = module.make_plan(write(tmp_path))
+    with pytest.raises(InputError, match="another version of the code"):
+        module.run_batch(found.setup, "name", "another", PointRunner.row, [])
+
+
+PARENT = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+sys.stdin.read()
+"""
+WORKER = """
+import os, time
+from c3sim.experiments import processes
+processes.begin(os.getppid())
+print("watching", flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_worker_does_not_outlive_who_started_it():
+    """The worker holds the pipe that the test reads: its end is the end of the worker."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, WORKER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with parent:
+        assert parent.stdout.readline() == "watching\n"
+        parent.kill()
+        begin = time.monotonic()
+        assert parent.stdout.read() == "" and time.monotonic() - begin < 60
+
+
+#: A command whose workers have started and wait for work; a worker of its own says so.
+WAITING = """
+import signal, sys, time
+from joblib import delayed
+from c3sim.experiments.jobs import side_by_side
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # what a shell puts into the background ignores it
+done = side_by_side([delayed(time.sleep)(seconds) for seconds in (0, 0, 0, 100)], 3)
+print(next(done), flush=True)
+next(done), next(done), next(done)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGQUIT])
+def test_killing_the_parent_ends_busy_and_idle_workers(how):
+    """All of them hold the pipe that is read here: its end is the end of the last one."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", WAITING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with parent:
+        assert parent.stdout.readline() == "None\n"
+        parent.send_signal(how)
+        begin = time.monotonic()
+        assert parent.stdout.read() == "" and time.monotonic() - begin < 20
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("delay", [0.0, 0.2, 0.5])
+def test_ctrl_c_while_workers_start_is_the_parents_alone(delay):
+    """The first line comes as soon as processes are being started; no worker says a word."""
+    script = WAITING.replace("done =", "print('starting', flush=True)\ndone =")
+    script = f"try:\n    exec({script!r})\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear_interrupts,
+    )
+    with parent:
+        assert parent.stdout.readline() == "starting\n"
+        time.sleep(delay)
+        os.killpg(parent.pid, signal.SIGINT)  # as a terminal does, to all of them
+        said, errors = parent.communicate(timeout=60)
+        assert said.endswith("interrupted\n") and "Traceback" not in errors, errors

@@ -1,0 +1,201 @@
+"""Laws about the times of tasks: alone, together, folded, in another order, on another node."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from law_cases import NODES, Case
+from law_exceptions import known
+from law_nodes import scaled, without_power_limit
+from law_reads import numbers_read
+from law_runs import REL, Trial, digest, ends, law
+
+from c3sim.models.gemm import plan_gemm
+from c3sim.models.hierarchy import plan_collective
+from c3sim.processes.network.engines_and_nics import parts_of
+from c3sim.simulation.folding import can_fold
+from c3sim.simulation.runs import kinds_of
+from c3sim.simulation.simulate import simulate
+from c3sim.specs.hardware import Node
+from c3sim.specs.kernel import Kernel
+from c3sim.specs.workload import Collective, Gemm, Hold, HostTask, Workload
+
+
+@law()
+def alone_takes_its_isolated_time(trial: Trial) -> None:
+    """With every kind of sharing taken away, tasks that wait for nobody take what they take alone,
+    to rounding.
+
+    A task's time counts from the common release. Tasks that wait for another (``after``, the same
+    stream) start later and are left out, as is an eager host's launch, whose thread serves tasks in
+    order.
+    """
+    kinds = frozenset(kinds_of(trial.workload))
+    together = simulate(trial.node, trial.workload, private=kinds)
+    streams = [task.stream for task in trial.workload.tasks.values()]
+    for name, task in trial.workload.tasks.items():
+        if task.after or (task.stream is not None and streams.count(task.stream) > 1):
+            continue
+        isolated = trial.alone(name).task(name).end
+        assert together.task(name).end == pytest.approx(isolated, rel=REL), name
+
+
+@law()
+def concurrent_is_never_faster_than_ideal(trial: Trial) -> None:
+    longest = max(trial.alone(name).end for name in trial.workload.tasks)
+    assert trial.run.end >= longest * (1 - REL)
+
+
+@law(lambda case: can_fold(case.workload, case.node))
+def folded_equals_unfolded(trial: Trial) -> None:
+    """One GPU stands for all: every GPU of the unfolded run has the times of the only one of the
+    folded run.
+    """
+    folded, whole = trial.run, trial.unfolded
+    assert folded.folded and not whole.folded
+    assert {gpu for _, gpu in whole.times} == set(range(trial.node.ranks))
+    for (name, gpu), times in whole.times.items():
+        one = folded.times[name, 0]
+        assert [times.ready, times.start, times.end] == pytest.approx(
+            [one.ready, one.start, one.end], rel=REL
+        ), gpu
+
+
+def _first_copies(case: Case) -> bool:
+    return any(t.kind == "copy" and t.gpus == "first" for t in case.workload.tasks.values())
+
+
+@law(_first_copies)
+def copies_of_the_first_gpu_only_are_never_folded(trial: Trial) -> None:
+    """GPU 0 has a link to share that the others have not: folding is derived, not asserted."""
+    assert not trial.run.folded
+
+
+@law()
+def halving_all_rates_and_clocks_doubles_every_time(trial: Trial) -> None:
+    """Bandwidths and clocks halved, latencies doubled, bytes kept, no power limit: every time
+    doubles.
+
+    What fails here is a time or a rate hidden in the code, where no file can change it.
+    """
+    node, workload = without_power_limit(trial.node), trial.workload
+    half = scaled(node, lambda _path, unit: {"B/s": 0.5, "Hz": 0.5, "s": 2.0}.get(unit, 1.0))
+    tasks = {
+        name: task.model_copy(update={"time": 2 * task.time})
+        if isinstance(task, HostTask | Hold | Kernel) and task.time is not None
+        else task
+        for name, task in workload.tasks.items()
+    }
+    host = workload.host
+    if host.kernel_gap is not None:
+        host = host.model_copy(update={"kernel_gap": 2 * host.kernel_gap})
+    slow = simulate(half, workload.model_copy(update={"tasks": tasks, "host": host}))
+    fast = simulate(node, workload)
+    assert ends(slow) == pytest.approx({key: 2 * end for key, end in ends(fast).items()}, rel=REL)
+
+
+@law(lambda case: len(case.workload.tasks) > 1)
+def declaration_order_changes_only_ties(trial: Trial) -> None:
+    """Tasks that arrive at the same instant are launched in the host's order. With that order
+    given, the order in which tasks and streams are declared decides nothing.
+    """
+    workload = trial.workload
+    order = workload.host.order or tuple(workload.tasks)
+    host = workload.host.model_copy(update={"order": order})
+    tasks = dict(reversed(workload.tasks.items()))
+    streams = dict(reversed(workload.streams.items()))
+    other = workload.model_copy(update={"host": host, "tasks": tasks, "streams": streams})
+    assert ends(simulate(trial.node, other)) == pytest.approx(ends(trial.run), rel=REL)
+
+
+@law()
+def same_input_same_bytes(trial: Trial) -> None:
+    """A second run in one process, which finds caches filled, gives the same JSON to the bit."""
+    assert digest(simulate(trial.node, trial.workload, trace=True)) == digest(trial.run)
+
+
+# A faster node -----------------------------------------------------------------------------------
+
+
+@law(lambda case: len(case.workload.tasks) == 1)
+def more_bandwidth_or_less_latency_never_makes_the_only_task_slower(trial: Trial) -> None:
+    """Placement and clock fixed. (A faster memory costs power, and at the power limit that slows
+    the clock.) Half of the numbers on one node, the other half on the next; all where the table
+    names an exception.
+    """
+    case = trial.case
+    before, _ = end_and_reads(case)
+    every = "more_bandwidth_or_less_latency_never_makes_the_only_task_slower" in known(case)
+    tried = [path for path in improvements(case.node_name) if every or _has_turn(case, path)]
+    assert [path for path in tried if end_improved(case, path) > before * (1 + REL)] == []
+
+
+def _has_turn(case: Case, path: str) -> bool:
+    """Whether *case* is tried with the number at *path*: of two nodes in a row, on one."""
+    number = zlib.crc32(f"{case.name} {path}".encode()) + list(NODES).index(case.node_name)
+    return number % 2 == 0
+
+
+@cache
+def improvements(name: str) -> dict[str, Node]:
+    """Node *name* without a power limit, one bandwidth a quarter higher or one latency a quarter
+    lower, by the path of each.
+    """
+    return dict(_improved(without_power_limit(NODES[name])))
+
+
+def _improved(node: Node) -> Iterator[tuple[str, Node]]:
+    found: dict[str, str] = {}
+    scaled(node, lambda path, unit: found.setdefault(path, unit) and 1.0)
+    for path, unit in found.items():
+        factor = {"B/s": 1.25, "B/cycle": 1.25, "s": 0.8}.get(unit)
+        if factor:
+            better = scaled(
+                node, lambda here, _unit, path=path, factor=factor: factor if here == path else 1.0
+            )
+            if better != node:  # a latency of zero cannot improve
+                yield path, better
+
+
+@cache
+def end_and_reads(case: Case) -> tuple[float, set[str]]:
+    """When *case* ends without a power limit, its choices written down, and which numbers of the
+    node that run reads.
+    """
+    node = without_power_limit(case.node)
+    workload = _pinned(case.workload, node)
+    return numbers_read(node, lambda watched: simulate(watched, workload).end)
+
+
+@cache
+def end_improved(case: Case, path: str) -> float:
+    """The same with the number at *path* improved; one that is not read cannot move the end."""
+    end, read = end_and_reads(case)
+    if path not in read:
+        return end
+    workload = _pinned(case.workload, without_power_limit(case.node))
+    return simulate(improvements(case.node_name)[path], workload).end
+
+
+def _pinned(workload: Workload, node: Node) -> Workload:
+    """The same with the library's present choices written down, so that no other tile is picked on
+    a faster node, nor another algorithm (the library does not know what a network does behind its
+    leaf switches, nor that a call is cold).
+    """
+    tasks = {}
+    for name, task in workload.tasks.items():
+        if isinstance(task, Gemm):
+            plan = plan_gemm(node.gpu, task)
+            task = task.model_copy(update={"macro_tile": plan.tile, "schedule": plan.schedule})
+        elif isinstance(task, Collective) and task.backend == "dma" and node.nodes > 1:
+            task = task.model_copy(update={"pipeline": parts_of(node, task)})
+        elif isinstance(task, Collective) and task.backend != "dma":
+            plan = plan_collective(node, task)
+            chosen = {"algorithm": plan.algorithm, "protocol": plan.protocol}
+            parts = {"pipeline": plan.parts} if plan.hierarchical else {}
+            task = task.model_copy(update=chosen | parts)
+        tasks[name] = task
+    return workload.model_copy(update={"tasks": tasks})

@@ -1,0 +1,114 @@
+"""Every law on every case: a test is a node and a workload, and says which laws it breaks.
+
+A run of all tests tries a sample (``law_cases.sample``); ``--every-case`` tries all (nox -s laws).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import laws_of_energy
+import laws_of_links
+import laws_of_rates
+import laws_of_times
+import pytest
+from law_cases import CASES, TEACHING, Case, cover, mechanisms, sample
+from law_exceptions import EXCEPTIONS, MISTAKES, known
+from law_runs import LAWS, Trial, ends, first_digest
+
+from c3sim.simulation.simulate import simulate
+
+MODULES = (laws_of_energy, laws_of_links, laws_of_rates, laws_of_times)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The cases that laws are tried on; slow outside of the teaching nodes, and of large layers."""
+    if "tried" not in metafunc.fixturenames:
+        return
+    every = metafunc.config.getoption("--every-case")
+    cases = CASES if every else sample()
+
+    def marks(case: Case) -> list[pytest.MarkDecorator]:
+        quick = case.node_name in TEACHING and not case.name.startswith("packaged llama3")
+        return [] if quick else [pytest.mark.slow]
+
+    metafunc.parametrize("tried", [pytest.param(c, marks=marks(c), id=str(c)) for c in cases])
+
+
+def test_laws_hold(tried: Case) -> None:
+    """All but those that the table names for this case; those do not."""
+    trial, broken = Trial(tried), {}
+    for law in LAWS:
+        if law.applies(tried):
+            try:
+                law.check(trial)
+            except Exception as error:  # whatever it is, the other laws are tried too
+                broken[law.name] = f"{type(error).__name__}: {error}"
+    needless = [law for law in known(tried) if law not in broken]
+    assert not needless, f"in law_exceptions.py, and yet they hold: {needless}"
+    new = [f"{law}: {why}" for law, why in broken.items() if law not in known(tried)]
+    assert not new, "\n\n".join(new)
+
+
+def test_every_law_and_every_exception_is_tried() -> None:
+    """The sample has cases for each law, and tables name laws and cases that there are."""
+    sampled = sample()
+    assert [law.name for law in LAWS if not any(map(law.applies, sampled))] == []
+    names = {law.name for law in LAWS}
+    cases = {name for case in CASES for name in (str(case), case.name)}
+    assert [
+        key for key in (EXCEPTIONS | MISTAKES) if key[0] not in names or key[1] not in cases
+    ] == []
+
+
+def test_the_sample_has_every_workload_and_every_two_mechanisms_of_a_node() -> None:
+    sampled, of = sample(), {}
+    for case in CASES:
+        of.setdefault(case.node_name, set()).update(case.pairs)
+    for case in sampled:
+        of[case.node_name] -= case.pairs
+    assert not any(of.values())
+    assert {case.name for case in sampled} == {case.name for case in CASES}
+    assert {case for case in CASES if case.node_name in TEACHING} <= {*sampled}
+
+
+def test_mechanisms_are_what_a_workload_says_beyond_defaults() -> None:
+    (case,) = (case for case in CASES if str(case) == "teaching-4: tile groups release copies")
+    used = mechanisms(case.workload)
+    assert {"gemm", "copy", "copy.after.tiles", "copy.gpus=all", "copy.peer"} <= used
+    assert not any(name.startswith(("host", "collective")) for name in used)
+
+
+@pytest.mark.slow
+def test_same_input_same_bytes_in_another_process() -> None:
+    """Nor does the order in which Python happens to keep sets of strings matter. On cases of all
+    nodes in which every two mechanisms meet.
+    """
+    script = (
+        "from law_cases import CASES, cover\nfrom law_runs import first_digest\n"
+        "for case in cover(CASES): print(case, first_digest(case))"
+    )
+    here = os.environ.get("PYTHONHASHSEED")  # where it is not set it is random
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": "1" if here != "1" else "0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, check=True)
+    assert run.stdout.splitlines() == [f"{case} {first_digest(case)}" for case in cover(CASES)]
+
+
+def test_compiled_loops_change_rounding_alone() -> None:
+    """A sample of all cases, unfolded, in compiled loops; tests/engine/test_compiled.py has random
+    flows.
+    """
+    pytest.importorskip("numba")
+    for case in CASES[:: len(CASES) // 40]:
+        compiled, pure = (
+            ends(simulate(case.node, case.workload, fold=False, compiled=way))
+            for way in (True, False)
+        )
+        assert compiled == pytest.approx(pure, rel=1e-12), str(case)

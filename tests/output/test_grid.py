@@ -1,0 +1,63 @@
+"""The one table of studies, and panels made of the same columns."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from c3sim.output.kit.grid import Table, grid, remarks, shown
+from c3sim.output.kit.panels import draw, panel
+
+ROWS = [
+    {"name": "a", "wall_s": 0.00125, "share": {"gemm": 0.25, "rest": 0.75}, "bytes": 2**20},
+    {"name": "b", "wall_s": None, "share": {"gemm": 0.5}, "bytes": 2**21},
+]
+
+
+def lines(table: Table) -> list[list[str]]:
+    console = Console(file=io.StringIO(), width=120)
+    console.print(grid(table))
+    return [line.split() for line in console.file.getvalue().splitlines()]
+
+
+def test_a_star_is_a_column_for_every_entry_of_any_row() -> None:
+    text = lines(Table("title", ROWS, ["name", "wall_s ms", "share.* %", "bytes size as size"]))
+    assert text[0] == ["title"]
+    assert text[-2:] == [
+        ["a", "1.250", "25.0", "75.0", "1", "MiB"],
+        ["b", "-", "50.0", "-", "2", "MiB"],
+    ]
+
+
+def test_a_path_may_be_the_name_of_an_entry() -> None:
+    rows = [{"task.gather.size": "16 MiB", "x": 3}]
+    assert lines(Table("t", rows, ["task.gather.size as size", "x"]))[-1] == ["16", "MiB", "3"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (None, "x", "-"),
+        (0.1234, "%", "12.3"),
+        (0.1234, "%0", "12"),
+        (1.005, "x", "1.00"),
+        (48.5e9, "GB/s", "48.5"),
+        ([0.1, 0.2], "%0", "10, 20"),
+        (True, "", "yes"),
+    ],
+)
+def test_numbers_in_their_units(value, unit, text) -> None:
+    assert shown(value, unit) == text
+
+
+def test_remarks_are_source_and_note() -> None:
+    assert remarks({"source": "a\n b", "note": "c", "claims": []}) == "a b\nc"
+
+
+@pytest.mark.parametrize("kind", ["bars", "stacked", "lines", "points", "cells"])
+def test_a_panel_has_a_series_for_each_column_in_its_unit(kind) -> None:
+    one = panel("shares", ROWS, "name", "share.* %", kind=kind)
+    assert one.series == {"gemm": [25.0, 50.0], "rest": [75.0, None]}
+    assert (one.x, one.unit) == (["a", "b"], "%")
+    (axes,) = draw("title", [one]).axes
+    assert axes.get_title(loc="left") == "shares"

@@ -1,0 +1,131 @@
+"""The check of golden figures sees one figure that moved, one that was lost, one word of a message.
+
+CI runs the check itself (``.ci/run``), so that all records are predicted once.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parent.parent / "tools"
+sys.path.insert(0, str(TOOLS))
+
+import golden_figures  # noqa: E402
+import golden_mistakes  # noqa: E402
+from golden_figures import add, differences, flat, read, write  # noqa: E402
+
+FIGURES = {("pair", "wall_s"): 2e-3, ("pair", "tasks.gemm.kind"): "gemm", ("one", "wall_s"): 0.0}
+
+
+def golden(*words: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(TOOLS / "golden.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(golden_figures, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_what_is_written_is_read_again(folder):
+    write("laws/node", FIGURES)
+    assert read("laws/node") == FIGURES
+    write("laws/node", {})
+    assert read("laws/node") == {} and list(folder.rglob("*.parquet")) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        (("pair", "wall_s"), 2e-3 * (1 + 2e-9), "pair: wall_s: 0.002 -> 0.002000000004 (+2e-07 %)"),
+        (("pair", "wall_s"), "late", "pair: wall_s: 0.002 -> 'late'"),
+        (("pair", "tasks.gemm.kind"), "copy", "pair: tasks.gemm.kind: 'gemm' -> 'copy'"),
+        (("one", "wall_s"), 2e-15, "one: wall_s: 0 -> 2e-15"),
+        (("two", "wall_s"), 1.0, "two: wall_s: new, 1"),
+    ],
+)
+def test_one_figure_that_differs_is_named(key, value, told):
+    assert [str(one) for one in differences(FIGURES, {**FIGURES, key: value})] == [told]
+
+
+def test_a_lost_figure_is_named():
+    fewer = {key: value for key, value in FIGURES.items() if key[0] != "one"}
+    assert [str(one) for one in differences(FIGURES, fewer)] == ["one: wall_s: lost, was 0"]
+
+
+def test_last_digits_do_not_count():
+    """A part in 1e9, and a femtosecond."""
+    near = {**FIGURES, ("pair", "wall_s"): 2e-3 * (1 + 5e-10), ("one", "wall_s"): 5e-16}
+    assert differences(FIGURES, near) == []
+
+
+def test_the_figure_that_moved_most_comes_first():
+    old = {("case", name): 1.0 for name in "abc"}
+    new = {("case", "a"): 1.1, ("case", "b"): 2.0, ("case", "c"): 1.0}
+    assert [one.figure for one in differences(old, new)] == ["b", "a"]
+
+
+def test_every_leaf_of_an_answer_is_a_figure():
+    data = {"wall_s": 1, "tasks": [{"name": "x", "at": None}], "folded": True, "none": {}}
+    assert flat("case", data) == {
+        ("case", "wall_s"): 1.0,
+        ("case", "tasks[0].name"): "x",
+        ("case", "tasks[0].at"): "None",
+        ("case", "folded"): "True",
+    }
+
+
+def test_no_figure_hides_another():
+    with pytest.raises(ValueError, match="there twice"):
+        add(dict(FIGURES), "pair", "wall_s", 1.0)
+
+
+def test_the_answer_to_a_mistake_is_its_message_wherever_it_is_tried():
+    files = {"w.yaml": "schema: 1\nname: w\ntasks:\n  a: {kind: gem}\n"}
+    code, said = golden_mistakes.answer(["show", "w.yaml"], files)
+    assert code == 2
+    assert said == "w.yaml:4: tasks.a.kind: unknown value 'gem'; did you mean 'gemm'?\n"
+    code, said = golden_mistakes.answer(["run", "{root}/nowhere.yaml"], {})
+    assert code == 2 and "{root}/nowhere.yaml" in said
+
+
+def test_every_planted_mistake_has_its_message():
+    known = {case for case, _ in read("mistakes")}
+    assert known == set(golden_mistakes.planted()) and len(known) > 100
+
+
+def test_figures_are_written_with_a_reason_alone():
+    done = golden("--write", "--only", "examples")
+    assert done.returncode == 2 and "--write needs --why" in done.stderr
+
+
+def test_an_unknown_part_is_refused_with_those_there_are():
+    done = golden("--only", "lwas")
+    assert done.returncode == 1 and "laws/teaching-4" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_planted_change_of_one_record_is_seen(tmp_path):
+    """As CI calls it: one prediction of a suite 0.1 % longer than it is kept."""
+    kept = read("suites/babelstream")
+    rows = [
+        {"suite": "babelstream", "id": case.split(" ", 1)[0], "name": case.split(" ", 1)[1]}
+        | {"metric": figure, "predicted_us": value, "measured_us": 1.0}
+        | {"error_given_isolated": None}
+        for (case, figure), value in kept.items()
+    ]
+    verdict = tmp_path / "verdict.json"
+    words = ("--only", "babelstream", "--validated", str(verdict))
+    verdict.write_text(json.dumps({"cases": rows}), encoding="utf-8")
+    assert golden(*words).returncode == 0
+    rows[0]["predicted_us"] *= 1.001
+    verdict.write_text(json.dumps({"cases": rows}), encoding="utf-8")
+    done = golden(*words)
+    assert done.returncode == 1 and f"{rows[0]['id']} {rows[0]['name']}" in done.stdout
+    assert "1 moved" in done.stdout and "(+0.1 %)" in done.stdout

@@ -1,0 +1,168 @@
+"""What the golden figures ask c3sim: all that is packaged, the examples, the cases of the laws."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+from golden_figures import Figures, add, flat
+from golden_mistakes import PARTS, elsewhere, messages
+
+ROOT = Path(__file__).resolve().parent.parent
+SUPPORT = ROOT / "tests" / "support"
+#: Studies that take long are asked for a part of what is the same again and again; all others are
+#: whole. None has its band, which for conccl alone takes a minute of draws.
+LESS: dict[str, dict[str, Any]] = {
+    "conccl-pool": {"strategies": ("base", "conccl")},
+    "ficco": {"set": {"pieces.pieces": [1, 4]}},
+}
+
+SWEEPS = ("engine-sizing", "reducing-engines")  # constraints on the strategy: for sweeps alone
+
+
+class Piece(NamedTuple):
+    """What makes some figures of the file *name*."""
+
+    name: str
+    make: Callable[[], Figures]
+
+
+def pieces(validated: str | None) -> Iterator[Piece]:
+    """All pieces, the longest first; *validated*: what ``c3sim validate --json`` printed."""
+    yield Piece("suites", partial(_suites, validated))
+    listed = _listed()
+    for name in listed["studies"]:
+        yield Piece(f"studies/{name}", partial(_study, name))
+    yield from (Piece("mistakes", partial(messages, part)) for part in range(PARTS))
+    for name in listed["nodes"]:
+        yield Piece(f"laws/{name}", partial(_laws, name))
+    for name in listed["iterations"]:
+        yield Piece("iterations", partial(_run_of, name))
+    for name in listed["workloads"]:
+        yield Piece("workloads", partial(_compared, name))
+    for path in sorted((ROOT / "examples").glob("[0-9][0-9]_*.py")):
+        yield Piece("examples", partial(_example, path))
+
+
+def _listed() -> dict[str, list[str]]:
+    """Kind -> names of what is packaged."""
+    found = json.loads(_c3sim("list", "--json"))
+    return {kind: [each["name"] for each in entries] for kind, entries in found.items()}
+
+
+def _c3sim(*words: str) -> str:
+    """What a command prints. A verdict that fails is one all the same."""
+    command = [sys.executable, "-c", "from c3sim.cli import main; main()", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        sys.exit(done.stderr)
+    return done.stdout
+
+
+def _suites(validated: str | None) -> Figures:
+    """Every figure of the packaged records, the case led by its suite."""
+    text = Path(validated).read_text("utf-8") if validated else _c3sim("validate", "--json")
+    found: Figures = {}
+    for row in json.loads(text)["cases"]:
+        unit = next(each for each in ("us", "w", "j") if row.get(f"measured_{each}") is not None)
+        predicted, measured = row[f"predicted_{unit}"], row[f"measured_{unit}"]
+        case = f"{row['suite']}\t{row['id']} {row['name']}"
+        add(found, case, row["metric"], float(predicted))
+        if row["error_given_isolated"] is not None:
+            given = measured * (1 + row["error_given_isolated"])
+            add(found, case, f"{row['metric']}, given isolated times", given)
+    return found
+
+
+def _study(name: str) -> Figures:
+    import c3sim
+
+    if name in SWEEPS:
+        with elsewhere():
+            rows = c3sim.sweep(name, jobs=1).to_frame().to_dict("records")
+        return flat(name, rows)
+    asked = {"band": False, "n_jobs": 1, **LESS.get(name, {})}
+    return flat(name, c3sim.study(name, **asked).to_dict())
+
+
+def _run_of(name: str) -> Figures:
+    import c3sim
+
+    return flat(name, c3sim.run(name).to_dict())
+
+
+def _compared(name: str) -> Figures:
+    """A workload under every strategy that can apply to it."""
+    import c3sim
+
+    return flat(name, c3sim.compare(name).to_dict())
+
+
+def _example(path: Path) -> Figures:
+    """Every result that a script got from a public function, in order."""
+    import c3sim
+
+    results: list[Any] = []
+
+    def kept(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            results.append(function(*arguments, **options))
+            return results[-1]
+
+        return call
+
+    names = ("run", "compare", "explain", "study", "sweep")
+    with contextlib.ExitStack() as stack, elsewhere():
+        for name in names:
+            stack.enter_context(mock.patch.object(c3sim, name, kept(getattr(c3sim, name))))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        runpy.run_path(str(path), run_name="__main__")
+    found: Figures = {}
+    for number, result in enumerate(results):
+        found |= flat(f"{path.stem} {number}", result.to_dict())
+    return found
+
+
+def _laws(node: str) -> Figures:
+    """Every case of the laws on *node*: its result, and what its timeline adds up to."""
+    sys.path.insert(0, str(SUPPORT))
+    import law_cases
+
+    import c3sim
+
+    found: Figures = {}
+    for case in law_cases.CASES:
+        if case.node_name == node:
+            try:
+                result = c3sim.run(case.workload, node=case.node, trace=True)
+            except c3sim.C3simError as error:
+                add(found, case.name, "mistake", str(error))
+                continue
+            found |= flat(case.name, {**result.to_dict(), "timeline": _sums(result.trace)})
+    return found
+
+
+def _sums(timeline: Any) -> dict[str, float]:
+    """Of each row the number of spans and the sums of their starts and ends [s]; of each counter
+    the integral.
+    """
+    sums: dict[str, float] = {}
+    for span in timeline.spans:
+        values = {"spans": 1, "starts_s": span.start, "ends_s": span.end}
+        for name, value in values.items():
+            key = f"{span.track} {name}"
+            sums[key] = sums.get(key, 0) + value
+    for counter in timeline.counters:
+        ends = [*counter.times[1:], timeline.end]
+        steps = zip(counter.times, ends, counter.values, strict=True)
+        sums[f"{counter.name} integral"] = sum((b - a) * value for a, b, value in steps)
+    return sums
