@@ -41,7 +41,7 @@ from c3sim.input.aliases import canonical
 from c3sim.input.loading import LoadedNode, load_study
 from c3sim.iterations.described import evaluate
 from c3sim.specs.study import Band, Study
-from c3sim.strategies.masks import is_memory_bound
+from c3sim.strategies.rewrites import is_memory_bound
 
 if TYPE_CHECKING:
     import numpy as np

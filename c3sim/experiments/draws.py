@@ -23,7 +23,7 @@ from typing import Literal
 
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
-from c3sim.evaluation.overlap import overlap
+from c3sim.evaluation.losses import overlap
 from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
 from c3sim.experiments.cases import Case
 from c3sim.experiments.points import Settings, node_with

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from c3sim.input.loading import load_hardware, load_model
-from c3sim.iterations.layers import Layer
+from c3sim.iterations.layers import Layer, Share
 from c3sim.iterations.operators import OperatorSet
-from c3sim.iterations.steps import Exchange, Op, Share, Step
+from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import transformer_units
 from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Gemm

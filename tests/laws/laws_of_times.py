@@ -15,13 +15,13 @@ from law_runs import REL, Trial, digest, ends, law
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import plan_collective
-from c3sim.processes.network.engines_and_nics import parts_of
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.runs import kinds_of
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.workload import Collective, Gemm, Hold, HostTask, Workload
+from c3sim.tasks.network import parts_of
 
 
 @law()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from c3sim.evaluation.trust import Conditions, conditions
+from c3sim.evaluation.trust import conditions
 from c3sim.input.library import names
 from c3sim.input.loading import LoadedNode, load_hardware
 from c3sim.specs.record import Record
+from c3sim.tasks.kind import Conditions
 
 Ranges = dict[str, dict[str, dict[str, list[float]]]]  # owner -> family -> condition -> ends
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from c3sim.validation.frameworks.pieces_records import turns_record
+from .pieces_records import turns_record
 
 SOURCE = "validation/frameworks/operators.py, two NVIDIA H200 of one host in a virtual machine"
 ELEMENT = 2  # bytes of bf16

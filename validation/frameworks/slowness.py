@@ -18,7 +18,8 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.input.loading import load_hardware
-from c3sim.validation.compare import record_files
+
+from ..compare import record_files
 
 PROFILE = "framework_alone"
 Call = tuple[str, str]  # name and phase

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, geometric_mean, quantiles
 from typing import Any
 
-from c3sim.evaluation.overlap import overlap
+from c3sim.evaluation.losses import overlap
 from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of, workload_cases
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.output.kit.grid import Table, remarks
@@ -30,9 +30,9 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.specs.study import Study
 from c3sim.specs.workload import HostThreads, Workload
-from c3sim.strategies.best import best_candidate
 from c3sim.strategies.dma_variants import recommended_variants, variants, with_variants
 from c3sim.strategies.rewrites import baseline, on_dma
+from c3sim.strategies.table import best_candidate
 
 CHOOSERS = ("conccl_latte", "alone", "one_thread", "pcpy_pl", "pcpy")
 #: Wall times closer than this, relative, are as good as each other. A copy that is under way when

@@ -20,7 +20,6 @@ from math import exp, log
 from statistics import mean, median, quantiles
 from typing import Any, NamedTuple
 
-from c3sim.evaluation.payload import payload_bytes
 from c3sim.experiments.cases import Case, collective_of, workload_cases
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.savings import Ends, intervals_of, mean_savings, savings, total
@@ -36,6 +35,7 @@ from c3sim.specs.study import Study
 from c3sim.specs.workload import Commands, HostThreads, Workload
 from c3sim.strategies.dma_variants import variants, with_variants
 from c3sim.strategies.rewrites import on_compute_units, with_tasks
+from c3sim.tasks.plan import payload_bytes
 
 SMALL = 32 * 2**20  # bytes
 

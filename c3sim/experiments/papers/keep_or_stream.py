@@ -28,7 +28,7 @@ from c3sim.specs.cache_policy import OperandPolicy, Policy, TransferPolicy
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Study
 from c3sim.specs.workload import Collective, Copy, Gemm, Workload
-from c3sim.strategies.best import best_candidate
+from c3sim.strategies.table import best_candidate
 
 NONE = "none"
 WORTH_TELLING = 0.01  # of a gain

@@ -18,8 +18,7 @@ from c3sim.iterations.described import evaluate
 from c3sim.output.kit.grid import Table
 from c3sim.result import Result
 from c3sim.specs.study import Study
-from c3sim.strategies.best import best_candidate
-from c3sim.strategies.table import exhaustive
+from c3sim.strategies.table import best_candidate, exhaustive
 
 
 def cases(asked: Asked) -> list[Case]:

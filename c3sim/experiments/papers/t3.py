@@ -29,7 +29,7 @@ from c3sim.experiments.subjects import sub_layer
 from c3sim.experiments.subjects.sub_layer import SubLayer
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.panels import Panel, panel
-from c3sim.simulation.memory_counter import MemoryCounter
+from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node

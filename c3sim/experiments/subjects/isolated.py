@@ -13,8 +13,15 @@ from c3sim.experiments.cases import Case, collective_of, gemm_of
 from c3sim.experiments.study import Row
 from c3sim.simulation.runs import isolated
 from c3sim.specs.workload import Workload
-from c3sim.strategies.masks import is_memory_bound, reserved, withheld
-from c3sim.strategies.rewrites import baseline, on_dma, streams_of, with_tasks
+from c3sim.strategies.rewrites import (
+    baseline,
+    is_memory_bound,
+    on_dma,
+    reserved,
+    streams_of,
+    with_tasks,
+    withheld,
+)
 
 CHANNELS = range(4, 129, 4)
 SATURATED = 1.05  # within 5 % of the best

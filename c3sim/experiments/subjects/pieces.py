@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from c3sim.errors import InputError
-from c3sim.evaluation.removals import side
+from c3sim.evaluation.losses import side
 from c3sim.experiments.cases import Case, gemm_of, node_of
 from c3sim.experiments.study import Row
 from c3sim.input.loading import load_hardware

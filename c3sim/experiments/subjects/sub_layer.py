@@ -22,7 +22,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.input.loading import parse_workload
-from c3sim.simulation.memory_counter import MemoryCounter
+from c3sim.simulation.counters import MemoryCounter
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Workload
 
