@@ -66,9 +66,9 @@ VALIDATION_MAY_IMPORT: dict[str, str] = {
     "probing": "",
 }
 #: Underscored names that libraries offer: of named tuples, the exit of a process, PyTorch's
-#: operations over lists of tensors.
+#: products in fp8 and operations over lists of tensors.
 OFFERED = (
-    *("_replace", "_asdict", "_exit"),
+    *("_replace", "_asdict", "_exit", "_scaled_mm"),
     *(f"_foreach_{name}" for name in ("mul_", "add_", "addcmul_", "sqrt", "div", "norm")),
 )
 #: Functions longer than they may be. To shrink; the options of a command count as its lines.
@@ -88,6 +88,10 @@ LONG_FUNCTIONS: set[str] = {
     "c3sim/engine/compiled/fill.py _fill",
     "c3sim/engine/sharing.py solve",
     "c3sim/evaluation/evaluate.py evaluate_run",
+    "c3sim/experiments/answer.py answer_of",
+    "c3sim/experiments/papers/c3_variants.py row",
+    "c3sim/experiments/sensitivity.py sensitivity",
+    "c3sim/experiments/subjects/pieces.py row_of",
     "c3sim/importers/blas_bench.py _add",
     "c3sim/importers/collector.py add",
     "c3sim/importers/trace_records.py _add_episodes",
@@ -104,15 +108,13 @@ LONG_FUNCTIONS: set[str] = {
     "c3sim/processes/kernels/memory_kernels.py stream_kernel",
     "c3sim/processes/starter.py start",
     "c3sim/simulation/simulate.py _simulate",
-    "c3sim/studies/c3/band.py answer_of",
-    "c3sim/studies/c3_variants/study.py row_of",
-    "c3sim/sweeps/sensitivity.py sensitivity",
+    "tests/experiments/test_workers.py test_a_real_dask_scheduler_with_two_workers",
     "tests/support/stories.py story",
-    "tests/sweeps/test_workers.py test_a_real_dask_scheduler_with_two_workers",
     "tools/predict.py workloads",
     "validation/fit/calibrate.py calibrate",
     "validation/frameworks/clock.py clock",
     "validation/frameworks/holds.py copy_race",
+    "validation/pages/check_page.py junit",
     "validation/pages/timeline.py timeline",
     "validation/probing/step.py run_process",
 }

@@ -124,5 +124,5 @@ def test_a_folder_of_traces_is_estimated_by_the_size_of_its_text(tmp_path):
 def test_the_replay_of_an_imported_trace_is_estimated(monkeypatch):
     """Reading 1 MB takes 0.13 s, and is not asked about."""
     monkeypatch.setattr("c3sim.cli.consent.MOST_SECONDS", 0.2)
-    data = Path(__file__).parents[1] / "validation" / "importers" / "data" / "fsdp_h200x2"
+    data = Path(__file__).parents[1] / "importers" / "data" / "fsdp_h200x2"
     assert ASKS in said("import", str(data), "--node", "h200-2", "--as", "workload")

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-LOGS = ROOT / "tests" / "validation" / "importers" / "data"
+LOGS = ROOT / "tests" / "importers" / "data"
 PAIR = """\
 schema: 1
 name: pair
