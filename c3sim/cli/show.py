@@ -233,14 +233,14 @@ def _iteration(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 def _fields(spec: BaseModel) -> Any:
     """A table of what a file says, and of what it leaves out."""
-    from c3sim.input.shapes import fields_of
     from c3sim.output.kit.layout import add_row, make_table
+    from c3sim.specs.fields import description_of, fields_of
 
     table = make_table(["field", "value", "what it is"], [])
     data = spec.model_dump(mode="json", by_alias=True)
-    for field, shape in fields_of(type(spec)).items():
-        if field not in ("schema", "kind", "name", "description", "source"):
-            add_row(table, field, _plain(data[field]), shape.description)
+    for name, field in fields_of(type(spec)).items():
+        if name not in ("schema", "kind", "name", "description", "source"):
+            add_row(table, name, _plain(data[name]), description_of(field))
     return table
 
 

@@ -43,6 +43,7 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""
         data = asdict(self)
+        data["calibrated"] = self.calibrated and self.calibrated.model_dump()
         del data["words"]
         return data
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from c3sim.errors import InputError
 from c3sim.input.expressions import Expression, name_of, quantities_marked
-from c3sim.input.hints import unknown
-from c3sim.input.units import UNIT_EXAMPLES, dimension
+from c3sim.specs.units import UNIT_EXAMPLES, dimension
+from c3sim.specs.words import unknown
 
 #: What a name may hold instead of a number with an SI unit.
 WORDS, TRUTH = "words", "true or false"

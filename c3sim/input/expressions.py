@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
+from c3sim.specs.units import UNIT_EXAMPLES, parse_quantity
 
 Lookup = Callable[[str], Any]
 

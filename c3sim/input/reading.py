@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors, reason_of
-from c3sim.input.yaml_nodes import Item, read_yaml
+from c3sim.input.documents import Document, read_yaml
 
 MIB = 2**20
 LARGEST_SPEC = 4 * MIB  # bytes of a YAML file; read in ten seconds and half a GiB
@@ -65,7 +65,7 @@ def display(path: Path) -> str:
         return str(path)
 
 
-def read_tree(path: Path) -> Item:
+def read_document(path: Path) -> Document:
     """The YAML in *path*. Raises InputErrors."""
     errors: list[InputError] = []
     root = read_yaml(read_text(path), display(path), errors)

@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.records import check_record
 from c3sim.input.checks.workload import check_workload
-from c3sim.input.conform import Conform
-from c3sim.input.constraints import raise_all, validate
+from c3sim.input.documents import Document, Place, plain
+from c3sim.input.mistakes import raise_all, read
 from c3sim.input.reading import LARGEST_DATA, display, read_text
-from c3sim.input.yaml_nodes import from_plain
+from c3sim.specs.base import Reading
 from c3sim.specs.record import Record, record_id
 from c3sim.specs.workload import Collective, Gemm, Hold
 
@@ -52,10 +52,7 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
         data = json.loads(line, object_pairs_hook=_without_repeats, parse_constant=_not_a_number)
     except (InputError, ValueError, RecursionError) as error:
         raise InputErrors([InputError(_not_json(error, line), "", file, number)]) from None
-    document = Conform(style="si", file=file)
-    record = validate(document, Record, document.model(from_plain(data, number), Record))
-    raise_all(document.errors)
-    assert record is not None  # no error was noted
+    record = read(Record, Document(data, Place(file, number)), Reading("si"))
     record = _with_data_of_probe(_with_observed(record), data)
     errors = [*_identity_errors(record, data), *check_record(record)]
     try:
@@ -137,7 +134,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in result:
             raise InputError(f"field {key!r} is given twice; each may be given once")
-        result[key] = value
+        result[key] = plain(value) if isinstance(value, list) else value
     return result
 
 

@@ -21,12 +21,12 @@ from pathlib import Path
 import yaml
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.constraints import raise_all
-from c3sim.input.leaves import FIT_IN_WORDS
+from c3sim.input.documents import read_yaml
+from c3sim.input.mistakes import raise_all
 from c3sim.input.reading import display, read_text
 from c3sim.input.renamed import BESIDE, new_name
 from c3sim.input.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow, quoted, word
-from c3sim.input.yaml_nodes import read_yaml
+from c3sim.specs.sourced import FIT_IN_WORDS
 
 #: Fields of which a hardware file has at least one at the top, under a name of either schema.
 _TOP = {"gpus", "gpu", "like", "dies", "compute_units", "dma_engines"}

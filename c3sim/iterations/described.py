@@ -12,7 +12,6 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.shares import Progress, parts_of, runs_of_kinds
-from c3sim.input.constraints import with_places
 from c3sim.input.loading import (
     LoadedIteration,
     is_iteration,
@@ -20,6 +19,7 @@ from c3sim.input.loading import (
     open_iteration,
     with_model,
 )
+from c3sim.input.mistakes import with_places
 from c3sim.input.paths import is_of_workload, set_field, set_si, set_value
 from c3sim.input.settings import Settings
 from c3sim.iterations.build import build, plan

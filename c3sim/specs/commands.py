@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import ByForm, Spec
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.quantities import Bytes, Count
 
@@ -22,7 +22,7 @@ class Command(Spec):
 
     op: Operation
     bytes: Bytes | None = None
-    peer: Count | Literal["host"] | None = None
+    peer: Annotated[Count | Literal["host"] | None, ByForm()] = None
     """offset of the peer, GPU (g + peer) mod n, or host"""
     peers: tuple[Count, ...] = ()
     """broadcast: offsets of its destinations"""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import SchemaOne, Spec
 from c3sim.specs.quantities import Count
 from c3sim.specs.task import DTYPE_BYTES, Dtype
 
@@ -16,7 +14,7 @@ class Dlrm(Spec):
     (arXiv 1906.00091).
     """
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaOne = Field(alias="schema")
     name: str
     description: str = ""
     source: str

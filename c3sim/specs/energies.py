@@ -6,7 +6,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from c3sim.specs.base import Spec
 from c3sim.specs.quantities import (
     Energy,
     EnergyPerByte,
@@ -16,9 +15,10 @@ from c3sim.specs.quantities import (
     Power,
     Time,
 )
+from c3sim.specs.sourced import Hardware
 
 
-class Energies(Spec):
+class Energies(Hardware):
     """Energy of each action (machine/energy.py). Core terms scale with voltage squared, the others
     do not.
     """
@@ -51,7 +51,7 @@ class Energies(Spec):
     """the measured power that these were compared with; left out: none"""
 
 
-class Clock(Spec):
+class Clock(Hardware):
     """Engine clock under the power limit (models/power.py)."""
 
     maximum: Frequency

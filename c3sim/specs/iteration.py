@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import ByForm, SchemaOne, Spec
 from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.quantities import Bytes, Count, Parts, Positive
 from c3sim.specs.task import Dtype
@@ -85,7 +85,7 @@ Parallel = Annotated[Alone | Ddp | Fsdp | Tensor | Expert | Pipeline, Field(disc
 class TransformerInPlace(Transformer):
     """A transformer inside the description of an iteration."""
 
-    schema_version: Literal[1] = Field(1, alias="schema")
+    schema_version: SchemaOne = Field(1, alias="schema")
     name: str = "own model"
     source: str = ""
 
@@ -93,7 +93,7 @@ class TransformerInPlace(Transformer):
 class DlrmInPlace(Dlrm):
     """A recommendation model inside the description of an iteration."""
 
-    schema_version: Literal[1] = Field(1, alias="schema")
+    schema_version: SchemaOne = Field(1, alias="schema")
     name: str = "own model"
     source: str = ""
 
@@ -101,13 +101,13 @@ class DlrmInPlace(Dlrm):
 class Iteration(Spec):
     """One step of a model: its operators, and the collectives that its parallelism needs."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaOne = Field(alias="schema")
     kind: Literal["iteration"]
     name: str
     description: str = ""
     source: str = ""
     node: str = "mi300x-8"
-    model: str | TransformerInPlace | DlrmInPlace
+    model: Annotated[str | TransformerInPlace | DlrmInPlace, ByForm()]
     """a name in workloads/models, a file, or a model's fields in place"""
     layers: Count | None = None
     """how many of the model's layers; left out: all"""
@@ -130,7 +130,7 @@ class Iteration(Spec):
     """memory: units inside the memory run it (gpu.hbm.internal_rate), a what-if"""
     checkpointing: Literal["none", "layer"] = "none"
     """layer: only a layer's input is kept, the backward pass runs it again"""
-    parallel: Parallel | tuple[Parallel, ...] = Alone(kind="none")
+    parallel: Annotated[Parallel | tuple[Parallel, ...], ByForm()] = Alone(kind="none")
     """a list where they nest, as the axes of a device mesh: the GPUs of a group of the last one are
     neighbours. What is not split is data parallel"""
     launch: Literal["eager", "graph"] = "eager"

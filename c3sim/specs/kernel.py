@@ -15,7 +15,7 @@ from c3sim.specs.task import Dtype, KernelBase
 Operator = Literal[
     "gemm", "attention", "normalisation", "elementwise", "embedding", "optimizer", "communication"
 ]
-Moved = Annotated[float, Unit("B", "256 MiB"), Field(ge=0)]
+Moved = Annotated[float, Field(ge=0), Unit("B", "256 MiB")]
 
 
 class Access(Spec):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from c3sim.specs.base import Spec
 from c3sim.specs.quantities import (
     Bandwidth,
     Bytes,
@@ -16,9 +15,10 @@ from c3sim.specs.quantities import (
     Positive,
     Time,
 )
+from c3sim.specs.sourced import Hardware
 
 
-class L2(Spec):
+class L2(Hardware):
     """Second-level cache, one per die."""
 
     capacity: Bytes
@@ -29,14 +29,14 @@ class L2(Spec):
     lets it pass by"""
 
 
-class MemorySideCache(Spec):
+class MemorySideCache(Hardware):
     """Memory-side cache (Infinity Cache), shared by all dies, DMA engines and peers."""
 
     capacity: Bytes
     bandwidth: Bandwidth
 
 
-class Hbm(Spec):
+class Hbm(Hardware):
     """Memory stacks, as one pool of bandwidth."""
 
     capacity: Bytes

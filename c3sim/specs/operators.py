@@ -6,14 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Positive, Time
+from c3sim.specs.sourced import Hardware
 
 Part = Annotated[Positive, Field(le=1)]
 KernelTime = Annotated[Time, Field(gt=0)]
 
 
-class SymmetricMemory(Spec):
+class SymmetricMemory(Hardware):
     """What a framework's operators over memory of all GPUs launch beside GEMMs and copies."""
 
     gap: Time
@@ -26,7 +26,7 @@ class SymmetricMemory(Spec):
     """part of the stream rate at which the parts of a result are added"""
 
 
-class Operators(Spec):
+class Operators(Hardware):
     """Parts of the matrix peak, and of the rate at which a compute unit reads a stream, that
     operators reach alone.
     """

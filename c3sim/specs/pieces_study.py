@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import Spec, Synonyms
 from c3sim.specs.quantities import Extent, Parts
 
 
@@ -27,7 +27,9 @@ class PiecesStudy(Spec):
         ("all_gather",), min_length=1
     )
     """all_gather and all_to_all bring the operand, reduce_scatter takes the result"""
-    by: tuple[Literal["dma", "kernels"], ...] = Field(("dma", "kernels"), min_length=1)
+    by: tuple[Annotated[Literal["dma", "kernels"], Synonyms()], ...] = Field(
+        ("dma", "kernels"), min_length=1
+    )
     """what moves the bytes: engines, or the first library of the node"""
     pieces: tuple[Parts, ...] = Field((1, 2, 4, 8, 16, 32, 64), min_length=1)
     """numbers of pieces to try, from the first on"""

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Bytes, BytesPerCycle, Fraction, Positive, Time
+from c3sim.specs.sourced import Hardware
 from c3sim.specs.stores import StorePolicy
 
 
-class PolicyCost(Spec):
+class PolicyCost(Hardware):
     """Stores of one policy."""
 
     bandwidth: BytesPerCycle
@@ -25,7 +25,7 @@ class PolicyCost(Spec):
     """share of the memory traffic of its die that stands still while it makes a release"""
 
 
-class RemoteStores(Spec):
+class RemoteStores(Hardware):
     """How compute units store at peers."""
 
     policies: dict[StorePolicy, PolicyCost] = Field(min_length=1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Bandwidth, Count, Fraction, Parts, Positive, Time
+from c3sim.specs.sourced import Hardware
 
 
-class ScaleOut(Spec):
+class ScaleOut(Hardware):
     """NICs, leaf switches and a spine between nodes. Each direction of a NIC and of a leaf's
     uplinks is a capacity.
     """

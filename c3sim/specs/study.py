@@ -7,12 +7,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
 from c3sim.specs.applications import Application, PolicyMachines
-from c3sim.specs.base import Spec
+from c3sim.specs.base import ByForm, SchemaOne, Spec
 from c3sim.specs.names import FileName
 from c3sim.specs.pieces_study import PiecesStudy
 from c3sim.specs.quantities import Trials
@@ -76,7 +76,7 @@ class Range(Spec):
     log: bool = Field(False, description="with steps: equal ratios instead of equal differences")
 
 
-Values = tuple[Any, ...] | Range
+Values = Annotated[tuple[Any, ...] | Range, ByForm()]
 
 
 class Alternative(Spec):
@@ -137,7 +137,7 @@ class Search(Spec):
 
 
 class Study(Spec):
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaOne = Field(alias="schema")
     name: FileName
     kind: str = Field("sweep", description="what c3sim study makes of it; sweep: rows only")
     description: str = ""

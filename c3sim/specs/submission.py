@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import ByForm, Spec
 from c3sim.specs.quantities import Count, Positive, Time
 
 
@@ -14,7 +14,7 @@ class Stream(Spec):
     """
 
     priority: int = 0
-    compute_units: str | Count | None = None
+    compute_units: Annotated[str | Count | None, ByForm()] = None
     """CU mask: a count (the first n bits) or ranges of bits such as '0-271,280'; bit i is on die i
     mod dies"""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import SchemaOne, Spec
 from c3sim.specs.quantities import Count, Extent, Parts, Positive
 from c3sim.specs.workload import DTYPE_BYTES, Dtype
 
@@ -16,7 +16,7 @@ class Transformer(Spec):
     is left out is as in Llama; encoders such as BERT say what differs.
     """
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaOne = Field(alias="schema")
     name: str
     description: str = ""
     source: str

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import SchemaOne, Spec, Synonyms
 from c3sim.specs.cache_policy import CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.specs.commands import Command
 from c3sim.specs.kernel import Kernel, Moved
@@ -166,7 +166,11 @@ class Collective(EngineTask):
     channels: Workgroups | None = None
     """limit on workgroups; left out: the library's choice"""
     algorithm: (
-        Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot", "hierarchical"] | None
+        Annotated[
+            Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot", "hierarchical"],
+            Synonyms(),
+        ]
+        | None
     ) = None
     """left out: the library's choice; switch: it adds, where it can; one_shot, two_shot: stores to
     peers and flags; hierarchical: phases inside and between nodes"""
@@ -216,7 +220,7 @@ class Copy(EngineTask):
     destination: Literal["gpu", "host", "peer"] = "peer"
     peer: Count = 1
     """offset of the peer: GPU (g + peer) mod n; n or more: in another node"""
-    executor: Literal["dma", "kernel", "nic"] = "dma"
+    executor: Annotated[Literal["dma", "kernel", "nic"], Synonyms()] = "dma"
     direction: Literal["push", "pull"] | None = None
     """whose engine moves it: the source's (push) or the destination's (pull); left out: this
     GPU's"""
@@ -265,7 +269,7 @@ MOST_TASKS = 20_000
 class Workload(Spec):
     """A workload file."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaOne = Field(alias="schema")
     name: str
     description: str = ""
     source: str = ""

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from loading_case import WORKLOAD, errors_of
 
 from c3sim.errors import InputErrors
-from c3sim.input.conform import Conform
-from c3sim.input.constraints import validate
+from c3sim.input.documents import read_yaml
 from c3sim.input.loading import (
     load_hardware,
     load_study,
@@ -17,7 +16,8 @@ from c3sim.input.loading import (
     open_workload,
     parse_workload,
 )
-from c3sim.input.yaml_nodes import read_yaml
+from c3sim.input.mistakes import read
+from c3sim.specs.base import Reading
 from c3sim.specs.workload import Workload
 
 
@@ -210,10 +210,13 @@ def test_no_damage_to_a_file_raises_anything_else(data):
             + text[at + 1 :]
         )
     errors = []
-    item = read_yaml(text, "w.yaml", errors)
-    document = Conform(style="text", file="w.yaml", errors=errors)
-    if item is not None and validate(document, Workload, document.model(item, Workload)) is None:
-        assert errors
+    document = read_yaml(text, "w.yaml", errors)
+    if document is not None and not errors:
+        try:
+            read(Workload, document, Reading("text"))
+        except InputErrors as caught:
+            errors = list(caught.errors)
+            assert errors
     assert all("\n" not in str(error) and str(error).startswith("w.yaml:") for error in errors)
 
 
@@ -225,8 +228,7 @@ def test_a_byte_order_mark_is_harmless():
 def test_yaml_surprises_do_not_bite():
     """YAML 1.1 reads these as True, 750, 8 and a string; here they are what they look like."""
     text = "a: on\nb: 12:30\nc: 010\nd: 5.3e12\ne: 'true'\nf: true\ng: ~\nh: 1_000\n"
-    item = read_yaml(text, "f", [])
-    assert [entry.value for entry in item.value.values()] == [
+    assert list(read_yaml(text, "f", []).data.values()) == [
         "on",
         "12:30",
         "010",

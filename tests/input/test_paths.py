@@ -143,7 +143,7 @@ def test_the_unit_of_a_path(path, unit):
             "1.5 is not a whole number; must be one, written in digits",
         ),
         ("gpu.hbm.read_efficiency", "1.1", "got 1.1; must be at most 1"),
-        ("gpu.dies.shader_engines", "[4, 0]", "got [4, 0]; must be greater than 0"),
+        ("gpu.dies.shader_engines", "[4, 0]", "got 0; must be greater than 0"),
         ("workload.host.launch", "egaer", "unknown value 'egaer'; did you mean 'eager'?"),
         ("task.gemm.after", ["gahter"], "unknown task 'gahter'; did you mean 'gather'?"),
     ],

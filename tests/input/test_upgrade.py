@@ -217,7 +217,7 @@ def test_a_fit_in_words_has_no_place_in_schema_2():
     ("entry", "message"),
     [
         ("calibrated: yes", "calibrated: 'yes' is not a mapping; needs the fields suite, date"),
-        ("calibrated: {suite: a}", "calibrated: missing field 'date'; it has no default"),
+        ("calibrated: {suite: a}", "calibrated: missing field 'date' (day of the fit, as in"),
         ("calibrated: {suit: a}", "calibrated: unknown field 'suit'; did you mean 'suite'?"),
         ("fit: [2 us, 3 us]", "calibrated.interval: ['2 us', '3 us'] does not hold the value"),
         ("fit: [0 us, 3]", "calibrated.interval[1]: 3 has no unit"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown_errors
-from c3sim.input.yaml_nodes import join
+from c3sim.input.documents import join
 from c3sim.models.hierarchy import PHASES, cluster_algorithms
 from c3sim.specs.hardware import Node
+from c3sim.specs.words import unknown_errors
 from c3sim.specs.workload import Collective, Copy
 
 BY_ENGINES = {"all_gather": ("hierarchical",), "all_to_all": ("hierarchical", "direct")}

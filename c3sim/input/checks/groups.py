@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from c3sim.errors import InputError
-from c3sim.input.yaml_nodes import join
+from c3sim.input.documents import join
 from c3sim.models.groups import group_of, on_rails
 from c3sim.specs.hardware import Node
 from c3sim.specs.workload import Collective

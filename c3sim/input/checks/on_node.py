@@ -10,8 +10,7 @@ from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, r
 from c3sim.input.checks.groups import group_errors
 from c3sim.input.checks.posting import owner_errors, posting_on_node_errors
 from c3sim.input.checks.stores import stores_errors, storing_gemm_errors
-from c3sim.input.hints import unknown_errors
-from c3sim.input.yaml_nodes import join
+from c3sim.input.documents import join
 from c3sim.models.cache_policy import policy_of
 from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS
@@ -24,6 +23,7 @@ from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_cu_mask
 from c3sim.specs.stores import Stores
 from c3sim.specs.task import EngineTask
+from c3sim.specs.words import unknown_errors
 from c3sim.specs.workload import (
     DTYPE_BYTES,
     Collective,

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
-from c3sim.input.yaml_nodes import join
+from c3sim.input.documents import join
 from c3sim.specs.commands import Command
+from c3sim.specs.words import unknown
 from c3sim.specs.workload import Commands, Workload
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {

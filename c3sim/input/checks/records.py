@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown_errors
-from c3sim.input.yaml_nodes import join
+from c3sim.input.documents import join
 from c3sim.specs.record import Record
+from c3sim.specs.words import unknown_errors
 
 
 def check_record(record: Record) -> list[InputError]:

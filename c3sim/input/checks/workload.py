@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Iterator
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.posting import posting_errors
 from c3sim.input.checks.programs import program_errors
-from c3sim.input.hints import unknown, unknown_errors
-from c3sim.input.yaml_nodes import join
+from c3sim.input.documents import join
 from c3sim.specs.kernel import Kernel
 from c3sim.specs.references import parse_after, task_order
 from c3sim.specs.stores import Stores
 from c3sim.specs.task import EngineTask, KernelBase
+from c3sim.specs.words import unknown, unknown_errors
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*")

@@ -1,0 +1,110 @@
+"""Words of users and of other tools -> what they are called here, and the answer to a name that
+does not exist.
+
+Aliases (``--set sdma.count=8``, ``--strategy rccl``, ``--output exposed``, ``executor: sdma``) and
+the answers to names that do not exist are both read from one table. Case, ``-`` and ``_`` do not
+matter. A new word is a line here, and in the table of docs/nomenclature.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from c3sim.errors import InputError
+
+
+class Word(NamedTuple):
+    """What a word *means*, for people, and what it stands for: a *path* of a node, a *strategy*, an
+    *output*, a *value* in a file; empty where it is none of that kind.
+    """
+
+    means: str
+    path: str = ""
+    strategy: str = ""
+    output: str = ""
+    value: str = ""
+
+
+_ENGINES = "DMA engines, gpu.dma_engines (backend and executor dma); strategy conccl uses them"
+_UNITS = (
+    "compute units: their number is gpu.dies.count times the sum of gpu.dies.shader_engines; what"
+    " one has: gpu.compute_units"
+)
+_CACHE = "the memory-side cache, gpu.memory_side_cache"
+_LIBRARY = (
+    "collectives on compute units: strategy base; in files library rccl on MI300X, nccl on H200"
+)
+_SHARDED = (
+    "a GEMM beside the all-gather of the next layer's weights: workloads gemm-beside-all-gather,"
+    " llama3-70b-gate-up and others of llama3"
+)
+_LINKS = "links between GPUs, links"
+
+WORDS: dict[str, Word] = {
+    "rccl": Word(_LIBRARY, "collective_libraries.rccl", "base"),
+    "nccl": Word(_LIBRARY, "collective_libraries.nccl", "base"),
+    "sdma": Word(_ENGINES, "gpu.dma_engines", "conccl", value="dma"),
+    "dma": Word(_ENGINES, "gpu.dma_engines", "conccl", value="dma"),
+    "copy_engine": Word(_ENGINES, "gpu.dma_engines", "conccl", value="dma"),
+    "exposed": Word(
+        "communication that nothing is computed beside: figure exposed_s", output="exposed_s"
+    ),
+    "overlap": Word(
+        "the share of what could be hidden that is hidden: figure fraction_of_ideal",
+        output="fraction_of_ideal",
+    ),
+    "serial": Word("one task after the other: figure serial_s", output="serial_s"),
+    "fsdp": Word(_SHARDED),
+    "zero3": Word(_SHARDED),
+    "mall": Word(_CACHE, "gpu.memory_side_cache"),
+    "infinity_cache": Word(_CACHE, "gpu.memory_side_cache"),
+    "sm": Word(_UNITS, "gpu.compute_units"),
+    "cu": Word(_UNITS, "gpu.compute_units"),
+    "xcd": Word("accelerator dies, gpu.dies", "gpu.dies"),
+    "xgmi": Word(_LINKS, "links"),
+    "nvlink": Word(_LINKS, "links"),
+    "nvswitch": Word("a switch between GPUs: links.topology switch", value="switch"),
+    "hbm": Word("memory, gpu.hbm", "gpu.hbm"),
+    "l2": Word("the second-level cache, gpu.l2", "gpu.l2"),
+    "lds": Word("local data share, gpu.compute_units.lds", "gpu.compute_units.lds"),
+    "shared_memory": Word("local data share, gpu.compute_units.lds", "gpu.compute_units.lds"),
+    "tdp": Word("the power limit, gpu.clock.power_limit", "gpu.clock.power_limit"),
+}
+
+
+def word(text: object) -> Word | None:
+    """The entry of *text*, if it has one."""
+    return WORDS.get(str(text).strip().lower().replace("-", "_").replace(" ", "_"))
+
+
+def alias(text: str, kind: str, allowed: Collection[object]) -> str:
+    """What *text* stands for as a *kind* of thing (a field of Word), if that is *allowed*; else
+    *text*.
+    """
+    found = word(text)
+    meant = getattr(found, kind) if found and text not in allowed else ""
+    return meant if meant and meant in allowed else text
+
+
+def unknown(what: str, name: object, allowed: Iterable[object]) -> str:
+    """``unknown WHAT 'name'; did you mean 'near'?``, and what a word of users means; all that is
+    allowed if there is neither.
+    """
+    options = [str(option) for option in allowed]
+    near = difflib.get_close_matches(str(name), options, n=1)
+    known = word(name)
+    hints = [f"did you mean {near[0]!r}?"] if near else []
+    hints += [f"here that is {known.means}"] if known else []
+    return f"unknown {what} {str(name)!r}; " + (
+        " ".join(hints) or "allowed: " + (", ".join(options) or "none")
+    )
+
+
+def unknown_errors(
+    what: str, name: object, allowed: Collection[object], path: str
+) -> Iterator[InputError]:
+    """An error at *path* unless *name* is None or *allowed*."""
+    if name is not None and name not in allowed:
+        yield InputError(unknown(what, name, allowed), path)
