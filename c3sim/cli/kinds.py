@@ -29,7 +29,7 @@ def kind_of(name: str) -> str:
     """What *name* is. Raises InputError: nothing of that name, with the nearest one."""
     from c3sim.errors import InputError
     from c3sim.input import library
-    from c3sim.input.hints import unknown
+    from c3sim.specs.words import unknown
     from c3sim.strategies.table import STRATEGIES
 
     for kind in _KINDS:
@@ -64,8 +64,8 @@ def check_study(name: str) -> None:
 def _kind_of_file(path: Path) -> str:
     from c3sim.errors import InputError
     from c3sim.input import library
+    from c3sim.input.files import display, read_document
     from c3sim.input.hardware import ONLY
-    from c3sim.input.reading import display, read_document
 
     keys = read_document(path).data
     if keys.get("kind") == "iteration":

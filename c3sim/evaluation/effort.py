@@ -17,7 +17,7 @@ from c3sim.models.groups import ranks_in
 from c3sim.schedules import expanded
 from c3sim.simulation.folding import can_fold
 from c3sim.specs.hardware import Node
-from c3sim.specs.stores import Stores
+from c3sim.specs.task import Stores
 from c3sim.specs.workload import (
     Collective,
     Commands,

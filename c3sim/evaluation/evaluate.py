@@ -21,8 +21,7 @@ from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.task_classes import CLASSES
+from c3sim.specs.task import CLASSES, Kernel
 from c3sim.specs.workload import Task, Workload
 from c3sim.strategies.best import Best, best_candidate
 from c3sim.strategies.rewrites import baseline, collectives

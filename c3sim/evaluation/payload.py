@@ -5,8 +5,7 @@ from __future__ import annotations
 from c3sim.models.groups import ranks_in
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.stores import Stores
+from c3sim.specs.task import Kernel, Stores
 from c3sim.specs.workload import Collective, Commands, Copy, StreamKernel, Task
 
 

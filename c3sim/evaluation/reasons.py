@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from c3sim.simulation.run import Run
-from c3sim.specs.references import parse_after, task_order
-from c3sim.specs.workload import Workload
+from c3sim.specs.workload import Workload, parse_after, task_order
 
 LARGE = 1.0  # of the isolated time: a cause above it says why
 COUNTED = 0.001  # the least part of bytes that is told

@@ -7,9 +7,8 @@ from math import ceil
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import parse_after
-from c3sim.specs.stores import Stores
-from c3sim.specs.workload import Gemm, Task, Workload
+from c3sim.specs.task import Stores
+from c3sim.specs.workload import Gemm, Task, Workload, parse_after
 
 #: What the host pays for commands of engines (specs/host.py).
 _OF_COMMANDS = (

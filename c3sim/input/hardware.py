@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeVar
 from c3sim.errors import InputError, InputErrors
 from c3sim.input import library
 from c3sim.input.documents import UNREADABLE, Document, Place, Step, join
+from c3sim.input.files import display, read_document
 from c3sim.input.mistakes import read
-from c3sim.input.reading import display, read_document
 from c3sim.specs.base import Reading, shown
 from c3sim.specs.fields import fields_of
 from c3sim.specs.hardware import Gpu, Node

@@ -23,16 +23,15 @@ from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
 from c3sim.input.documents import Document, plain
+from c3sim.input.files import LARGEST_SPEC, read_bytes, read_document
 from c3sim.input.hardware import LoadedNode as LoadedNode
 from c3sim.input.hardware import load_hardware as load_hardware
 from c3sim.input.mistakes import nearest_place, read, with_places
-from c3sim.input.reading import LARGEST_SPEC, read_bytes, read_document
 from c3sim.specs.base import Reading, Style
-from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
+from c3sim.specs.models import Dlrm, Transformer
 from c3sim.specs.study import Study
-from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -13,11 +13,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.documents import UNREADABLE, Document, Step, join, plain
-from c3sim.input.renamed import new_name
 from c3sim.specs.base import Reading, Style, shown
 from c3sim.specs.fields import annotation_of, by_tag, description_of, fields_of, form_of, inside
 from c3sim.specs.sourced import DROPPED, Hardware, Sourced
-from c3sim.specs.words import unknown
+from c3sim.specs.words import new_name, unknown
 
 Model = TypeVar("Model", bound=BaseModel)
 

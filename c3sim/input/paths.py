@@ -38,14 +38,12 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input.checks.workload import check_workload
 from c3sim.input.documents import Document, plain, scalar
 from c3sim.input.mistakes import convert, mistakes
-from c3sim.input.renamed import new_name
 from c3sim.specs.base import Style
-from c3sim.specs.described import FIELDS as DESCRIBED
-from c3sim.specs.described import Described, noted
 from c3sim.specs.fields import attributes_of, form_of, inside
 from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Iteration
-from c3sim.specs.words import WORDS, word
+from c3sim.specs.iteration import FIELDS as DESCRIBED
+from c3sim.specs.iteration import Described, Iteration, noted
+from c3sim.specs.words import WORDS, new_name, word
 from c3sim.specs.workload import Stream, Task, Workload
 
 Model = TypeVar("Model", bound=BaseModel)

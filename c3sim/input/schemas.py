@@ -16,14 +16,13 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from c3sim.errors import InputError
 from c3sim.specs.base import LEAST_BYTES, Style
-from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Gpu, Node
 from c3sim.specs.iteration import Iteration
+from c3sim.specs.models import Dlrm, Transformer
 from c3sim.specs.quantities import Unit
 from c3sim.specs.record import Record
 from c3sim.specs.sourced import Calibrated
 from c3sim.specs.study import Study
-from c3sim.specs.transformer import Transformer
 from c3sim.specs.words import unknown
 from c3sim.specs.workload import Workload
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.documents import Place
+from c3sim.input.files import display, read_document
 from c3sim.input.hardware import LoadedNode
 from c3sim.input.paths import (
     canonical,
@@ -24,7 +25,6 @@ from c3sim.input.paths import (
     split_setting,
     unit_of,
 )
-from c3sim.input.reading import display, read_document
 from c3sim.specs.base import LEAST_BYTES
 from c3sim.specs.hardware import Node
 from c3sim.specs.sourced import Leaf

@@ -3,7 +3,7 @@
 What changes; comments and layout stay:
 
 - ``schema: 2`` at the top;
-- fields that had another name, or have become one of a group (:mod:`c3sim.input.renamed`);
+- fields that had another name, or have become one of a group (:mod:`c3sim.specs.words`);
 - fits told in words of a ``source`` become ``calibrated``, and ``fitted`` goes: its suite is in
 there.
 
@@ -22,12 +22,18 @@ import yaml
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.input.documents import read_yaml
+from c3sim.input.files import display, read_text
 from c3sim.input.mistakes import raise_all
-from c3sim.input.reading import display, read_text
-from c3sim.input.renamed import BESIDE, new_name
 from c3sim.input.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow, quoted, word
 from c3sim.specs.sourced import FIT_IN_WORDS
+from c3sim.specs.words import new_name
 
+#: New name with a dot -> its group's other fields, as the files of schema 1 meant them.
+BESIDE = {
+    "peer_channels.part": {
+        "rule": '{value: power_of_two, source: "the only rule of files of schema 1"}'
+    }
+}
 #: Fields of which a hardware file has at least one at the top, under a name of either schema.
 _TOP = {"gpus", "gpu", "like", "dies", "compute_units", "dma_engines"}
 

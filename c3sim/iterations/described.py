@@ -30,11 +30,9 @@ from c3sim.iterations.runs import Change, Numbers
 from c3sim.machine.machine import SHARING
 from c3sim.result import Result
 from c3sim.simulation.class_times import CLASSES
-from c3sim.specs.described import FIELDS, Described
-from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import DlrmInPlace, Iteration, TransformerInPlace
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.iteration import FIELDS, Described, DlrmInPlace, Iteration, TransformerInPlace
+from c3sim.specs.models import Dlrm, Transformer
 from c3sim.specs.workload import Workload
 from c3sim.strategies.best import best_candidate, best_workload
 from c3sim.strategies.table import strategy_name

@@ -17,7 +17,7 @@ from c3sim.iterations.rotary import rotary, rotary_backward
 from c3sim.iterations.scores import Scores
 from c3sim.iterations.steps import Exchange, Op, Share, Step
 from c3sim.specs.host import HostCall
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
 
 
 class Layer:

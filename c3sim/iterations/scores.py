@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op, Share, Step
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

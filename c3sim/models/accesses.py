@@ -11,7 +11,7 @@ from typing import NamedTuple
 from c3sim.models.cache_policy import OF_STORES, found_again, share_of_policy
 from c3sim.specs.cache_policy import CachePolicy, Policy
 from c3sim.specs.hardware import Gpu
-from c3sim.specs.kernel import Access, Kernel
+from c3sim.specs.task import Access, Kernel
 
 
 class Moved(NamedTuple):

@@ -13,7 +13,7 @@ from c3sim.models.cache_policy import OF_STORES, Insertion, last_policy, policy_
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.cache_policy import Policy, TransferPolicy
 from c3sim.specs.hardware import Gpu
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 from c3sim.specs.workload import Collective, Copy, Gemm, StreamKernel, Task
 
 #: How written lines leave.

@@ -31,11 +31,18 @@ from c3sim.processes.kernels.stores import stores_kernel, storing_gemm
 from c3sim.processes.network.engines_and_nics import AcrossNodes
 from c3sim.processes.signals import Callback, Signals, countdown
 from c3sim.processes.tiles import Tiles
-from c3sim.specs.kernel import Kernel as AnyKernel
-from c3sim.specs.references import parse_after
-from c3sim.specs.stores import Stores
-from c3sim.specs.task import KernelBase
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Hold, HostTask, StreamKernel
+from c3sim.specs.task import Kernel as AnyKernel
+from c3sim.specs.task import KernelBase, Stores
+from c3sim.specs.workload import (
+    Collective,
+    Commands,
+    Copy,
+    Gemm,
+    Hold,
+    HostTask,
+    StreamKernel,
+    parse_after,
+)
 
 Detail = dict[str, object]  # what was decided for a task, for its result
 KernelTask = Gemm | StreamKernel | AnyKernel | Stores | Hold | Copy

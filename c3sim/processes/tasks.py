@@ -8,8 +8,7 @@ from functools import partial
 from c3sim.processes.context import Context
 from c3sim.processes.signals import Callback, Key, Signals, countdown
 from c3sim.processes.starter import Starter
-from c3sim.specs.references import task_order
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm
+from c3sim.specs.workload import Collective, Commands, Copy, Gemm, task_order
 
 
 @dataclass

@@ -12,10 +12,8 @@ from c3sim.models.tile_order import Groups, groups_of, share_behind
 from c3sim.processes.context import Context
 from c3sim.processes.kernels.spec import Awaited
 from c3sim.processes.signals import Callback, Key, Signals, countdown
-from c3sim.specs.references import After, parse_after
-from c3sim.specs.stores import Stores
-from c3sim.specs.task import KernelBase
-from c3sim.specs.workload import Gemm, Workload
+from c3sim.specs.task import KernelBase, Stores
+from c3sim.specs.workload import After, Gemm, Workload, parse_after
 
 #: Relative: a share of tiles this close below the awaited one has been reached.
 ROUNDING = 1e-9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from c3sim.schedules.pair import Pair
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 from c3sim.specs.workload import Collective, Copy, Task
 
 

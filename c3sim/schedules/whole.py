@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from c3sim.specs.schedule import Schedule
-from c3sim.specs.workload import Collective, Workload
+from c3sim.specs.workload import Collective, Schedule, Workload
 
 
 def whole(workload: Workload) -> Workload:

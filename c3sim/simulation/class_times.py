@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from c3sim.simulation.run import Run
-from c3sim.specs.kernel import Kernel, Operator
-from c3sim.specs.task_classes import CLASSES as SIDES
+from c3sim.specs.task import CLASSES as SIDES
+from c3sim.specs.task import Kernel, Operator
 from c3sim.specs.workload import Gemm, HostTask, Workload
 
 CLASSES: tuple[Operator, ...] = get_args(Operator)

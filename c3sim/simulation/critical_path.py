@@ -24,9 +24,17 @@ from c3sim.models.tile_order import groups_of, share_behind
 from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.simulation.run import TaskRun
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import After, parse_after, task_order
-from c3sim.specs.task_classes import CLASSES
-from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
+from c3sim.specs.task import CLASSES
+from c3sim.specs.workload import (
+    After,
+    Collective,
+    Copy,
+    Gemm,
+    Task,
+    Workload,
+    parse_after,
+    task_order,
+)
 
 Times = Mapping[str, float]  # [s] by task
 

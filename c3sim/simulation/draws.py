@@ -24,8 +24,7 @@ from random import Random
 from c3sim.processes.arrivals import Arrival, Arrivals
 from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import task_order
-from c3sim.specs.workload import Workload
+from c3sim.specs.workload import Workload, task_order
 
 MOST = 8  # draws that are simulated
 SAMPLES = 512  # of three streams and more

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from c3sim.specs.task_classes import CLASSES
+from c3sim.specs.task import CLASSES
 from c3sim.specs.workload import Workload
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from c3sim.simulation.medians import median_run
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.units_held import UnitsHeld
 from c3sim.specs.hardware import Node
-from c3sim.specs.task_classes import CLASSES
+from c3sim.specs.task import CLASSES
 from c3sim.specs.workload import Workload
 
 

@@ -14,14 +14,19 @@ from pydantic import Field, model_validator
 from c3sim.specs.base import Synonyms
 from c3sim.specs.cache_policy import CachePolicies
 from c3sim.specs.dma_engines import DmaEngines
-from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.host import Host, HostProfile
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
-from c3sim.specs.memory import L2, Hbm, MemorySideCache
-from c3sim.specs.operators import Operators
+from c3sim.specs.parts import (
+    L2,
+    Clock,
+    Energies,
+    Hbm,
+    MemorySideCache,
+    Operators,
+    RemoteStores,
+    ScaleOut,
+)
 from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Parts, Positive, Time
-from c3sim.specs.remote_stores import RemoteStores
-from c3sim.specs.scale_out import ScaleOut
 from c3sim.specs.sourced import Hardware
 
 MOST_COMPUTE_UNITS = 65_536  # of a GPU

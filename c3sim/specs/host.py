@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from c3sim.specs.kernel import Operator
 from c3sim.specs.quantities import Bandwidth, Bytes, Positive, Time
 from c3sim.specs.sourced import Hardware
+from c3sim.specs.task import Operator
 
 
 class Host(Hardware):

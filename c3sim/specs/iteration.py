@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from c3sim.specs.base import ByForm, SchemaOne, Spec
-from c3sim.specs.dlrm import Dlrm
+from c3sim.specs.models import Dlrm, Transformer
 from c3sim.specs.quantities import Bytes, Count, Parts, Positive
 from c3sim.specs.task import Dtype
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.workload import Workload
 
 Phase = Literal["forward", "training", "prefill", "decode"]
 
@@ -176,3 +176,29 @@ class Iteration(Spec):
     def has_head(self) -> bool:
         """Whether embedding, output head and loss run."""
         return self.layers is None if self.head is None else self.head
+
+
+#: Fields of a description that paths name as they are: ``batch``, ``parallel.prefetch``.
+FIELDS = (
+    frozenset(Iteration.model_fields)
+    - {"schema_version", "kind", "name", "node"}
+    - {"description", "source"}
+)
+
+
+class Described(Workload):
+    """What paths, sweeps and studies take an iteration for: a workload whose *tasks* are those of a
+    few of its layers, so that they can be named. A run builds its own tasks from *iteration*, and
+    makes *changes* in them: (path, value, style of its numbers) in the order in which they were
+    set.
+    """
+
+    iteration: Iteration
+    changes: tuple[tuple[str, Any, Literal["text", "si"]], ...] = ()
+
+
+def noted(workload: Workload, path: str, value: object, style: str) -> Workload:
+    """*workload*, in which *value* was set at *path*; of a description that is remembered."""
+    if not isinstance(workload, Described):
+        return workload
+    return workload.model_copy(update={"changes": (*workload.changes, (path, value, style))})

@@ -20,7 +20,7 @@ from c3sim.specs.quantities import (
     Workgroups,
 )
 from c3sim.specs.sourced import Hardware
-from c3sim.specs.workload import Dtype
+from c3sim.specs.task import Dtype
 
 
 class GemmLibrary(Hardware):

@@ -108,3 +108,34 @@ def unknown_errors(
     """An error at *path* unless *name* is None or *allowed*."""
     if name is not None and name not in allowed:
         yield InputError(unknown(what, name, allowed), path)
+
+
+#: Fields of hardware files that had another name -> the new name of the last part. Paths are read
+#: from their end: ``dma_engines.packet_bytes`` is the field of that name in every ``dma_engines``;
+#: ``*`` stands for one name. A new name with a dot is a field of a group that did not exist.
+RENAMED = {
+    "hbm.softness": "saturation_exponent",
+    "gpu.memory_cache": "memory_side_cache",
+    "dma_engines.completion_share": "completion_fraction",
+    "dma_engines.poll_period": "poll_interval",
+    "dma_engines.pull_carrier": "pull_executor",
+    "dma_engines.packet_bytes": "max_packet_payload",
+    "dma_engines.in_flight": "bytes_in_flight",
+    "dma_engines.remote_read_in_flight": "remote_read_bytes_in_flight",
+    "collective_libraries.*.slices": "min_slices",
+    "channels.link_softness": "link_saturation_exponent",
+    "channels.direct_link_softness": "direct_link_saturation_exponent",
+    "channels.direct_part": "peer_channels.part",
+}
+
+
+def new_name(path: str) -> str | None:
+    """The name that the field at *path* has now, if it had another; ``gpu.`` may be left out."""
+    steps = f"gpu.{path}".split(".")
+    for pattern, name in RENAMED.items():
+        wanted = pattern.split(".")
+        if len(steps) >= len(wanted) and all(
+            want in ("*", step) for want, step in zip(wanted, steps[-len(wanted) :], strict=True)
+        ):
+            return name
+    return None

@@ -35,7 +35,7 @@ from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import alone as without_others
 from c3sim.simulation.runs import isolated
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, StreamKernel, Task, Workload
 from c3sim.strategies.rewrites import collectives, compute_tasks, with_tasks
 

@@ -13,9 +13,8 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.processes.kernels.grids import grid_shapes
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.references import task_order
-from c3sim.specs.workload import Collective, Gemm, Stream, StreamKernel, Workload
+from c3sim.specs.task import Kernel
+from c3sim.specs.workload import Collective, Gemm, Stream, StreamKernel, Workload, task_order
 
 DMA_OPERATIONS = ("all_gather", "all_to_all")
 REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if

@@ -3,8 +3,7 @@
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.input.dimensions import TRUTH, WORDS, check_constraint
-from c3sim.input.expressions import parse_expression
+from c3sim.input.expressions import TRUTH, WORDS, check_constraint, parse_expression
 
 UNITS = {
     "engines": "",

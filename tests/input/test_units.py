@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from c3sim.errors import InputError
-from c3sim.input.units import format_si, parse_quantity
+from c3sim.specs.units import format_si, parse_quantity
 
 
 @pytest.mark.parametrize(

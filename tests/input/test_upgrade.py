@@ -9,10 +9,10 @@ import pytest
 from loading_case import HWMODELS, errors_of
 
 from c3sim.errors import InputErrors
-from c3sim.input.leaves import provenance
 from c3sim.input.loading import load_hardware
 from c3sim.input.upgrade import hardware_files, upgrade
 from c3sim.specs.libraries import PeerChannels
+from c3sim.specs.sourced import provenance
 
 PACKAGED = hardware_files([HWMODELS])
 

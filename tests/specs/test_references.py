@@ -3,7 +3,7 @@
 import pytest
 from loading_case import error_of
 
-from c3sim.specs.references import After, parse_after, parse_cu_mask
+from c3sim.specs.workload import After, parse_after, parse_cu_mask
 
 NO_DEPENDENCY = (
     "is not a dependency; write task, task.tiles[25%], task.tiles[peer 1] or task.chunk[0]"

@@ -19,12 +19,12 @@ from typing import Literal
 from pydantic import Field
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
 from c3sim.input.loading import open_file
 from c3sim.input.mistakes import nearest_place, raise_all
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Factor
 from c3sim.specs.record import IsoDate
+from c3sim.specs.words import unknown
 
 FILE = Path(__file__).parent.parent / "bounds.yaml"
 SUFFIXES = ("", "_calibration")  # of metrics: role validation, role calibration

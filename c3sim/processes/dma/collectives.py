@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from c3sim.models.groups import group_of
 from c3sim.processes.dma.copies import engine_for
-from c3sim.specs.commands import Command
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.hardware import Node
+from c3sim.specs.task import Command
 from c3sim.specs.workload import Collective, Workload
 
 

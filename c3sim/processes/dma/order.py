@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from c3sim.processes.dma.collectives import collective_program, is_one_batch
 from c3sim.processes.dma.programs import engine_numbers
-from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
+from c3sim.specs.task import Command
 from c3sim.specs.workload import Collective, Commands, Copy, Task, Workload
 
 

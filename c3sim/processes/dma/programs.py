@@ -23,8 +23,8 @@ from c3sim.processes.dma.copies import (
     port_sharers,
 )
 from c3sim.processes.dma.engines import Step
-from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
+from c3sim.specs.task import Command
 
 
 def engine_numbers(node: Node, gpu: int, program: Sequence[Command]) -> list[int]:

@@ -35,7 +35,7 @@ from c3sim.processes.kernels.memory_kernels import CLAIM
 from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.specs.hardware import ComputeUnits, Gpu
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 
 
 def claim_of(task: Kernel, units: ComputeUnits) -> Claim:

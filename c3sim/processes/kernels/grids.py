@@ -10,10 +10,17 @@ from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.gemm import gemm_workgroups
 from c3sim.processes.kernels.residency import GridShape
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.references import parse_cu_mask
-from c3sim.specs.stores import Stores
-from c3sim.specs.workload import Collective, Copy, Gemm, Hold, StreamKernel, Task, Workload
+from c3sim.specs.task import Kernel, Stores
+from c3sim.specs.workload import (
+    Collective,
+    Copy,
+    Gemm,
+    Hold,
+    StreamKernel,
+    Task,
+    Workload,
+    parse_cu_mask,
+)
 
 
 def is_kernel(node: Node, workload: Workload, copy: Copy) -> bool:

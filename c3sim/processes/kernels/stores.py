@@ -15,7 +15,7 @@ from c3sim.processes.context import Context
 from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.kernels.spec import KernelSpec, TileCost
 from c3sim.specs.hardware import Node
-from c3sim.specs.stores import Stores
+from c3sim.specs.task import Stores
 from c3sim.specs.workload import Gemm
 
 

@@ -15,7 +15,7 @@ from c3sim.models.cache_policy import share_of_policy
 from c3sim.models.insertion import insertion_parts, results_take_lines
 from c3sim.models.memory import ARRAYS
 from c3sim.processes.context import Context
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Copy, Gemm, StreamKernel, Task
 
 

@@ -4,8 +4,7 @@ import pytest
 from loading_case import error_of
 
 from c3sim.input.checks.workload import check_workload
-from c3sim.specs.references import task_order
-from c3sim.specs.workload import Workload
+from c3sim.specs.workload import Workload, task_order
 
 GEMM = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 2**20, "chunks": 4}

@@ -1,1 +1,0 @@
-from c3sim.specs.words import *  # noqa: F403

@@ -1,1 +1,0 @@
-from c3sim.specs.sourced import *  # noqa: F403

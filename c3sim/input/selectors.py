@@ -1,1 +1,0 @@
-from c3sim.input.paths import *  # noqa: F403

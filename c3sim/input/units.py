@@ -1,1 +1,0 @@
-from c3sim.specs.units import *  # noqa: F403

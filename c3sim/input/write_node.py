@@ -1,1 +1,0 @@
-from c3sim.input.write import *  # noqa: F403

@@ -1,1 +1,0 @@
-from c3sim.input.documents import *  # noqa: F403

@@ -1,1 +1,0 @@
-from c3sim.specs.quantities import *  # noqa: F403
