@@ -7,13 +7,11 @@ What changes; comments and layout stay:
 - fits told in words of a ``source`` become ``calibrated``, and ``fitted`` goes: its suite is in
 there.
 
-A file of schema 2 in which nothing is left of schema 1 stays as it is. From a checkout, without the
-command line: ``python -m c3sim.input.upgrade hwmodels``.
+A file of schema 2 in which nothing is left of schema 1 stays as it is.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,16 +157,3 @@ def _between(text: str, entry: Entry) -> str:
     line = text.rfind("\n", 0, entry.key[0]) + 1
     before = text[line : entry.key[0]]
     return ", " if before.strip() else f"\n{before}"
-
-
-def main(arguments: list[str]) -> None:
-    """Rewrite the files and folders named, in place."""
-    for file in hardware_files(map(Path, arguments)):
-        result = upgrade(file)
-        if result.changes:
-            file.write_text(result.text, encoding="utf-8")
-        print(f"{file}: {len(result.changes)} changes")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic.fields import FieldInfo
+from pydantic_core import core_schema
 
-from c3sim.specs.base import chosen
 from c3sim.specs.quantities import Unit
 
 
@@ -134,3 +134,54 @@ def inside(annotation: Any, step: str | int, value: Any = None) -> Any:
         fixed = Ellipsis not in form.arguments
         return form.arguments[step if fixed and step < len(form.arguments) else 0]
     return None
+
+
+class ByForm:
+    """Marks a union of which the alternative is meant that is written as the value is: text, list,
+    mapping, or a plain value; of several models that with most of its fields.
+    """
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        union = form_of(source)
+        schema = core_schema.tagged_union_schema(
+            {str(i): handler.generate_schema(each) for i, each in enumerate(union.options)},
+            lambda value: str(chosen(union.options, value)),
+        )
+        return core_schema.nullable_schema(schema) if union.optional else schema
+
+
+def chosen(options: tuple[Any, ...], value: object) -> int:
+    """Which of *options* is written as *value* is."""
+    written = next((name for name, types in _WRITTEN.items() if isinstance(value, types)), "")
+    fitting = [i for i, option in enumerate(options) if _way_of(option) == written]
+    if isinstance(value, BaseModel):
+        fitting = [i for i in fitting if options[i] is type(value)] or fitting
+    elif isinstance(value, Mapping):
+        fitting.sort(key=lambda i: -_fields_in(value, options[i]))
+    others = [i for i, option in enumerate(options) if _way_of(option) != "text"]
+    return (fitting or others or [0])[0]
+
+
+_WRITTEN: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "list": (tuple, list),
+    "mapping": (Mapping, BaseModel),
+}
+
+
+def _way_of(annotation: Any) -> str:
+    """How a value of that *annotation* is written, where that tells it from others."""
+    form = form_of(annotation)
+    if form.bare is str or form.origin is Literal:
+        return "text"
+    if form.origin is tuple:
+        return "list"
+    return "" if form.bare in (int, float, bool) else "mapping"
+
+
+def _fields_in(entries: Mapping[str, Any], annotation: Any) -> int:
+    """How many of *entries* are fields of the model that *annotation* is."""
+    model = form_of(annotation).model
+    return 0 if model is None else len(entries.keys() & fields_of(model).keys())

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import ByForm, SchemaOne, Spec
+from c3sim.specs.base import SchemaOne, Spec
+from c3sim.specs.fields import ByForm
 from c3sim.specs.models import Dlrm, Transformer
 from c3sim.specs.quantities import Bytes, Count, Parts, Positive
 from c3sim.specs.task import Dtype

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from c3sim.specs.base import ByForm, SchemaOne, Spec, Synonyms
+from c3sim.specs.base import SchemaOne, Spec, Synonyms
+from c3sim.specs.fields import ByForm
 from c3sim.specs.quantities import (
     Bandwidth,
     Bytes,

@@ -6,9 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from c3sim.specs.base import ByForm, Spec
+from c3sim.specs.base import Spec
 from c3sim.specs.cache_policy import CachePolicy
 from c3sim.specs.dma_engines import Operation
+from c3sim.specs.fields import ByForm
 from c3sim.specs.quantities import (
     Bytes,
     Count,

@@ -13,8 +13,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from c3sim.errors import InputError
-from c3sim.specs.base import ByForm, SchemaOne, Spec, Synonyms
+from c3sim.specs.base import SchemaOne, Spec, Synonyms
 from c3sim.specs.cache_policy import CachePolicy, OperandPolicy, TransferPolicy
+from c3sim.specs.fields import ByForm
 from c3sim.specs.quantities import (
     Bytes,
     Count,
