@@ -34,6 +34,7 @@ class Spec(BaseModel):
         populate_by_name=True,
         use_attribute_docstrings=True,
         allow_inf_nan=False,
+        defer_build=True,  # most commands need few of the models
     )
 
 

@@ -21,18 +21,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cache
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    GetCoreSchemaHandler,
     ValidationError,
     ValidationInfo,
-    field_validator,
 )
-from pydantic_core import InitErrorDetails
+from pydantic_core import InitErrorDetails, core_schema
 
 from c3sim.specs.base import Reading, Spec, said, shown
 from c3sim.specs.fields import form_of, is_numeric, is_word
@@ -152,26 +152,45 @@ class Entry(NamedTuple):
     said: Sourced
 
 
+#: Marks what takes entries already.
+_DONE: dict[str, Any] = {"entry": True}
+
+
 class Hardware(Spec):
     """A part of a node or GPU. Its file has each number as an entry, and words where they need a
     source.
     """
 
-    @field_validator("*", mode="wrap")
     @classmethod
-    def _without_source(cls, value: Any, handler: Handler, info: ValidationInfo) -> Any:
-        reading = Reading.of(info)
-        if reading is None or reading.style != "leaf" or info.field_name is None:
-            return handler(value)
-        way = _way_of(cls, info.field_name)
-        if value is DROPPED:
-            value = None
-        if way.named and isinstance(value, Mapping):
-            value = {key: each for key, each in value.items() if each is not DROPPED}
-            return _values(value, handler, way, reading) if way.entries else handler(value)
-        if way.named or not way.entries or (value is None and way.optional):
-            return handler(value)
-        return _values({None: value}, lambda values: handler(values[None]), way, reading)
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        schema = handler(source)
+        inner: Any = handler.resolve_ref_schema(schema)
+        while inner["type"] != "model-fields":
+            inner = inner["schema"]
+        for name, field in inner["fields"].items():
+            about = field["schema"] if field["schema"]["type"] == "default" else field
+            if about["schema"].get("metadata") != _DONE:  # one that was built before has it
+                about["schema"] = core_schema.with_info_wrap_validator_function(
+                    partial(_without_source, _way_of(cls, name)), about["schema"], metadata=_DONE
+                )
+        return schema
+
+
+def _without_source(way: _Way, value: Any, handler: Handler, info: ValidationInfo) -> Any:
+    """The value of a field that is written in that *way*. Raises ValidationError."""
+    reading = Reading.of(info)
+    if reading is None or reading.style != "leaf":
+        return handler(value)
+    if value is DROPPED:
+        value = None
+    if way.named and isinstance(value, Mapping):
+        value = {key: each for key, each in value.items() if each is not DROPPED}
+        return _values(value, handler, way, reading) if way.entries else handler(value)
+    if way.named or not way.entries or (value is None and way.optional):
+        return handler(value)
+    return _values({None: value}, lambda values: handler(values[None]), way, reading)
 
 
 class _Way(NamedTuple):
@@ -184,7 +203,6 @@ class _Way(NamedTuple):
     unit: Unit | None
 
 
-@cache
 def _way_of(model: type[Spec], field: str) -> _Way:
     form = whole = form_of(model.model_fields[field].rebuild_annotation())
     if named := form.origin is dict:
