@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from c3sim.api import compare, explain, run, study, sweep
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
-    from c3sim.input.building import Workload, collective, copy, gemm, hold, stream_kernel
+    from c3sim.input.building import Program, Workload, collective, copy, gemm, hold, stream_kernel
     from c3sim.input.loading import load_hardware, load_workload, parse_workload
-    from c3sim.input.programs import Program
     from c3sim.result import Result
 
 __all__ = [
@@ -52,7 +51,7 @@ _HOME = {
         ("Workload", "collective", "copy", "gemm", "hold", "stream_kernel"), "c3sim.input.building"
     ),
     **dict.fromkeys(("load_hardware", "load_workload", "parse_workload"), "c3sim.input.loading"),
-    "Program": "c3sim.input.programs",
+    "Program": "c3sim.input.building",
     "Result": "c3sim.result",
 }
 

@@ -19,7 +19,7 @@ from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.trust import domains
 from c3sim.input.building import from_mapping
 from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.kept import kept
+from c3sim.input.files import kept
 from c3sim.input.loading import (
     LoadedIteration,
     LoadedNode,
@@ -37,9 +37,8 @@ from c3sim.notebook import Again, show_themselves
 from c3sim.output.kit.progress import heard, sweep_progress
 from c3sim.output.kit.progress import progress as progress_bar
 from c3sim.result import Result
-from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Iteration
+from c3sim.specs.iteration import Described, Iteration
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import STRATEGIES
 

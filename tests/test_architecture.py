@@ -97,7 +97,7 @@ LONG_FUNCTIONS: set[str] = {
     "c3sim/importers/trace_records.py _add_episodes",
     "c3sim/importers/transferbench.py read_tests",
     "c3sim/importers/workloads/build.py build",
-    "c3sim/input/leaves.py leaf",
+    "c3sim/specs/sourced.py leaf",
     "c3sim/iterations/measure.py result_of",
     "c3sim/lab/desk.py data_of",
     "c3sim/lab/serve.py _serve",

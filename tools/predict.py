@@ -14,8 +14,8 @@ from typing import Any
 
 import c3sim
 from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.input.units import parse_quantity
 from c3sim.specs.hardware import Node
+from c3sim.specs.units import parse_quantity
 from c3sim.validation.probing.plan import load_plan
 
 

@@ -29,7 +29,7 @@ def kind_of(name: str) -> str:
     """What *name* is. Raises InputError: nothing of that name, with the nearest one."""
     from c3sim.errors import InputError
     from c3sim.input import library
-    from c3sim.input.hints import unknown
+    from c3sim.specs.words import unknown
     from c3sim.strategies.table import STRATEGIES
 
     for kind in _KINDS:
@@ -64,16 +64,13 @@ def check_study(name: str) -> None:
 def _kind_of_file(path: Path) -> str:
     from c3sim.errors import InputError
     from c3sim.input import library
+    from c3sim.input.files import display, read_document
     from c3sim.input.hardware import ONLY
-    from c3sim.input.reading import display, read_tree
 
-    root = read_tree(path)
-    keys = root.value if isinstance(root.value, dict) else {}
-    named = keys["kind"].value if "kind" in keys else ""
-    if named == "iteration":
+    keys = read_document(path).data
+    if keys.get("kind") == "iteration":
         return "iteration"
-    liked = keys["like"].bare() if "like" in keys else ""
-    if keys.keys() & ONLY["gpu"] or liked in library.names("gpu"):
+    if keys.keys() & ONLY["gpu"] or keys.get("like") in library.names("gpu"):
         return "gpu"
     kind = next((kind for key, kind in _KEYS.items() if key in keys), "")
     if not kind:

@@ -142,8 +142,8 @@ def _band(
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.bands import uncertainty
     from c3sim.experiments.jobs import Workers
-    from c3sim.input.aliases import canonical
     from c3sim.input.loading import load_hardware
+    from c3sim.input.paths import canonical
 
     plain, on = prepare(workload, node, changes)
     loaded = load_hardware(node or plain.node)

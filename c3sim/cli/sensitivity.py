@@ -85,7 +85,7 @@ def sensitivity(
     from c3sim.experiments.outputs import output_name
     from c3sim.experiments.sensitivity import check_salib
     from c3sim.experiments.sensitivity import sensitivity as explore
-    from c3sim.input.aliases import canonical
+    from c3sim.input.paths import canonical
     from c3sim.output.kit.files import check_folder
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.sensitivity import sensitivity_table, to_dict

@@ -94,7 +94,7 @@ def _with_settings(name: str, changes: SetValues) -> LoadedNode:
 
 
 def _resolved(name: str, changes: SetValues) -> str:
-    from c3sim.input.write_node import node_text
+    from c3sim.input.write import node_text
 
     by_hand = [f"{path}={value}" for path, value in changes.items()]
     head = "  ".join([f"{name}, every value of it, by: c3sim show --resolved", *by_hand])
@@ -109,7 +109,7 @@ def _in_pieces(name: str) -> bool:
 
 def _written_out(name: str) -> str:
     from c3sim.input.loading import load_hardware, load_workload
-    from c3sim.input.write_workload import workload_text
+    from c3sim.input.write import workload_text
     from c3sim.schedules import expanded
 
     workload = load_workload(name)
@@ -208,7 +208,7 @@ def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
 def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.input.loading import load_any_model
     from c3sim.output.kit.text import size
-    from c3sim.specs.transformer import Transformer
+    from c3sim.specs.models import Transformer
 
     model = load_any_model(name)
     data = model.model_dump(mode="json", by_alias=True) | {"parameters": model.parameters}
@@ -233,14 +233,14 @@ def _iteration(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 def _fields(spec: BaseModel) -> Any:
     """A table of what a file says, and of what it leaves out."""
-    from c3sim.input.shapes import fields_of
     from c3sim.output.kit.layout import add_row, make_table
+    from c3sim.specs.fields import description_of, fields_of
 
     table = make_table(["field", "value", "what it is"], [])
     data = spec.model_dump(mode="json", by_alias=True)
-    for field, shape in fields_of(type(spec)).items():
-        if field not in ("schema", "kind", "name", "description", "source"):
-            add_row(table, field, _plain(data[field]), shape.description)
+    for name, field in fields_of(type(spec)).items():
+        if name not in ("schema", "kind", "name", "description", "source"):
+            add_row(table, name, _plain(data[name]), description_of(field))
     return table
 
 

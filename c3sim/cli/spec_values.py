@@ -6,12 +6,12 @@ from collections.abc import Container
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from c3sim.input.leaves import Calibrated, Leaf, provenance
+from c3sim.input.documents import join
 from c3sim.input.loading import LoadedNode, LoadedWorkload
 from c3sim.input.paths import get_value, paths_of, unit_of
-from c3sim.input.yaml_nodes import join
 from c3sim.output.kit.text import size, time_unit
 from c3sim.specs.hardware import Node
+from c3sim.specs.sourced import Calibrated, Leaf, provenance
 from c3sim.specs.workload import Workload
 
 #: Paths into a node are resolved against it where there is no other.
@@ -43,6 +43,7 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""
         data = asdict(self)
+        data["calibrated"] = self.calibrated and self.calibrated.model_dump()
         del data["words"]
         return data
 

@@ -206,7 +206,7 @@ def _of_suite(records: Sequence[Record], suite: str, *, of_many: bool = False) -
     """
     found = [record for record in records if suite in ("", record.suite)]
     if not found and suite and not of_many:
-        from c3sim.input.hints import unknown
+        from c3sim.specs.words import unknown
 
         known = sorted({record.suite for record in records})
         raise InputError(unknown("suite", suite, known), "--suite")

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.aliases import canonical
+from c3sim.input.documents import join
 from c3sim.input.loading import LoadedStudy
-from c3sim.input.paths import convert_value, is_whole, unit_of
-from c3sim.input.yaml_nodes import join
+from c3sim.input.paths import canonical, convert_value, is_whole, unit_of
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import Range, Values
 from c3sim.specs.workload import Workload

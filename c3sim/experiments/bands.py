@@ -23,9 +23,9 @@ from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import OF_ITERATION, OUTPUTS, split_task_output
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
 from c3sim.experiments.setup import Setup, code_hash
-from c3sim.input.leaves import Leaf
 from c3sim.input.loading import LoadedNode
-from c3sim.specs.described import Described
+from c3sim.specs.iteration import Described
+from c3sim.specs.sourced import Leaf
 from c3sim.specs.workload import Workload
 
 if TYPE_CHECKING:

@@ -14,23 +14,21 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.experiments.cases import NONE, case_name, listed, located
-from c3sim.input.conform import Conform
-from c3sim.input.constraints import validate
-from c3sim.input.hints import unknown
 from c3sim.input.loading import LoadedIteration, open_iteration, with_model
+from c3sim.input.mistakes import checked, convert
 from c3sim.input.paths import is_of_workload, set_field, set_value
-from c3sim.input.shapes import fields_of
-from c3sim.input.yaml_nodes import from_plain
 from c3sim.iterations.build import Plan, build, plan
 from c3sim.iterations.measure import run_iteration
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
+from c3sim.specs.fields import annotation_of, fields_of
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
 from c3sim.specs.study import Scenario, Study
+from c3sim.specs.words import unknown
 from c3sim.specs.workload import Workload
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -153,21 +151,11 @@ def _with_fields_of_model(loaded: LoadedIteration, fields: Mapping[str, Any]) ->
     for name in fields:
         if name not in known:
             raise InputError(unknown("field of the model", name, known), f"model.{name}")
-    return replace(loaded, model=_valid(type(loaded.model), {**known, **fields}))
+    return replace(loaded, model=checked(type(loaded.model), {**known, **fields}))
 
 
 def _group(loaded: LoadedIteration, name: str, value: Mapping[str, Any]) -> LoadedIteration:
     """The field *name* of the description as its file would have it."""
-    document = Conform(style="text")
-    plain = document.value(from_plain(value), fields_of(Iteration)[name].shape, name)
+    si = convert(annotation_of(Iteration, name), value, path=name)
     known = loaded.iteration.model_dump(by_alias=True, exclude_unset=True)
-    return replace(loaded, iteration=_valid(Iteration, {**known, name: plain}, document))
-
-
-def _valid(model: type[Model], data: Mapping[str, Any], document: Conform | None = None) -> Model:
-    """*data* as *model*, unless *document* has errors of it. Raises InputErrors."""
-    document = document or Conform(style="text")
-    found = None if document.errors else validate(document, model, dict(data))
-    if found is None:
-        raise InputErrors(document.errors)
-    return found
+    return replace(loaded, iteration=checked(Iteration, {**known, name: si}))

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from c3sim.input.leaves import Leaf
 from c3sim.machine.energy import IDLE
+from c3sim.specs.sourced import Leaf
 
 Account = Mapping[str, float]  # name of an energy -> J
 Ends = Mapping[str, tuple[float, float]]  # name of an energy -> ends of its interval over its value

@@ -14,17 +14,13 @@ from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments.cases import NONE, case_name, listed, located
 from c3sim.inference.kv import METHODS
-from c3sim.input.conform import BAD, Conform
-from c3sim.input.constraints import validate
-from c3sim.input.hints import unknown
 from c3sim.input.loading import load_hardware, load_model
-from c3sim.input.paths import set_value
-from c3sim.input.shapes import fields_of
-from c3sim.input.yaml_nodes import from_plain, scalar
+from c3sim.input.paths import set_field, set_value
+from c3sim.specs.fields import fields_of
 from c3sim.specs.hardware import Node
-from c3sim.specs.serving import Serving
-from c3sim.specs.study import Scenario, Study
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
+from c3sim.specs.study import Scenario, Serving, Study
+from c3sim.specs.words import unknown
 
 STEP_S, TOKEN_S, SIMULATED_S = 20e-6, 0.25e-6, 0.1
 REQUEST_BYTES = 500.0
@@ -89,15 +85,10 @@ def set_serving(serving: Serving, path: str, value: object) -> Serving:
     fields = fields_of(Serving)
     if name not in fields:
         raise InputError(unknown("field of serving", name, fields), path)
-    document = Conform(style="text")
-    item = from_plain(scalar(value.strip()) if isinstance(value, str) else value)
-    plain = document.value(item, fields[name].shape, name)
-    changed = None
-    if plain is not BAD and not document.errors:
-        changed = validate(document, Serving, {**serving.model_dump(), name: plain})
-    if changed is None:
-        raise InputError(document.errors[0].message, path)
-    return changed
+    try:
+        return set_field(serving, name, value)
+    except InputError as error:
+        raise InputError(error.message, path) from None
 
 
 def effort_of_serving(serving: Serving) -> Effort:

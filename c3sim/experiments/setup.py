@@ -17,11 +17,10 @@ from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.experiments.outputs import FIELDS, ITERATION_FIELDS, output_names
 from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.dimensions import TRUTH, WORDS, check_constraint
-from c3sim.input.expressions import Expression, parse_expression
+from c3sim.input.documents import join
+from c3sim.input.expressions import TRUTH, WORDS, Expression, check_constraint, parse_expression
 from c3sim.input.loading import LoadedStudy, load_hardware
 from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
-from c3sim.input.yaml_nodes import join
 from c3sim.iterations.described import subject
 from c3sim.specs.hardware import Node
 from c3sim.specs.study import WITH_POINTS, Scenario

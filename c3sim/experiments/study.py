@@ -31,13 +31,13 @@ from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.evaluation.shares import Progress
 from c3sim.experiments import papers
 from c3sim.experiments.jobs import WORTH_IT, Workers, of_each
-from c3sim.input.hints import unknown
-from c3sim.input.leaves import Leaf
 from c3sim.input.loading import LoadedStudy, load_hardware
 from c3sim.output.kit import look
 from c3sim.shown import Shown
 from c3sim.specs.hardware import Node
+from c3sim.specs.sourced import Leaf
 from c3sim.specs.study import Study
+from c3sim.specs.words import unknown
 from c3sim.strategies.table import unknown_strategy
 
 if TYPE_CHECKING:

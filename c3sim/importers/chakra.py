@@ -17,9 +17,8 @@ from c3sim.errors import InputError
 from c3sim.importers.values import dtype_of
 from c3sim.input.loading import load_file
 from c3sim.specs.base import Spec
-from c3sim.specs.kernel import Operator
 from c3sim.specs.quantities import Count, Extent, Time
-from c3sim.specs.task import DTYPE_BYTES, Dtype
+from c3sim.specs.task import DTYPE_BYTES, Dtype, Operator
 
 _MARKS = ("ctrlDeps", "dataDeps", "ctrl_deps", "data_deps", "COMP_NODE", "COMM_COLL_NODE")
 

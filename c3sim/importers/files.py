@@ -15,9 +15,9 @@ from c3sim.importers.formats import find_format
 from c3sim.importers.loops import records_of_loops
 from c3sim.importers.result import Given, ImportResult, LoopTrace, Remark, Role
 from c3sim.input.checks.on_node import check_on_node
+from c3sim.input.files import MIB, read_bytes
 from c3sim.input.hardware import load_hardware
 from c3sim.input.library import names
-from c3sim.input.reading import MIB, read_bytes
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
 

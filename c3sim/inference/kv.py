@@ -10,8 +10,8 @@ from c3sim.errors import InputError
 from c3sim.input.loading import parse_workload
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
-from c3sim.specs.serving import Serving
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
+from c3sim.specs.study import Serving
 from c3sim.specs.workload import Workload
 
 

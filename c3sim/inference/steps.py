@@ -23,7 +23,7 @@ from c3sim.errors import InputError
 from c3sim.inference.kv import HOSTS, Fetch, kv_bytes_per_gpu, workload_of
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
 
 MOST_COPIES = 64  # of a fetch that are simulated beside a layer
 

@@ -10,27 +10,24 @@ whole, with its source, and so is a list. ``NAME: null`` leaves out a library or
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel
+from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.input import library
-from c3sim.input.conform import BAD
-from c3sim.input.constraints import raise_all, validate
-from c3sim.input.leaves import Leaf
-from c3sim.input.like import ConformLike
-from c3sim.input.reading import display, read_tree
-from c3sim.input.shapes import fields_of
-from c3sim.input.yaml_nodes import Item
+from c3sim.input.documents import UNREADABLE, Document, Place, Step, join
+from c3sim.input.files import display, read_document
+from c3sim.input.mistakes import read
+from c3sim.specs.base import Reading, shown
+from c3sim.specs.fields import fields_of
 from c3sim.specs.hardware import Gpu, Node
+from c3sim.specs.sourced import DROPPED, Leaf
 
 Kind = Literal["node", "gpu"]
+Part = TypeVar("Part", Node, Gpu)
 
-_MODELS: dict[Kind, type[BaseModel]] = {"node": Node, "gpu": Gpu}
 #: Fields that only one of both kinds of file has.
 ONLY: dict[Kind, frozenset[str]] = {
     "node": frozenset(fields_of(Node).keys() - fields_of(Gpu).keys()),
@@ -56,180 +53,165 @@ class LoadedNode:
 
     def origin(self, path: str) -> str:
         """The file that the value at *path* was taken over from; empty: the node's own."""
-        return _origin(self.like, path)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Part:
-    """A node or GPU as read: *name* it was asked for by, leaves and origins by paths of its own."""
-
-    name: str
-    model: Any
-    leaves: Mapping[str, Leaf]
-    like: Mapping[str, str]
-
-    def under(self, path: str) -> _Part:
-        """The same as the part *path* of something else."""
-        return replace(
-            self,
-            leaves={f"{path}.{key}": leaf for key, leaf in self.leaves.items()},
-            like={f"{path}.{key}": name for key, name in self.like.items()},
-        )
-
-    def kept(self, paths: Iterable[str]) -> _Part:
-        """What of it another file has taken over, being at *paths* or below."""
-        taken = dict.fromkeys(paths)
-        whole = {path: _origin(self.like, path) or self.name for path in taken}
-        below = {path: name for path, name in self.like.items() if _is_in(path, taken)}
-        leaves = {path: leaf for path, leaf in self.leaves.items() if _is_in(path, taken)}
-        return replace(self, leaves=leaves, like=whole | below)
-
-
-def _is_in(path: str, places: Container[str]) -> bool:
-    return any(each in places for each in _around(path))
-
-
-def _origin(like: Mapping[str, str], path: str) -> str:
-    return next((like[each] for each in _around(path) if each in like), "")
-
-
-def _around(path: str) -> list[str]:
-    """*path* and what it lies in, the innermost first."""
-    steps = path.split(".")
-    return [".".join(steps[:end]) for end in range(len(steps), 0, -1)]
+        steps = path.split(".")
+        around = (".".join(steps[:end]) for end in range(len(steps), 0, -1))
+        return next((self.like[each] for each in around if each in self.like), "")
 
 
 def load_hardware(path_or_name: str | Path) -> LoadedNode:
     """A node file, with the GPU file and the node (``like``) that it names. Raises InputErrors."""
-    part = _read("node", library.find("node", path_or_name), ())
-    return LoadedNode(node=part.model, provenance=part.leaves, like=part.like)
+    node, leaves, like = _read(Node, _merged("node", library.find("node", path_or_name)))
+    return LoadedNode(node=node, provenance=leaves, like=like)
 
 
 def load_gpu(path_or_name: str | Path) -> LoadedNode:
     """A GPU file, in a node that is otherwise a packaged one: its paths begin with ``gpu.``. Raises
     InputErrors.
     """
-    part = _read("gpu", library.find("gpu", path_or_name), ()).under("gpu")
-    around = load_hardware("mi300x-8").node.model_copy(update={"gpu": part.model})
-    return LoadedNode(node=around, provenance=part.leaves, like=part.like)
-
-
-def _read(kind: Kind, path: Path, before: tuple[Path, ...]) -> _Part:
-    """The file *path*; *before*: the files that were read because they are like it."""
-    root = _root(kind, path)
-    document = ConformLike(file=display(path))
-    own = root.value if isinstance(root.value, Mapping) else {}
-    base = _base(kind, own.get("like"), path, (*before, path), document)
-    raise_all(document.errors)
-    given: dict[str, Any] = {}
-    if base:
-        document.bases[""] = base.model
-        given |= {} if "name" in own else {"name": path.stem}  # it is another one than its base
-    gpu = None
-    if kind == "node" and (named := _gpu_named(own.get("gpu"))):
-        gpu = _gpu(named, path, document)
-        if gpu is None or named is own["gpu"]:
-            given["gpu"] = gpu.model if gpu else BAD
-            document.bad.add("gpu")  # whatever is wrong with it is said in its own file
-        else:
-            document.bases["gpu"] = gpu.model
-            root = _without_like(root)
-    data = document.model(root, _MODELS[kind], elsewhere=frozenset({"schema", "like", *given}))
-    model = validate(document, _MODELS[kind], data if data is BAD else {**data, **given})
-    raise_all(document.errors)
-    of_gpu = [path for path in document.taken if gpu and path.startswith("gpu.")]
-    parts = [base.kept(path for path in document.taken if path not in of_gpu)] if base else []
-    if gpu:
-        parts.append(gpu if "gpu" in given else gpu.kept(of_gpu))
-    return _Part(
-        name=path.stem,
-        model=model,
-        leaves={key: leaf for part in parts for key, leaf in part.leaves.items()} | document.leaves,
-        like={key: name for part in parts for key, name in part.like.items()},
+    gpu, leaves, like = _read(Gpu, _merged("gpu", library.find("gpu", path_or_name)))
+    return LoadedNode(
+        node=load_hardware("mi300x-8").node.model_copy(update={"gpu": gpu}),
+        provenance={f"gpu.{path}": leaf for path, leaf in leaves.items()},
+        like={f"gpu.{path}": name for path, name in like.items()},
     )
 
 
-def _is_name(item: Item) -> bool:
-    return isinstance(item.value, str)
+def _read(model: type[Part], document: Document) -> tuple[Part, dict[str, Leaf], dict[str, str]]:
+    """*document* as *model*, what it says of each number, and what it takes over from where."""
+    reading = Reading("leaf")
+    part = read(model, document, reading)
+    leaves: dict[str, Leaf] = {}
+    like: dict[str, str] = {}
+
+    def note(value: Any, path: str, place: Place, above: str) -> None:
+        origin = place.like or above
+        if origin != above:
+            like[path] = origin
+        if (entry := reading.entries.get(id(value))) is not None:
+            at = document.path_in(place.file, path)
+            leaves[path] = Leaf.of(entry, place.file, place.line, at)
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                note(inner, join(path, key), document.place_of(value, key, place), origin)
+
+    note(document.data, "", document.place, "")
+    files = [*document.roots, document.place.file]
+    in_files = sorted(leaves.items(), key=lambda each: (files.index(each[1].file), each[1].line))
+    return part, dict(in_files), like
 
 
-def _gpu_named(entry: Item | None) -> Item | None:
-    """The name in ``gpu: NAME`` or ``gpu: {like: NAME, ...}`` of a node file, if there is one."""
-    if entry is not None and isinstance(entry.value, Mapping):
-        entry = entry.value.get("like")
-    return entry if entry is not None and _is_name(entry) else None
-
-
-def _without_like(root: Item) -> Item:
-    """*root* without the ``like`` in its GPU."""
-    assert isinstance(root.value, Mapping)
-    gpu = root.value["gpu"]
-    assert isinstance(gpu.value, Mapping)
-    fields = {key: entry for key, entry in gpu.value.items() if key != "like"}
-    return replace(root, value={**root.value, "gpu": replace(gpu, value=fields)})
-
-
-def _root(kind: Kind, path: Path) -> Item:
-    """The mapping in a hardware file of schema 2. Raises InputErrors for another schema, and for a
-    file of the other kind.
+def _merged(kind: Kind, path: Path, before: tuple[Path, ...] = ()) -> Document:
+    """The file *path* with all that it takes over; *before*: files that are like it. Raises
+    InputErrors.
     """
-    root = read_tree(path)
-    entries = root.value if isinstance(root.value, Mapping) else {}
+    document = _document(kind, path)
+    own = document.data
+    own.pop("schema", None)
+    name, base = own.pop("like", None), None
+    if name is not None:
+        base = _named(kind, name, document, "like", path, (*before, path))
+        own.setdefault("name", path.stem)  # it is another one than its base
+    if base is not None:
+        if kind == "node" and _gpu_named(own) is not None:
+            base.leave_out("gpu")
+        document.take_in(base)
+    if kind == "node":
+        _put_gpu(document, path)
+    if base is None:
+        return document
+    return replace(document, data=_merge(base.data, own, str(name), document))
+
+
+def _merge(base: Any, own: Any, name: str, document: Document) -> Any:
+    """*own* with what it leaves out, at any depth, as in *base*, which is called *name*."""
+    if own is None:
+        return DROPPED
+    if not isinstance(base, dict) or not isinstance(own, dict) or "value" in base:
+        return own
+    merged, places = {}, dict[Step, Place]()
+    for key in {**base, **own}:  # in the order of the base: the first library is the default
+        place = document.place_of(own if key in own else base, key, document.place)
+        if key not in own:
+            merged[key], place = base[key], place._replace(like=place.like or name)
+        else:
+            merged[key] = _merge(base[key], own[key], name, document) if key in base else own[key]
+        places[key] = place
+    document.note(merged, places)
+    return merged
+
+
+def _gpu_named(own: Mapping[str, Any]) -> str | None:
+    """The GPU that a node file names, if it does: ``gpu: NAME`` or ``gpu: {like: NAME, ...}``."""
+    inside = own.get("gpu")
+    name = inside.get("like") if isinstance(inside, dict) else inside
+    return name if isinstance(name, str) else None
+
+
+def _put_gpu(document: Document, path: Path) -> None:
+    """Put the GPU that a node file names in its place."""
+    own = document.data
+    name, inside = _gpu_named(own), own.get("gpu")
+    if name is None:
+        return
+    place = document.place_of(own, "gpu", document.place)
+    try:
+        gpu = _named("gpu", name, document, "gpu", path)
+    except InputErrors as wrong:
+        document.errors.extend(wrong.errors)
+        own["gpu"] = UNREADABLE
+        return
+    document.take_in(gpu, "gpu")
+    if isinstance(inside, dict):
+        del inside["like"]
+        own["gpu"] = _merge(gpu.data, inside, name, document)
+    else:
+        own["gpu"], place = gpu.data, gpu.place
+    document.places[id(own)][1]["gpu"] = place
+
+
+def _named(
+    kind: Kind,
+    name: object,
+    document: Document,
+    key: str,
+    file: Path,
+    before: tuple[Path, ...] = (),
+) -> Document:
+    """The *kind* of file called *name* in the field *key* of *file*: beside it, or any that can be
+    named. Raises InputErrors.
+    """
+    where = (key, *document.place_of(document.data, key, document.place)[:2])
+    if not isinstance(name, str):
+        message = f"must be the name or the path of a {kind} file"
+        raise InputErrors([InputError(message, *where)])
+    path = file.parent / name
+    if not (name.endswith((".yaml", ".yml")) and path.exists()):
+        try:
+            path = library.find(kind, name)
+        except InputError as error:
+            raise InputErrors([InputError(error.message, *where)]) from None
+    if path in before:
+        message = f"{path.name} is like itself; needs a {kind} with values of its own"
+        raise InputErrors([InputError(message, *where)])
+    return _merged(kind, path, before)
+
+
+def _document(kind: Kind, path: Path) -> Document:
+    """The hardware file *path*, of schema 2. Raises InputErrors for another schema, and for a file
+    of the other kind.
+    """
+    document = read_document(path)
+    keys = document.data.keys()
     other: Kind = "gpu" if kind == "node" else "node"
-    if ONLY[other] & entries.keys() and not ONLY[kind] & entries.keys():
+    if ONLY[other] & keys and not ONLY[kind] & keys:
         message = _WRONG[kind].format(name=path.name)
-        raise InputErrors([InputError(message, "", display(path), root.line)])
-    schema = entries.get("schema")
-    if entries and (schema is None or schema.value != 2):
-        what = "no schema" if schema is None else f"schema {schema.text()}"
+        raise InputErrors([InputError(message, "", display(path), document.place.line)])
+    schema = document.data.get("schema")
+    if keys and schema != 2:
+        what = f"schema {shown(schema)}" if "schema" in keys else "no schema"
         message = (
             f"{what}; hardware files have schema: 2, and c3sim upgrade {path} rewrites old ones"
         )
-        line = root.line if schema is None else schema.line
+        line = document.place_of(document.data, "schema", document.place).line
         raise InputErrors([InputError(message, "", display(path), line)])
-    return root
-
-
-def _base(
-    kind: Kind, like: Item | None, path: Path, before: tuple[Path, ...], document: ConformLike
-) -> _Part | None:
-    """What the file *path* is like, if it says so."""
-    if like is None:
-        return None
-    if not _is_name(like):
-        document.fail(f"must be the name or the path of a {kind} file", "like", like.line)
-        return None
-    file = _beside(kind, like, path, "like", document)
-    if file in before:
-        message = f"{file.name} is like itself; needs a {kind} with values of its own"
-        document.fail(message, "like", like.line)
-    elif file is not None:
-        return replace(_read(kind, file, before), name=str(like.value))
-    return None
-
-
-def _beside(kind: Kind, name: Item, file: Path, field: str, document: ConformLike) -> Path | None:
-    """The file that *field* of *file* names: beside it, or any that can be named."""
-    text = str(name.value)
-    beside = file.parent / text
-    if text.endswith((".yaml", ".yml")) and beside.exists():
-        return beside
-    try:
-        return library.find(kind, text)
-    except InputError as error:
-        document.fail(error.message, field, name.line)
-        return None
-
-
-def _gpu(name: Item, node_file: Path, document: ConformLike) -> _Part | None:
-    """The GPU that a node file names; paths begin with ``gpu.``, its errors name its file."""
-    document.places["gpu"] = name.line
-    path = _beside("gpu", name, node_file, "gpu", document)
-    if path is None:
-        return None
-    try:
-        part = _read("gpu", path, ())
-    except InputErrors as wrong:
-        document.errors += wrong.errors
-        return None
-    return replace(part.under("gpu"), name=str(name.value))
+    return document

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
+from c3sim.specs.words import unknown
 
 Kind = Literal["node", "gpu", "workload", "iteration", "study", "model"]
 

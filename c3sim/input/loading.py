@@ -22,17 +22,16 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.input import library
 from c3sim.input.checks.on_node import check_on_node
 from c3sim.input.checks.workload import check_workload
-from c3sim.input.conform import Conform, Style
-from c3sim.input.constraints import nearest_place, raise_all, validate, with_places
+from c3sim.input.documents import Document, plain
+from c3sim.input.files import LARGEST_SPEC, read_bytes, read_document
 from c3sim.input.hardware import LoadedNode as LoadedNode
 from c3sim.input.hardware import load_hardware as load_hardware
-from c3sim.input.reading import LARGEST_SPEC, display, read_bytes, read_tree
-from c3sim.input.yaml_nodes import from_plain
-from c3sim.specs.dlrm import Dlrm
+from c3sim.input.mistakes import nearest_place, read, with_places
+from c3sim.specs.base import Reading, Style
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Iteration
+from c3sim.specs.models import Dlrm, Transformer
 from c3sim.specs.study import Study
-from c3sim.specs.transformer import Transformer
 from c3sim.specs.workload import Workload
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -84,10 +83,10 @@ def open_workload(path_or_name: str | Path) -> LoadedWorkload:
     """As :func:`load_workload`, with the lines of the file, for later checks."""
     path = library.find("workload", path_or_name)
     style: Style = "si" if path.suffix == ".json" else "bytes"  # JSON as in records
-    workload, document = _load(path, Workload, style)
-    with with_places(document.file, document.places):
+    workload, file, places = open_file(path, Workload, style)
+    with with_places(file, places):
         check_workload(workload)
-    return LoadedWorkload(workload=workload, file=document.file, places=document.places)
+    return LoadedWorkload(workload=workload, file=file, places=places)
 
 
 def load_study(path_or_name: str | Path) -> Study:
@@ -97,20 +96,19 @@ def load_study(path_or_name: str | Path) -> Study:
 
 def open_study(path_or_name: str | Path) -> LoadedStudy:
     """As :func:`load_study`, with the lines of the file, for later checks."""
-    study, document = _load(library.find("study", path_or_name), Study)
-    return LoadedStudy(study=study, file=document.file, places=document.places)
+    study, file, places = open_file(library.find("study", path_or_name), Study)
+    return LoadedStudy(study=study, file=file, places=places)
 
 
 def load_model(path_or_name: str | Path) -> Transformer:
     """A language model's file. Raises InputErrors."""
-    return _load(library.find("model", path_or_name), Transformer)[0]
+    return load_file(library.find("model", path_or_name), Transformer)
 
 
 def load_any_model(path_or_name: str | Path) -> Transformer | Dlrm:
     """The file of a language or a recommendation model. Raises InputErrors."""
     path = library.find("model", path_or_name)
-    entries = read_tree(path).value
-    tables = isinstance(entries, Mapping) and "lookups" in entries
+    tables = "lookups" in read_document(path).data
     return load_file(path, Dlrm) if tables else load_model(path)
 
 
@@ -122,18 +120,16 @@ def is_iteration(path_or_name: str | Path) -> bool:
         path = library.find("workload", path_or_name)
         if b"iteration" not in read_bytes(path, LARGEST_SPEC):
             return False
-        entries = read_tree(path).value
+        return bool(read_document(path).data.get("kind") == "iteration")
     except (InputError, InputErrors):
         return False
-    kind = entries.get("kind") if isinstance(entries, Mapping) else None
-    return kind is not None and kind.value == "iteration"
 
 
 def open_iteration(path_or_name: str | Path) -> LoadedIteration:
     """The description of an iteration, and its model. Raises InputErrors."""
-    iteration, document = _load(library.find("iteration", path_or_name), Iteration)
-    with with_places(document.file, document.places):
-        return with_model(iteration, document.file, document.places)
+    iteration, file, places = open_file(library.find("iteration", path_or_name), Iteration)
+    with with_places(file, places):
+        return with_model(iteration, file, places)
 
 
 def with_model(
@@ -155,35 +151,29 @@ def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> 
     """A workload from Python or JSON data; with *plain_si* every number without unit is in SI
     units. Raises InputErrors.
     """
-    document = Conform(style="si" if plain_si else "bytes")
-    workload = _valid(document, Workload, document.model(from_plain(mapping), Workload))
-    with with_places("", document.places):
-        check_workload(workload)
+    reading = Reading("si" if plain_si else "bytes")
+    workload = read(Workload, Document(plain(mapping)), reading)
+    check_workload(workload)
     return workload
 
 
 def parse_iteration(mapping: Mapping[str, object]) -> LoadedIteration:
     """An iteration from Python data, and its model. Raises InputErrors."""
-    document = Conform(style="bytes")
-    iteration = _valid(document, Iteration, document.model(from_plain(mapping), Iteration))
-    with with_places("", document.places):
-        return with_model(iteration, "", document.places)
+    return with_model(read(Iteration, Document(plain(mapping)), Reading("bytes")))
 
 
 def load_file(path: Path, model: type[Model]) -> Model:
-    """Any YAML file as *model*, numbers as in workloads. Raises InputErrors."""
-    return _load(path, model)[0]
+    """Any YAML file as *model*, with a unit on each number that has a dimension. Raises
+    InputErrors.
+    """
+    return open_file(path, model)[0]
 
 
-def _load(path: Path, model: type[Model], style: Style = "text") -> tuple[Model, Conform]:
-    root = read_tree(path)
-    document = Conform(style=style, file=display(path))
-    return _valid(document, model, document.model(root, model)), document
-
-
-def _valid(document: Conform, model: type[Model], data: object) -> Model:
-    """*data* as *model*. Raises every mistake that was noted in *document*."""
-    result = validate(document, model, data)
-    raise_all(document.errors)
-    assert result is not None  # no error was noted
-    return result
+def open_file(
+    path: Path, model: type[Model], style: Style = "text"
+) -> tuple[Model, str, dict[str, int]]:
+    """As :func:`load_file`, its numbers in *style*, with the file as errors print it, and the line
+    of each path in it.
+    """
+    document = read_document(path)
+    return read(model, document, Reading(style)), document.place.file, document.lines()

@@ -6,18 +6,19 @@ Sizes in a record are in bytes, or text with a unit; times are in microseconds.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.checks.records import check_record
 from c3sim.input.checks.workload import check_workload
-from c3sim.input.conform import Conform
-from c3sim.input.constraints import raise_all, validate
-from c3sim.input.reading import LARGEST_DATA, display, read_text
-from c3sim.input.yaml_nodes import from_plain
+from c3sim.input.documents import Document, Place, join, plain
+from c3sim.input.files import LARGEST_DATA, display, read_text
+from c3sim.input.mistakes import raise_all, read
+from c3sim.specs.base import Reading
 from c3sim.specs.record import Record, record_id
+from c3sim.specs.words import unknown_errors
 from c3sim.specs.workload import Collective, Gemm, Hold
 
 
@@ -52,10 +53,7 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
         data = json.loads(line, object_pairs_hook=_without_repeats, parse_constant=_not_a_number)
     except (InputError, ValueError, RecursionError) as error:
         raise InputErrors([InputError(_not_json(error, line), "", file, number)]) from None
-    document = Conform(style="si", file=file)
-    record = validate(document, Record, document.model(from_plain(data, number), Record))
-    raise_all(document.errors)
-    assert record is not None  # no error was noted
+    record = read(Record, Document(data, Place(file, number)), Reading("si"))
     record = _with_data_of_probe(_with_observed(record), data)
     errors = [*_identity_errors(record, data), *check_record(record)]
     try:
@@ -137,9 +135,62 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in result:
             raise InputError(f"field {key!r} is given twice; each may be given once")
-        result[key] = value
+        result[key] = plain(value) if isinstance(value, list) else value
     return result
 
 
 def _not_a_number(text: str) -> NoReturn:
     raise InputError(f"{text} is not a JSON number; must be a finite number")
+
+
+def check_record(record: Record) -> list[InputError]:
+    """Every mistake between fields that are right one by one; paths are those of the record."""
+    return [*_times(record), *_samples(record), *_energy(record)]
+
+
+def _times(record: Record) -> Iterator[InputError]:
+    measured = record.measured
+    if not measured.has_times and not record.observed:
+        message = "holds no time; needs wall_us, tasks or isolated, or the record 'observed'"
+        yield InputError(message, "measured")
+    for part, names in (("tasks", measured.tasks), ("isolated", measured.isolated)):
+        for name in names:
+            path = join("measured", part, name)
+            yield from unknown_errors("task", name, record.workload.tasks, path)
+
+
+def _samples(record: Record) -> Iterator[InputError]:
+    names = record.workload.tasks
+    allowed = ["wall", *(f"{part}.{name}" for part in ("tasks", "isolated") for name in names)]
+    for name, samples in record.sets.items():
+        path = join("sets", name)
+        yield from unknown_errors("set of samples", name, allowed, path)
+        count = len(samples.times_us)
+        for place, index in enumerate(samples.disturbed):
+            if index >= count:
+                message = f"got {index}; must be less than {count}, the number of samples"
+                yield InputError(message, f"{path}.disturbed[{place}]")
+
+
+def _energy(record: Record) -> Iterator[InputError]:
+    """Of a load in a loop, what is compared: the power of each GPU, and the time of a turn."""
+    energy = record.observed.get("energy")
+    if not isinstance(energy, dict):
+        return
+    where = join("observed", "energy")
+    turn = energy.get("iteration_us")
+    if turn is not None and not _is_positive(turn):
+        message = f"got {str(turn)[:40]!r}; must be a number greater than 0"
+        yield InputError(message, join(where, "iteration_us"))
+    gpus = energy.get("gpus") or ()
+    if not isinstance(gpus, tuple) or not all(
+        isinstance(gpu, dict) and _is_positive(gpu.get("power_w")) for gpu in gpus
+    ):
+        message = "must be a list of GPUs, each with power_w, a number greater than 0"
+        yield InputError(message, join(where, "gpus"))
+
+
+def _is_positive(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and value > 0

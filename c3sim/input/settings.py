@@ -14,16 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.aliases import canonical
-from c3sim.input.conform import LEAST_BYTES
+from c3sim.input.documents import Place
+from c3sim.input.files import display, read_document
 from c3sim.input.hardware import LoadedNode
-from c3sim.input.leaves import Leaf
-from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
-from c3sim.input.reading import display, read_tree
-from c3sim.input.selectors import split_setting
-from c3sim.input.units import format_si
-from c3sim.input.yaml_nodes import Item
+from c3sim.input.paths import (
+    canonical,
+    get_value,
+    is_of_workload,
+    set_value,
+    split_setting,
+    unit_of,
+)
+from c3sim.specs.base import LEAST_BYTES
 from c3sim.specs.hardware import Node
+from c3sim.specs.sourced import Leaf
+from c3sim.specs.units import format_si
 from c3sim.specs.workload import Workload
 
 SHOWN = 3  # settings in one note
@@ -94,23 +99,25 @@ def parse_settings(texts: Iterable[str]) -> Settings:
 
 def read_settings(path: Path) -> Settings:
     """The settings in a file: paths, or mappings of them. Raises InputErrors."""
-    root, settings = read_tree(path), Settings()
+    document, settings = read_document(path), Settings()
+    data = document.data
 
-    def read(item: Item, at: str) -> None:
-        entries = item.value
-        if isinstance(entries, Mapping) and "value" in entries:
-            read(entries["value"], at)
-        elif isinstance(entries, Mapping):
-            for key, entry in entries.items():
-                read(entry, f"{at}.{key}" if at else key)
+    def read(value: Any, at: str, place: Place) -> None:
+        if isinstance(value, dict) and "value" in value:
+            read(value["value"], at, document.place_of(value, "value", place))
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                inner = f"{at}.{key}" if at else key
+                read(each, inner, document.place_of(value, key, place))
         else:
-            settings[at] = _plain(item)
-            settings.places[at] = (display(path), item.line)
+            settings[at] = list(value) if isinstance(value, tuple) else value
+            settings.places[at] = (place.file, place.line)
 
-    if isinstance(root.value, Mapping) and "schema" in root.value:
+    if "schema" in data:
         message = "has a schema, so it is no file of settings; a node is given with --node"
-        raise InputErrors([InputError(message, "", display(path), root.value["schema"].line)])
-    read(root, "")
+        line = document.place_of(data, "schema", document.place).line
+        raise InputErrors([InputError(message, "", display(path), line)])
+    read(data, "", document.place)
     return settings
 
 
@@ -145,10 +152,6 @@ def _shape(node: Node, path: str) -> str:
     if path != "gpus" or node.links.topology != "full_mesh":
         return ""
     return f", a full mesh: {(node.gpus - 1) * node.links.per_peer} links per GPU"
-
-
-def _plain(item: Item) -> object:
-    return [_plain(each) for each in item.value] if isinstance(item.value, tuple) else item.value
 
 
 def node_with_settings(

@@ -3,17 +3,15 @@
 What changes; comments and layout stay:
 
 - ``schema: 2`` at the top;
-- fields that had another name, or have become one of a group (:mod:`c3sim.input.renamed`);
+- fields that had another name, or have become one of a group (:mod:`c3sim.specs.words`);
 - fits told in words of a ``source`` become ``calibrated``, and ``fitted`` goes: its suite is in
 there.
 
-A file of schema 2 in which nothing is left of schema 1 stays as it is. From a checkout, without the
-command line: ``python -m c3sim.input.upgrade hwmodels``.
+A file of schema 2 in which nothing is left of schema 1 stays as it is.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +19,19 @@ from pathlib import Path
 import yaml
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.constraints import raise_all
-from c3sim.input.leaves import FIT_IN_WORDS
-from c3sim.input.reading import display, read_text
-from c3sim.input.renamed import BESIDE, new_name
+from c3sim.input.documents import read_yaml
+from c3sim.input.files import display, read_text
+from c3sim.input.mistakes import raise_all
 from c3sim.input.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow, quoted, word
-from c3sim.input.yaml_nodes import read_yaml
+from c3sim.specs.sourced import FIT_IN_WORDS
+from c3sim.specs.words import new_name
 
+#: New name with a dot -> its group's other fields, as the files of schema 1 meant them.
+BESIDE = {
+    "peer_channels.part": {
+        "rule": '{value: power_of_two, source: "the only rule of files of schema 1"}'
+    }
+}
 #: Fields of which a hardware file has at least one at the top, under a name of either schema.
 _TOP = {"gpus", "gpu", "like", "dies", "compute_units", "dma_engines"}
 
@@ -153,16 +157,3 @@ def _between(text: str, entry: Entry) -> str:
     line = text.rfind("\n", 0, entry.key[0]) + 1
     before = text[line : entry.key[0]]
     return ", " if before.strip() else f"\n{before}"
-
-
-def main(arguments: list[str]) -> None:
-    """Rewrite the files and folders named, in place."""
-    for file in hardware_files(map(Path, arguments)):
-        result = upgrade(file)
-        if result.changes:
-            file.write_text(result.text, encoding="utf-8")
-        print(f"{file}: {len(result.changes)} changes")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

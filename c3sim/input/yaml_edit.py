@@ -13,7 +13,7 @@ from typing import TypeAlias
 import yaml
 
 from c3sim.errors import InputError
-from c3sim.input.yaml_nodes import scalar
+from c3sim.input.documents import scalar
 
 Keys: TypeAlias = tuple[str, ...]
 Edit: TypeAlias = tuple[int, int, str]

@@ -9,8 +9,7 @@ from c3sim.iterations.mesh import Group
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.specs.hardware import Node
 from c3sim.specs.host import HostCall, HostProfile
-from c3sim.specs.kernel import Operator
-from c3sim.specs.task import Dtype
+from c3sim.specs.task import Dtype, Operator
 from c3sim.specs.workload import Collective, Copy, Task
 
 COMPUTE, COMMUNICATION, COPIES = "compute", "communication", "copies"

@@ -30,7 +30,7 @@ from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.specs.host import HostCall
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

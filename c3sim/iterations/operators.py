@@ -12,9 +12,8 @@ from math import ceil
 from c3sim.errors import InputError
 from c3sim.iterations.steps import Op
 from c3sim.specs.hardware import Gpu
-from c3sim.specs.kernel import Kernel, Operator
-from c3sim.specs.operators import Operators
-from c3sim.specs.task import DTYPE_BYTES, Dtype
+from c3sim.specs.parts import Operators
+from c3sim.specs.task import DTYPE_BYTES, Dtype, Kernel, Operator
 from c3sim.specs.workload import Gemm
 
 #: Rows and columns of scores that a workgroup of attention has at a time: FlashAttention-2, arXiv

@@ -23,7 +23,7 @@ from c3sim.errors import InputError
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op
 from c3sim.specs.hardware import Gpu
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 
 #: name -> tensors read and written, of a pass over all parameters
 ADAMW = {

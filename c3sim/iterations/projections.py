@@ -13,7 +13,7 @@ from typing import Any
 from c3sim.inference.steps import layer_gemms
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op, Step
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
 
 
 class Projections:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from c3sim.specs.host import HostCall
-from c3sim.specs.kernel import Kernel, Operator
+from c3sim.specs.task import Kernel, Operator
 from c3sim.specs.workload import Gemm
 
 #: What the host calls for an operator of a class, if nothing else is said.

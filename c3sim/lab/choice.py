@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlencode
 
-from c3sim.input.aliases import canonical
+from c3sim.input.paths import canonical
 from c3sim.specs.hardware import Node
 
 #: The path of a workload for a file or folder of the reader's own, on that machine or none.
@@ -85,7 +85,7 @@ def from_query(query: str) -> Choice:
 
 def settings_of(texts: Iterable[str]) -> dict[str, str]:
     """``PATH=VALUE`` texts by path; a text that is none is kept, so that its run says so."""
-    from c3sim.input.selectors import split_setting
+    from c3sim.input.paths import split_setting
 
     parts = (split_setting(text) for text in texts)
     return {path: value for path, _, value in parts}

@@ -16,10 +16,9 @@ from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.effort import effort_of
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import IDLE, LOSES
-from c3sim.input.aliases import canonical
-from c3sim.input.kept import kept
+from c3sim.input.files import kept
 from c3sim.input.loading import is_iteration, load_hardware, open_iteration, open_workload
-from c3sim.input.paths import get_value, paths_of
+from c3sim.input.paths import canonical, get_value, paths_of
 from c3sim.iterations.glance import Glance, glance
 from c3sim.iterations.result import IterationResult
 from c3sim.lab.bench import Told

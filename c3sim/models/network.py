@@ -23,7 +23,7 @@ from typing import Literal
 
 from c3sim.models.capacity import Capacity, Port, of_gpu
 from c3sim.specs.hardware import Node
-from c3sim.specs.scale_out import ScaleOut
+from c3sim.specs.parts import ScaleOut
 
 Peers = Literal["next", "rail", "all"]
 Draw = tuple[tuple[int, Port], float]  # ((GPU, port), bytes)

@@ -22,8 +22,8 @@ from c3sim.errors import InputError
 from c3sim.schedules.pair import WHERE, Pair
 from c3sim.schedules.pieces import addition, own_shard, peer_copy, piece, placed
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.operators import SymmetricMemory
+from c3sim.specs.parts import SymmetricMemory
+from c3sim.specs.task import Kernel
 from c3sim.specs.workload import Task
 
 

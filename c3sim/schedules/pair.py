@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from c3sim.errors import InputError
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import parse_after
-from c3sim.specs.schedule import Schedule
-from c3sim.specs.workload import Collective, Gemm, Workload
+from c3sim.specs.workload import Collective, Gemm, Schedule, Workload, parse_after
 
 WHERE = "schedule"
 

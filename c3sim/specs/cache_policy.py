@@ -6,6 +6,7 @@ from typing import Literal
 
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Bytes, BytesPerCycle, Count, Fraction, Positive
+from c3sim.specs.sourced import Hardware
 
 #: What a level does with a line that misses: it takes it like any other (allocate), not at all
 #: (bypass), as one of the first to leave (stream), or as one of the last (keep).
@@ -46,7 +47,7 @@ class OperandPolicy(TransferPolicy):
         return self.a, self.b
 
 
-class CachePolicies(Spec):
+class CachePolicies(Hardware):
     """What policies do in the caches of a GPU."""
 
     l1_capacity: Bytes

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Bandwidth, Bytes, Fraction, Parts, Time
+from c3sim.specs.sourced import Hardware
 
 #: What a packet can ask for.
 Operation = Literal["copy", "broadcast", "swap", "reduce", "poll", "atomic", "fence", "timestamp"]
@@ -17,7 +17,7 @@ ReleasedQueueStart = Literal["first", "half_gpu_number"]
 PollStagger = Literal["none", "even"]
 
 
-class DmaEngines(Spec):
+class DmaEngines(Hardware):
     """DMA engines (SDMA): copies without compute units.
 
     Numbers of engines: those for the host first, then those for peers, then those for copies

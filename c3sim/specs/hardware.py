@@ -11,23 +11,29 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import Synonyms
 from c3sim.specs.cache_policy import CachePolicies
 from c3sim.specs.dma_engines import DmaEngines
-from c3sim.specs.energies import Clock, Energies
 from c3sim.specs.host import Host, HostProfile
 from c3sim.specs.libraries import CollectiveLibrary, GemmLibrary
-from c3sim.specs.memory import L2, Hbm, MemorySideCache
-from c3sim.specs.operators import Operators
+from c3sim.specs.parts import (
+    L2,
+    Clock,
+    Energies,
+    Hbm,
+    MemorySideCache,
+    Operators,
+    RemoteStores,
+    ScaleOut,
+)
 from c3sim.specs.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Parts, Positive, Time
-from c3sim.specs.remote_stores import RemoteStores
-from c3sim.specs.scale_out import ScaleOut
+from c3sim.specs.sourced import Hardware
 
 MOST_COMPUTE_UNITS = 65_536  # of a GPU
 MOST_RANKS = 65_536  # GPUs of all nodes
 
 
-class Dies(Spec):
+class Dies(Hardware):
     """Accelerator dies (XCD) and the shader engines of each; workgroups go round robin over dies,
     then engines.
     """
@@ -42,7 +48,7 @@ class Dies(Spec):
     """how workgroups are spread over the shader engines of a die (models/dispatch.py)"""
 
 
-class ComputeUnits(Spec):
+class ComputeUnits(Hardware):
     """One compute unit (CU): what a workgroup needs room in, and how fast it issues."""
 
     lds: Bytes
@@ -67,7 +73,7 @@ class ComputeUnits(Spec):
     """bytes one CU can copy to or from a peer, per cycle"""
 
 
-class Kernels(Spec):
+class Kernels(Hardware):
     """What every kernel pays."""
 
     dispatch_latency: Time
@@ -99,7 +105,7 @@ class Kernels(Spec):
         return self.back_to_back_latency
 
 
-class Gpu(Spec):
+class Gpu(Hardware):
     """One GPU."""
 
     name: str
@@ -156,10 +162,10 @@ class Gpu(Spec):
         return self.gemm_libraries[next(iter(self.gemm_libraries)) if name is None else name]
 
 
-class Links(Spec):
+class Links(Hardware):
     """Links between GPUs. Each direction is a capacity of its own."""
 
-    topology: Literal["full_mesh", "ring", "switch"]
+    topology: Annotated[Literal["full_mesh", "ring", "switch"], Synonyms()]
     raw_bandwidth: Bandwidth | None = None
     """signalling rate of one link, one direction; for readers, nothing uses it"""
     bandwidth: Bandwidth
@@ -177,7 +183,7 @@ class Links(Spec):
     naming engines or GPUs that are not there: dealt in turn"""
 
 
-class Node(Spec):
+class Node(Hardware):
     """Several GPUs of one kind, their links and host; with ``scale_out`` several such nodes."""
 
     name: str

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from c3sim.specs.base import Spec
-from c3sim.specs.kernel import Operator
 from c3sim.specs.quantities import Bandwidth, Bytes, Positive, Time
+from c3sim.specs.sourced import Hardware
+from c3sim.specs.task import Operator
 
 
-class Host(Spec):
+class Host(Hardware):
     """The processor that submits work, and the link to it."""
 
     launch_time: Time
@@ -71,7 +71,7 @@ HostCall = Literal[
 OptimizerCall = Literal["adamw_foreach", "adamw_fused", "lamb_foreach", "lamb_fused"]
 
 
-class CallTime(Spec):
+class CallTime(Hardware):
     """How long a call keeps the host thread busy."""
 
     forward: Time
@@ -82,7 +82,7 @@ class CallTime(Spec):
     """its nodes of the backward pass, gradients of its parameters stored"""
 
 
-class StepTime(Spec):
+class StepTime(Hardware):
     """How long a step of an optimizer keeps the host thread busy."""
 
     step: Time
@@ -91,7 +91,7 @@ class StepTime(Spec):
     """more per tensor"""
 
 
-class HostProfile(Spec):
+class HostProfile(Hardware):
     """What calls cost a host thread on which a framework runs."""
 
     slowness: Positive = 1.0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import Spec
-from c3sim.specs.dlrm import Dlrm
+from c3sim.specs.base import SchemaOne, Spec
+from c3sim.specs.fields import ByForm
+from c3sim.specs.models import Dlrm, Transformer
 from c3sim.specs.quantities import Bytes, Count, Parts, Positive
 from c3sim.specs.task import Dtype
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.workload import Workload
 
 Phase = Literal["forward", "training", "prefill", "decode"]
 
@@ -85,7 +86,7 @@ Parallel = Annotated[Alone | Ddp | Fsdp | Tensor | Expert | Pipeline, Field(disc
 class TransformerInPlace(Transformer):
     """A transformer inside the description of an iteration."""
 
-    schema_version: Literal[1] = Field(1, alias="schema")
+    schema_version: SchemaOne = Field(1, alias="schema")
     name: str = "own model"
     source: str = ""
 
@@ -93,7 +94,7 @@ class TransformerInPlace(Transformer):
 class DlrmInPlace(Dlrm):
     """A recommendation model inside the description of an iteration."""
 
-    schema_version: Literal[1] = Field(1, alias="schema")
+    schema_version: SchemaOne = Field(1, alias="schema")
     name: str = "own model"
     source: str = ""
 
@@ -101,13 +102,13 @@ class DlrmInPlace(Dlrm):
 class Iteration(Spec):
     """One step of a model: its operators, and the collectives that its parallelism needs."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaOne = Field(alias="schema")
     kind: Literal["iteration"]
     name: str
     description: str = ""
     source: str = ""
     node: str = "mi300x-8"
-    model: str | TransformerInPlace | DlrmInPlace
+    model: Annotated[str | TransformerInPlace | DlrmInPlace, ByForm()]
     """a name in workloads/models, a file, or a model's fields in place"""
     layers: Count | None = None
     """how many of the model's layers; left out: all"""
@@ -130,7 +131,7 @@ class Iteration(Spec):
     """memory: units inside the memory run it (gpu.hbm.internal_rate), a what-if"""
     checkpointing: Literal["none", "layer"] = "none"
     """layer: only a layer's input is kept, the backward pass runs it again"""
-    parallel: Parallel | tuple[Parallel, ...] = Alone(kind="none")
+    parallel: Annotated[Parallel | tuple[Parallel, ...], ByForm()] = Alone(kind="none")
     """a list where they nest, as the axes of a device mesh: the GPUs of a group of the last one are
     neighbours. What is not split is data parallel"""
     launch: Literal["eager", "graph"] = "eager"
@@ -176,3 +177,29 @@ class Iteration(Spec):
     def has_head(self) -> bool:
         """Whether embedding, output head and loss run."""
         return self.layers is None if self.head is None else self.head
+
+
+#: Fields of a description that paths name as they are: ``batch``, ``parallel.prefetch``.
+FIELDS = (
+    frozenset(Iteration.model_fields)
+    - {"schema_version", "kind", "name", "node"}
+    - {"description", "source"}
+)
+
+
+class Described(Workload):
+    """What paths, sweeps and studies take an iteration for: a workload whose *tasks* are those of a
+    few of its layers, so that they can be named. A run builds its own tasks from *iteration*, and
+    makes *changes* in them: (path, value, style of its numbers) in the order in which they were
+    set.
+    """
+
+    iteration: Iteration
+    changes: tuple[tuple[str, Any, Literal["text", "si"]], ...] = ()
+
+
+def noted(workload: Workload, path: str, value: object, style: str) -> Workload:
+    """*workload*, in which *value* was set at *path*; of a description that is remembered."""
+    if not isinstance(workload, Described):
+        return workload
+    return workload.model_copy(update={"changes": (*workload.changes, (path, value, style))})

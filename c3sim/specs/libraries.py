@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import Synonyms
 from c3sim.specs.quantities import (
     Bandwidth,
     Bytes,
@@ -19,10 +19,11 @@ from c3sim.specs.quantities import (
     Time,
     Workgroups,
 )
-from c3sim.specs.workload import Dtype
+from c3sim.specs.sourced import Hardware
+from c3sim.specs.task import Dtype
 
 
-class GemmLibrary(Spec):
+class GemmLibrary(Hardware):
     """What is known of a GEMM library: its tiles, schedule, and efficiency inside a tile."""
 
     schedule: Literal[
@@ -71,7 +72,7 @@ class GemmLibrary(Spec):
     pool"""
 
 
-class Protocol(Spec):
+class Protocol(Hardware):
     """One wire protocol of a collective library."""
 
     step_latency: Time
@@ -84,7 +85,7 @@ class Protocol(Spec):
     """largest message per rank it is used for"""
 
 
-class PeerChannels(Spec):
+class PeerChannels(Hardware):
     """How a library deals channels of direct sends to the peers (models/collective.py: deal)."""
 
     rule: Literal["power_of_two"]
@@ -104,7 +105,7 @@ class PeerChannels(Spec):
     """in place of that protocol's base_latency; left out: the same"""
 
 
-class Channels(Spec):
+class Channels(Hardware):
     """Workgroups that carry a collective."""
 
     default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Workgroups]
@@ -148,7 +149,7 @@ class Channels(Spec):
         return int(min(lds // self.lds, registers // self.registers, waves // self.waves))
 
 
-class SwitchReduction(Spec):
+class SwitchReduction(Hardware):
     """When a library lets the switch reduce (algorithm ``switch`` of all_reduce)."""
 
     ranks: Parts
@@ -162,13 +163,18 @@ class SwitchReduction(Spec):
     """of what a GPU sends, per channel and engine cycle"""
 
 
-class CollectiveLibrary(Spec):
+class CollectiveLibrary(Hardware):
     """A library of collectives on compute units (RCCL, NCCL)."""
 
     channels: Channels
     algorithms: dict[
         Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
-        tuple[Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot"], ...],
+        tuple[
+            Annotated[
+                Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot"], Synonyms()
+            ],
+            ...,
+        ],
     ]
     """what it chooses from, by its own estimate"""
     rings: Parts | None = None

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from c3sim.specs.base import Spec
+from c3sim.specs.base import SchemaOne, Spec
 from c3sim.specs.workload import Workload
 
 
@@ -96,7 +96,7 @@ class Samples(Spec):
 
 
 class Record(Spec):
-    schema_version: Literal[1] = Field(1, alias="schema")
+    schema_version: SchemaOne = Field(1, alias="schema")
     id: str
     suite: str
     """the table or campaign it belongs to"""

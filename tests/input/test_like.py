@@ -89,28 +89,6 @@ def test_what_came_from_where_through_two_files():
     assert (loaded.node.links.latency, loaded.node.host.launch_time) == (1e-6, 3e-6)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("like: mi300x-8\nlinks: {bandwith: 1}", "mine.yaml:3: links: unknown field 'bandwith'"),
-        ("like: mi300x-8\nlinks: 3", "mine.yaml:3: links: 3 is not a mapping"),
-        ("like: mi300x-8\ngpu: {like: nothing}", "mine.yaml:3: gpu: unknown gpu 'nothing'"),
-        (
-            "like: mi300x-8\ngpu: {like: mi300x, hbm: {bandwidth: 8 TB/s}}",
-            "mine.yaml:3: gpu.hbm.bandwidth: '8 TB/s' has no source",
-        ),
-        (
-            "like: mi300x-8\nlinks: {latency: {value: -1 us, source: me}}",
-            "mine.yaml:3: links.latency: got '-1 us'; must be at least 0",
-        ),
-        ("like: mi300x", "mine.yaml:2: like: 'mi300x' is a gpu, no node; did you mean 'mi300x-8'?"),
-    ],
-)
-def test_mistakes(text, said):
-    (error,) = errors_of(load_hardware, "mine.yaml", f"schema: 2\n{text}\n")
-    assert error.startswith(said), error
-
-
 def test_a_gpu_file_given_as_a_node_says_so():
     for text in ("like: mi300x\nhbm: {}", "names: {}\ndies: {}\nhbm: {}"):
         (error,) = errors_of(load_hardware, "mine.yaml", f"schema: 2\n{text}\n")

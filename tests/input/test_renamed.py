@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from c3sim.input.renamed import RENAMED
 from c3sim.specs.hardware import Node
+from c3sim.specs.words import RENAMED
 
 
 def field_names(schema: Any) -> set[str]:

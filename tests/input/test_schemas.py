@@ -6,16 +6,15 @@ import jsonschema
 import pytest
 
 from c3sim.errors import InputError
+from c3sim.input.documents import read_yaml
 from c3sim.input.library import find, names
 from c3sim.input.schemas import KINDS, json_schema
-from c3sim.input.yaml_nodes import Item, read_yaml
 from c3sim.specs.record import record_id
 
 
-def plain(item: Item):
-    if isinstance(item.value, dict):
-        return {key: plain(entry) for key, entry in item.value.items()}
-    return [plain(entry) for entry in item.value] if isinstance(item.value, tuple) else item.value
+def plain(document):
+    """Its data as JSON has it, with lists."""
+    return json.loads(json.dumps(document.data))
 
 
 def validator(kind):

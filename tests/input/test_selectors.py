@@ -7,8 +7,7 @@ from shapes import TEACHING
 
 from c3sim.errors import InputError
 from c3sim.input.loading import parse_workload
-from c3sim.input.paths import get_value, set_value
-from c3sim.input.selectors import expanded, split_setting
+from c3sim.input.paths import expanded, get_value, set_value, split_setting
 
 GATHER = {"kind": "collective", "op": "all_gather", "size": "8 MiB"}
 WORKLOAD = parse_workload(

@@ -7,10 +7,9 @@ import pytest
 
 import c3sim
 from c3sim.experiments.outputs import FIELDS, output_name
-from c3sim.input.aliases import canonical
 from c3sim.input.loading import load_hardware, load_workload, parse_workload
-from c3sim.input.paths import get_value, set_value
-from c3sim.input.synonyms import WORDS, alias, word
+from c3sim.input.paths import canonical, get_value, set_value
+from c3sim.specs.words import WORDS, alias, word
 from c3sim.strategies.table import STRATEGIES
 
 NODES = [load_hardware(name).node for name in ("mi300x-8", "h200-2")]

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from loading_case import HWMODELS, errors_of
 
-from c3sim.errors import InputErrors
-from c3sim.input.leaves import provenance
 from c3sim.input.loading import load_hardware
 from c3sim.input.upgrade import hardware_files, upgrade
 from c3sim.specs.libraries import PeerChannels
+from c3sim.specs.sourced import provenance
 
 PACKAGED = hardware_files([HWMODELS])
 
@@ -211,47 +210,3 @@ def test_a_fit_in_words_has_no_place_in_schema_2():
     lines = errors_of(load_hardware, "node.yaml", text)
     assert len(lines) == 1
     assert "links.latency.source: the source tells a fit in words, as in schema 1" in lines[0]
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ("calibrated: yes", "calibrated: 'yes' is not a mapping; needs the fields suite, date"),
-        ("calibrated: {suite: a}", "calibrated: missing field 'date'; it has no default"),
-        ("calibrated: {suit: a}", "calibrated: unknown field 'suit'; did you mean 'suite'?"),
-        ("fit: [2 us, 3 us]", "calibrated.interval: ['2 us', '3 us'] does not hold the value"),
-        ("fit: [0 us, 3]", "calibrated.interval[1]: 3 has no unit"),
-        ("date: 22/11/2026", "calibrated.date: got '22/11/2026'; must be a day, as in 2026-11-21"),
-        ("records: 0", "calibrated.records: got 0; must be greater than 0"),
-        ("residual: -1", "calibrated.residual: got -1; must be a share, as in 0.011"),
-        ("fitted: copies", "fitted: 'calibrated' names its suite; leave 'fitted' out"),
-    ],
-)
-def test_mistakes_in_calibrated(entry, message):
-    key, _, value = entry.partition(": ")
-    fit = {"suite": "a", "date": "2026-11-21", "records": "9", "data": "0a", "residual": "0.01"}
-    fit["interval"] = value if key == "fit" else "[0 us, 3 us]"
-    fit |= {key: value} if key in fit else {}
-    whole = "calibrated: {" + ", ".join(f"{name}: {text}" for name, text in fit.items()) + "}"
-    whole = entry if key == "calibrated" else whole + (f", {entry}" if key == "fitted" else "")
-    text = node_with("teaching").replace(
-        "latency: {value: 1 us, source: invented for teaching}",
-        f"latency: {{value: 1 us, source: me, interval: [0 us, 9 us], {whole}}}",
-    )
-    lines = errors_of(load_hardware, "node.yaml", text)
-    assert any(f"links.latency.{message}" in line for line in lines), lines
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("schema: 1\nname: w\ntasks: {}\n", "is not a hardware file of schema 1"),
-        ("a: [\n", "not valid YAML"),
-        ("schema: 1\ngpus:\t8\n", "x.yaml:2: not valid YAML: found character"),
-        ("", "the file is empty"),
-    ],
-)
-def test_what_is_no_hardware_file_is_left_alone(text, message):
-    Path("x.yaml").write_text(text)
-    with pytest.raises(InputErrors, match=message):
-        upgrade(Path("x.yaml"))

@@ -8,7 +8,7 @@ import pytest
 
 from c3sim.input.library import names
 from c3sim.input.loading import load_workload
-from c3sim.input.write_workload import workload_text
+from c3sim.input.write import workload_text
 
 
 @pytest.mark.parametrize("name", names("workload"))

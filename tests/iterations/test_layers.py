@@ -11,7 +11,7 @@ from c3sim.iterations.layers import Layer, Share
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import transformer_units
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
 from c3sim.specs.workload import Gemm
 
 H200 = load_hardware("h200-4").node.gpu

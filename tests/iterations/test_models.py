@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.input.loading import load_any_model
-from c3sim.specs.dlrm import Dlrm
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Dlrm, Transformer
 
 
 def test_bert_large_has_336_million_parameters() -> None:

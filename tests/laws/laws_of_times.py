@@ -19,7 +19,7 @@ from c3sim.simulation.folding import can_fold
 from c3sim.simulation.runs import kinds_of
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 from c3sim.specs.workload import Collective, Gemm, Hold, HostTask, Workload
 from c3sim.tasks.network import parts_of
 

@@ -9,7 +9,7 @@ import pytest
 import c3sim
 from c3sim.input.loading import load_hardware
 from c3sim.machine.governor import Governor
-from c3sim.specs.energies import Clock
+from c3sim.specs.parts import Clock
 from c3sim.specs.workload import Workload
 
 CLOCK = Clock.model_validate(

@@ -12,7 +12,7 @@ from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.output.kit.folds import pattern
 from c3sim.schedules import expanded
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
 
 NODE = load_hardware("mi300x-8").node

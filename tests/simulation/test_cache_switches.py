@@ -7,9 +7,8 @@ from c3sim.input.loading import load_hardware, load_workload
 from c3sim.input.paths import set_si
 from c3sim.simulation.simulate import simulate
 from c3sim.specs.cache_policy import CachePolicy, TransferPolicy
-from c3sim.specs.kernel import Access, Kernel
-from c3sim.specs.submission import HostThreads
-from c3sim.specs.workload import StreamKernel, Workload
+from c3sim.specs.task import Access, Kernel
+from c3sim.specs.workload import HostThreads, StreamKernel, Workload
 
 H200, MI300X = load_hardware("h200-2").node, load_hardware("mi300x-8").node
 PAIR = load_workload("c3-pair")

@@ -19,8 +19,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from c3sim.errors import InputError
+from c3sim.input.files import LARGEST_DATA, display, read_text
 from c3sim.input.loading import load_file
-from c3sim.input.reading import LARGEST_DATA, display, read_text
 from c3sim.specs.base import Spec
 
 from .figures import Figure

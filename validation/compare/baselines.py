@@ -23,8 +23,15 @@ from typing import NamedTuple
 from c3sim.models.memory import ARRAYS
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
-from c3sim.specs.references import parse_cu_mask
-from c3sim.specs.workload import DTYPE_BYTES, Collective, Copy, Gemm, StreamKernel, Workload
+from c3sim.specs.workload import (
+    DTYPE_BYTES,
+    Collective,
+    Copy,
+    Gemm,
+    StreamKernel,
+    Workload,
+    parse_cu_mask,
+)
 
 from .measurements import FigureKey, measured_figures
 

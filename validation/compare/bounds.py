@@ -19,14 +19,12 @@ from typing import Literal
 from pydantic import Field
 
 from c3sim.errors import InputError
-from c3sim.input.conform import Conform
-from c3sim.input.constraints import nearest_place, raise_all, validate
-from c3sim.input.hints import unknown
-from c3sim.input.reading import display, read_text
-from c3sim.input.yaml_nodes import read_yaml
+from c3sim.input.loading import open_file
+from c3sim.input.mistakes import nearest_place, raise_all
 from c3sim.specs.base import Spec
 from c3sim.specs.quantities import Factor
 from c3sim.specs.record import IsoDate
+from c3sim.specs.words import unknown
 
 FILE = Path(__file__).parent.parent / "bounds.yaml"
 SUFFIXES = ("", "_calibration")  # of metrics: role validation, role calibration
@@ -117,17 +115,10 @@ class Bounds:
 
 def load_bounds(path: str | Path = FILE) -> Bounds:
     """The bounds in *path*. Raises InputErrors."""
-    shown, errors = display(Path(path)), list[InputError]()
-    root = read_yaml(read_text(Path(path)), shown, errors)
-    raise_all(errors)
-    assert root is not None  # no error was noted
-    document = Conform(style="text", file=shown, errors=errors)
-    file = validate(document, BoundsFile, document.model(root, BoundsFile))
-    raise_all(errors)
-    assert file is not None  # no error was noted
+    file, shown, places = open_file(Path(path), BoundsFile)
     raise_all(
         [
-            InputError(message, where, shown, nearest_place(where, document.places))
+            InputError(message, where, shown, nearest_place(where, places))
             for message, where in _mistakes(file)
         ]
     )

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.leaves import Leaf
 from c3sim.input.loading import LoadedNode
 from c3sim.input.paths import set_value
 from c3sim.specs.hardware import Node
+from c3sim.specs.sourced import Leaf
 
 from .nodes import NO_WORKLOAD, nodes_for
 from .record_files import load

@@ -19,9 +19,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from c3sim.input.leaves import Leaf
 from c3sim.input.library import find
 from c3sim.input.loading import LoadedNode, load_hardware
+from c3sim.specs.sourced import Leaf
 from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task
 
 from .bounds import load_bounds

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from c3sim.input.leaves import Leaf
 from c3sim.input.loading import LoadedNode
 from c3sim.specs.record import Record
+from c3sim.specs.sourced import Leaf
 
 from ..compare.record_files import data_hash
 from .calibrate import Group, groups, records_of, shares

@@ -19,12 +19,12 @@ import numpy as np
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
-from c3sim.input.hints import unknown
-from c3sim.input.leaves import Leaf
 from c3sim.input.library import names
 from c3sim.input.loading import LoadedNode, load_hardware
 from c3sim.specs.hardware import Node
 from c3sim.specs.record import Record
+from c3sim.specs.sourced import Leaf
+from c3sim.specs.words import unknown
 
 from ..compare.effort import FIT_S
 from ..compare.record_files import data_hash

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from c3sim.errors import C3simError, InputError
-from c3sim.input.hints import unknown
+from c3sim.specs.words import unknown
 
 SOURCES = Path(__file__).parent.parent / "probe" / "src"
 PROGRAM = "probe"

@@ -33,8 +33,8 @@ from c3sim.input.loading import load_any_model, load_hardware
 from c3sim.output.kit.grid import Table, remarks
 from c3sim.output.kit.panels import Panel, panel
 from c3sim.simulation.runs import run_once
-from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
+from c3sim.specs.models import Dlrm
 from c3sim.specs.study import Study
 from c3sim.specs.workload import Workload
 

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from c3sim.errors import InputError
 from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
 from c3sim.input.loading import load_hardware
-from c3sim.specs.applications import Application, PlainMachine, PolicyMachines
 from c3sim.specs.cache_policy import CachePolicy
 from c3sim.specs.hardware import Dies, Node
-from c3sim.specs.kernel import Access, Kernel
-from c3sim.specs.memory import L2
+from c3sim.specs.parts import L2
+from c3sim.specs.study import Application, PlainMachine, PolicyMachines
+from c3sim.specs.task import Access, Kernel
 from c3sim.specs.workload import Workload
 
 ELEMENT = {"fp32": 4, "fp64": 8}

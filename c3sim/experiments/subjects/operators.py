@@ -34,8 +34,8 @@ from typing import Any, Literal
 
 from c3sim.errors import InputError
 from c3sim.input.loading import parse_workload
-from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
+from c3sim.specs.models import Dlrm
 from c3sim.specs.workload import Workload
 
 Operator = Literal["embedding_all_to_all", "gemv_all_reduce", "gemm_all_to_all"]

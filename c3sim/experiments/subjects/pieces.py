@@ -18,10 +18,8 @@ from c3sim.input.paths import set_field
 from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import run_once, undisturbed
 from c3sim.specs.hardware import Node
-from c3sim.specs.pieces_study import PiecesStudy, Shape
-from c3sim.specs.schedule import Schedule
-from c3sim.specs.study import Range, Study
-from c3sim.specs.workload import Collective, Gemm, HostThreads, Workload
+from c3sim.specs.study import PiecesStudy, Range, Shape, Study
+from c3sim.specs.workload import Collective, Gemm, HostThreads, Schedule, Workload
 
 ELEMENT = 2  # bytes of bf16
 

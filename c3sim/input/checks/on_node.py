@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.checks.cluster import across_nodes_errors, nic_copy_errors
-from c3sim.input.checks.dma import command_errors, engine_errors, peer_errors, reduce_errors
-from c3sim.input.checks.groups import group_errors
-from c3sim.input.checks.posting import owner_errors, posting_on_node_errors
-from c3sim.input.checks.stores import stores_errors, storing_gemm_errors
-from c3sim.input.hints import unknown_errors
-from c3sim.input.yaml_nodes import join
+from c3sim.input.checks.workload import owner_errors, posting_on_node_errors
+from c3sim.input.documents import join
 from c3sim.models.cache_policy import policy_of
 from c3sim.models.collective import switch_reduces
-from c3sim.models.collective_counts import ALGORITHMS, SHOTS
-from c3sim.models.groups import group_of
+from c3sim.models.collective_counts import ALGORITHMS
+from c3sim.models.groups import group_of, on_rails
+from c3sim.models.hierarchy import PHASES, cluster_algorithms
 from c3sim.models.memory import ARRAYS
+from c3sim.models.shots import SHOTS
 from c3sim.schedules import expanded
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.references import parse_cu_mask
-from c3sim.specs.stores import Stores
-from c3sim.specs.task import EngineTask
+from c3sim.specs.task import Command, EngineTask, Kernel, Stores
+from c3sim.specs.words import unknown_errors
 from c3sim.specs.workload import (
     DTYPE_BYTES,
     Collective,
@@ -32,6 +27,7 @@ from c3sim.specs.workload import (
     StreamKernel,
     Task,
     Workload,
+    parse_cu_mask,
 )
 
 #: Variant of a collective -> the command that its engines need.
@@ -214,3 +210,206 @@ def _gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
         if side % _TILE_STEP or side > _TILE_LARGEST:
             message = f"got {side}; must be a multiple of {_TILE_STEP}, at most {_TILE_LARGEST}"
             yield InputError(message, join(path, "macro_tile", i))
+
+
+# Several nodes, and the network between them
+
+
+BY_ENGINES = {"all_gather": ("hierarchical",), "all_to_all": ("hierarchical", "direct")}
+
+
+def across_nodes_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
+    """What *task* says of algorithms, phases and engines, on several nodes or on one."""
+    phased = task.algorithm == "hierarchical"
+    if node.scale_out is None:
+        message = f"only between nodes; {node.name} is one node, its file has no scale_out"
+        if phased:
+            yield InputError(message, join(path, "algorithm"))
+        if task.pipeline is not None:
+            yield InputError(message, join(path, "pipeline"))
+    elif task.pipeline is not None and task.algorithm not in (None, "hierarchical"):
+        message = f"{task.algorithm!r} has no phases; needs algorithm hierarchical"
+        yield InputError(message, join(path, "pipeline"))
+    elif node.nodes > 1 and task.backend == "dma":
+        yield from _engine_errors(task, node, path)
+    elif node.nodes > 1:
+        allowed, offered = cluster_algorithms(task.op), node.scale_out.algorithms
+        what = f"algorithm of {task.op} on {node.nodes} nodes"
+        yield from unknown_errors(what, task.algorithm, allowed, join(path, "algorithm"))
+        what = f"collective between nodes of {node.name}"
+        yield from unknown_errors(what, task.op, offered, join(path, "op"))
+        if task.op in offered and (phased or "hierarchical" in offered[task.op]):
+            yield from _phase_errors(task, node, path)
+
+
+def _phase_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
+    """Phases inside a node are collectives of the library."""
+    backend = task.backend or next(iter(node.collective_libraries))
+    library = node.collective_libraries.get(backend)
+    for where, op in PHASES[task.op]:
+        if library and where == "node" and op not in library.algorithms:
+            yield InputError(f"phases inside a node need {op!r}, which the library has not", path)
+
+
+def _engine_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
+    what = f"collective on engines of {node.nodes} nodes"
+    yield from unknown_errors(what, task.op, BY_ENGINES, join(path, "op"))
+    if task.op not in BY_ENGINES:
+        return
+    what, allowed = f"algorithm of {task.op} on engines", BY_ENGINES[task.op]
+    yield from unknown_errors(what, task.algorithm, allowed, join(path, "algorithm"))
+    if task.variant not in (None, "pcpy"):
+        message = f"{task.variant!r} is for the GPUs of one node; on {node.nodes} nodes only 'pcpy'"
+        yield InputError(message, join(path, "variant"))
+
+
+def nic_copy_errors(task: Copy, node: Node, path: str) -> Iterator[InputError]:
+    """A copy by NICs goes from a GPU to a peer in another node."""
+    if node.nodes == 1:
+        message = f"'nic' copies between nodes; {node.name} is one node"
+        yield InputError(message, join(path, "executor"))
+    elif (task.source, task.destination) != ("gpu", "peer"):
+        ends = f"{task.source} and {task.destination}"
+        yield InputError(f"a NIC writes: source gpu and destination peer, not {ends}", path)
+    elif not node.gpus <= task.peer < node.ranks:
+        first = f"{node.gpus} (the same GPU of the next node)"
+        message = f"got {task.peer}; must be {first} to {node.ranks - 1}"
+        yield InputError(message, join(path, "peer"))
+
+
+def group_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
+    """Groups lie inside a node, whose links lead from each GPU to each other one; or they have a
+    GPU of every node.
+    """
+    group = group_of(node, task)
+    if group is None:
+        if task.group is None and task.stride != 1:
+            yield InputError("stride is for groups; give group too", join(path, "stride"))
+        return
+    where = join(path, "group")
+    if group.size < 2:
+        yield InputError(f"got {group.size}; a group has at least 2 GPUs", where)
+    elif on_rails(node, group):
+        if task.backend == "dma":
+            yield InputError("DMA engines do not reach other nodes in groups", where)
+        elif task.algorithm not in (None, "ring", "direct"):
+            message = f"{task.algorithm!r} is not between nodes; allowed: ring, direct"
+            yield InputError(message, join(path, "algorithm"))
+    elif node.gpus % (group.size * group.stride):
+        message = (
+            f"groups of {group.size} GPUs, {group.stride} apart, do not divide the {node.gpus}"
+        )
+        if node.nodes > 1:
+            message += f" GPUs of a node; between nodes: {node.nodes}, {node.gpus} apart"
+        yield InputError(message + ("" if node.nodes > 1 else f" GPUs of {node.name}"), where)
+    elif node.links.topology == "ring":
+        yield InputError(f"{node.name} is a ring; its collectives are of all GPUs", where)
+    elif node.nodes > 1 and task.backend == "dma":
+        yield InputError("DMA engines have no groups on several nodes", where)
+    elif task.variant == "swap":
+        yield InputError("swaps are among all GPUs of a node", join(path, "variant"))
+    elif task.algorithm == "hierarchical" or task.pipeline is not None:
+        message = "phases are between nodes; a group inside a node has none"
+        yield InputError(message, join(path, "algorithm" if task.algorithm else "pipeline"))
+
+
+# DMA engines of the node
+
+
+Errors = Iterator[InputError]
+
+
+def engine_errors(task: Collective | Copy, node: Node, path: str) -> Errors:
+    """More engines, or queues of one, than there are."""
+    engines = node.gpu.dma_engines
+    queues = engines.queues_for_streams
+    if task.engines is not None:
+        of = f" of {queues} queues for streams" if queues > 1 else ""
+        reason = f", a GPU of {node.name} has {engines.count} engines{of}"
+        yield from _above(task.engines, engines.count * queues, reason, join(path, "engines"))
+    if isinstance(task, Collective) and task.ways is not None:
+        reason = f", the queues of an engine of {node.name}"
+        yield from _above(task.ways, engines.queues, reason, join(path, "ways"))
+
+
+def peer_errors(peer: int, node: Node, path: str) -> Errors:
+    """A peer that the node does not have."""
+    if node.gpus < 2:
+        message = f"a copy to a peer on {node.gpus} GPU; needs a node of at least 2"
+        yield InputError(message, path)
+    else:
+        yield from _above(peer, node.gpus - 1, f" on a node of {node.gpus} GPUs", path)
+
+
+def reduce_errors(reduces: bool, node: Node, path: str) -> Errors:
+    """A reduction where engines only move bytes."""
+    if reduces and node.gpu.dma_engines.reduce_bandwidth is None:
+        what_if = "a what-if gives them a rate: gpu.dma_engines.reduce_bandwidth"
+        yield InputError(f"the DMA engines of {node.name} cannot reduce; {what_if}", path)
+
+
+def command_errors(task: Commands, node: Node, path: str) -> Errors:
+    """Commands of a program that no engine of the node can carry out."""
+    for i, command in enumerate(task.program):
+        yield from _errors_of(command, node, join(path, "program", i))
+
+
+def _errors_of(command: Command, node: Node, path: str) -> Errors:
+    engines = node.gpu.dma_engines
+    if isinstance(command.peer, int):
+        yield from peer_errors(command.peer, node, join(path, "peer"))
+    for i, peer in enumerate(command.peers):
+        yield from peer_errors(peer, node, join(path, "peers", i))
+    if command.engine is not None:
+        reason = f", there are {engines.last + 1} engines"
+        yield from _above(command.engine, engines.last, reason, join(path, "engine"))
+    reason = f", an engine has {engines.queues} queues"
+    yield from _above(command.queue, engines.queues - 1, reason, join(path, "queue"))
+    most = engines.broadcast_destinations or 1
+    if len(command.peers) > most:
+        message = f"{len(command.peers)} destinations; must be at most {most} on {node.name}"
+        yield InputError(message, join(path, "peers"))
+    if command.op not in engines.commands and command.op != "reduce":
+        message = f"the DMA engines of {node.name} have no command {command.op!r}"
+        yield InputError(f"{message}; they have {', '.join(engines.commands)}", join(path, "op"))
+    yield from reduce_errors(command.op == "reduce", node, join(path, "op"))
+
+
+def _above(value: int, most: int, reason: str, path: str) -> Errors:
+    if value > most:
+        yield InputError(f"got {value}; must be at most {most}{reason}", path)
+
+
+# Kernels that store at peers
+
+
+def stores_errors(task: Stores, node: Node, path: str) -> Iterator[InputError]:
+    """Peers, what the GPU's file knows, and fields of stores alone."""
+    if node.gpus < 2:
+        yield InputError("stores at peers on 1 GPU; needs a node of at least 2", path)
+    if task.direction == "pull":
+        for field in ("in_flight", "policy", "publish"):
+            if getattr(task, field) is not None:
+                message = "loads are no stores; needs direction push"
+                yield InputError(message, join(path, field))
+    elif node.gpu.remote_stores is None:
+        yield _unknown_here(node, path)
+    else:
+        policies = node.gpu.remote_stores.policies
+        where = join(path, "policy")
+        yield from unknown_errors("store policy", task.policy, policies, where)
+
+
+def storing_gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
+    """What a GEMM publishes, or stores at peers, needs costs and peers."""
+    if task.results == "peers" and node.gpus < 2:
+        message = "stores at peers on 1 GPU; needs a node of at least 2"
+        yield InputError(message, join(path, "results"))
+    for field, used in (("results", task.results == "peers"), ("publish", bool(task.publish))):
+        if used and node.gpu.remote_stores is None:
+            yield _unknown_here(node, join(path, field))
+
+
+def _unknown_here(node: Node, path: str) -> InputError:
+    message = f"{node.gpu.name} gives no remote_stores; needed to store at peers or publish tiles"
+    return InputError(message, path)

@@ -7,18 +7,23 @@ It needs no node; what a node has to offer is checked in :mod:`c3sim.input.check
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.checks.posting import posting_errors
-from c3sim.input.checks.programs import program_errors
-from c3sim.input.hints import unknown, unknown_errors
-from c3sim.input.yaml_nodes import join
-from c3sim.specs.kernel import Kernel
-from c3sim.specs.references import parse_after, task_order
-from c3sim.specs.stores import Stores
-from c3sim.specs.task import EngineTask, KernelBase
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task, Workload
+from c3sim.input.documents import join
+from c3sim.specs.hardware import Node
+from c3sim.specs.task import Command, EngineTask, Kernel, KernelBase, Stores, TaskBase
+from c3sim.specs.words import unknown, unknown_errors
+from c3sim.specs.workload import (
+    Collective,
+    Commands,
+    Copy,
+    Gemm,
+    Task,
+    Workload,
+    parse_after,
+    task_order,
+)
 
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
 _OF_ENGINES = {
@@ -224,3 +229,155 @@ def _find_cycle(waits: dict[str, list[str]]) -> list[str]:
             elif following not in done:
                 stack.append((following, iter(waits[following])))
     return []
+
+
+# DMA programs: the fields of each command, and a command that changes the word of every poll
+
+
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "copy": ("bytes", "peer"),
+    "broadcast": ("bytes", "peers"),
+    "swap": ("bytes", "peer"),
+    "reduce": ("bytes", "peer"),
+    "poll": ("on",),
+    "atomic": ("on",),
+    "fence": ("on",),
+    "timestamp": ("on",),
+}
+_MAY: Mapping[str, tuple[str, ...]] = {
+    "copy": ("direction",),
+    "poll": ("value",),
+    "atomic": ("peer", "value"),
+    "fence": ("peer", "value"),
+}
+_ANYWHERE = ("op", "engine", "queue")
+Place = tuple[object, int]  # engine, by number or by the peer it serves, and queue
+
+
+def program_errors(workload: Workload) -> Iterator[InputError]:
+    """What is wrong with the programs of the workload's ``commands`` tasks."""
+    for name, task in workload.tasks.items():
+        if isinstance(task, Commands):
+            path = join("tasks", name, "program")
+            yield from list(_field_errors(task.program, path)) or _poll_errors(task, path)
+
+
+def _field_errors(program: Sequence[Command], path: str) -> Iterator[InputError]:
+    for i, command in enumerate(program):
+        where, op, needs = join(path, i), command.op, _NEEDS[command.op]
+        given = {name for name, value in command if value not in (None, ())}
+        for field in needs:
+            if field not in given:
+                message = f"op {op!r} without {field!r}; needs {' and '.join(needs)}"
+                yield InputError(message, where)
+        allowed = {*needs, *_MAY.get(op, ()), *_ANYWHERE}
+        for field in sorted((given & command.model_fields_set) - allowed):
+            message = f"op {op!r} has no {field!r}; it has {', '.join(sorted(allowed))}"
+            yield InputError(message, join(where, field))
+        if command.peer == "host" and op != "copy":
+            message = f"op {op!r} works between GPUs; only copy has host"
+            yield InputError(message, join(where, "peer"))
+        if len(set(command.peers)) < len(command.peers):
+            yield InputError("a destination is named twice", join(where, "peers"))
+
+
+def _poll_errors(task: Commands, path: str) -> list[InputError]:
+    """Polls of words that no command of the program changes, or not far enough, or too late."""
+    program = task.program
+    changes = [command for command in program if command.op in ("atomic", "fence")]
+    words = sorted({command.on for command in changes if command.on})
+    errors = [
+        InputError(unknown("word", command.on, words), f"{join(path, i)}.on")
+        for i, command in enumerate(program)
+        if command.op == "poll" and command.on not in words
+    ]
+    return errors or [
+        InputError(
+            f"polls for {program[i].on!r} >= {program[i].value}, which comes only after it, "
+            "if at all; it would wait for ever",
+            join(path, i),
+        )
+        for i in _stuck(task)
+    ]
+
+
+def _stuck(task: Commands) -> list[int]:
+    """The polls at which queues stop for ever. Every GPU runs the same queues."""
+    program = task.program
+    queues: dict[Place, list[int]] = {}
+    for i, place in enumerate(_places(program)):
+        queues.setdefault(place, []).append(i)
+    words: dict[str | None, int] = {}
+    moved = True
+    while moved:
+        moved = False
+        for queue in queues.values():
+            while queue:
+                command = program[queue[0]]
+                if command.op == "poll" and words.get(command.on, 0) < command.value:
+                    break
+                queue.pop(0)
+                moved = True
+                if command.peer is not None and task.gpus == "first":
+                    continue  # it changes a word of another GPU
+                if command.op == "atomic":
+                    words[command.on] = words.get(command.on, 0) + command.value
+                elif command.op == "fence":
+                    words[command.on] = command.value
+    return sorted(queue[0] for queue in queues.values() if queue)
+
+
+def _places(program: Sequence[Command]) -> list[Place]:
+    """Queue of every command, before a node says which engine serves which peer."""
+    known: list[object] = []
+    for command in program:
+        if command.engine is not None:
+            known.append(command.engine)
+        elif command.op in ("atomic", "fence") or (command.peer is None and not command.peers):
+            known.append(None)
+        else:
+            known.append(("peer", command.peers[0] if command.peers else command.peer))
+    last = next((engine for engine in known if engine is not None), None)
+    engines = [last := engine if engine is not None else last for engine in known]
+    return [(engine, command.queue) for engine, command in zip(engines, program, strict=True)]
+
+
+def posting_errors(task: EngineTask, path: str) -> Iterator[InputError]:
+    """A workgroup posts packets for engines, behind its tiles, and waits for nothing else."""
+    where = join(path, "posted")
+    by: str = task.executor if isinstance(task, Copy) else "dma"
+    if isinstance(task, Collective):
+        by = task.backend or "a library"
+    if by != "dma":
+        yield InputError(f"packets are for engines; this task is done by {by}", where)
+    if task.stream is not None:
+        yield InputError("a kernel posts as its tiles end; leave out the stream", where)
+    if task.repeat > 1:
+        yield InputError(f"a kernel posts once; got repeat: {task.repeat}", where)
+    try:
+        waits = [parse_after(text) for text in task.after]
+    except InputError:  # said elsewhere
+        return
+    if len(waits) != 1 or (waits[0].tiles, waits[0].peer) == (None, None):
+        message = "a kernel posts behind a group of its tiles; needs one after: [gemm.tiles[25%]]"
+        yield InputError(message, where)
+
+
+def posting_on_node_errors(task: EngineTask, node: Node, path: str) -> Iterator[InputError]:
+    """What posting a packet costs must be known, and NICs take none."""
+    where = join(path, "posted")
+    if node.gpu.dma_engines.post_time is None:
+        message = f"{node.gpu.name} gives no dma_engines.post_time; needed for kernels that post"
+        yield InputError(message, where)
+    if node.nodes > 1 and isinstance(task, Collective):
+        message = f"a collective over {node.nodes} nodes needs NICs, and hosts that post for them"
+        yield InputError(message, where)
+
+
+def owner_errors(task: TaskBase, node: Node, path: str) -> Iterator[InputError]:
+    """``gemm.tiles[peer 9]`` where there is none."""
+    for i, text in enumerate(task.after):
+        peer = parse_after(text).peer if "peer" in text else None
+        if peer is not None and peer >= node.gpus:
+            message = f"{text!r}: peers are 0 (the GPU itself) to {node.gpus - 1} further round"
+            yield InputError(message, join(path, "after", i))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
 from c3sim.output.results.choice import SIDE, objectives, preferred, sampled, varied
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
+from c3sim.specs.words import unknown
 
 KINDS = ("heatmap", "pareto", "lines", "tornado")
 #: Outputs that a Pareto picture shows when nothing is asked for: the first two that a file has.

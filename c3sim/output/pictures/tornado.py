@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
-from c3sim.input.units import format_si
 from c3sim.output.kit import look
 from c3sim.output.kit.text import short
 from c3sim.output.pictures.panels import grid
 from c3sim.output.results.columns import Column, known_unit, label_of
 from c3sim.output.results.table import ResultTable
+from c3sim.specs.units import format_si
+from c3sim.specs.words import unknown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

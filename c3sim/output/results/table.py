@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError, reason_of
-from c3sim.input.hints import unknown
-from c3sim.input.reading import LARGEST_DATA, read_bytes
-from c3sim.input.units import UNIT_EXAMPLES, parse_quantity
+from c3sim.input.files import LARGEST_DATA, read_bytes
 from c3sim.output.results.columns import Column, Role, known_unit, label_of
+from c3sim.specs.units import UNIT_EXAMPLES, parse_quantity
+from c3sim.specs.words import unknown
 
 LARGEST = 1e300  # no figure is beyond
 KEY = b"c3sim"  # of the metadata in a Parquet file

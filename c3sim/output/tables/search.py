@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from c3sim.input.units import format_si
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.tables.sweep import shown
+from c3sim.specs.units import format_si
 
 if TYPE_CHECKING:
     from c3sim.experiments.search import SearchResult

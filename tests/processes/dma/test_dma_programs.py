@@ -19,8 +19,8 @@ from c3sim.processes.dma.commands import engine_numbers
 from c3sim.processes.dma.copies import engine_for, host_engine_for
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.commands import Command
 from c3sim.specs.hardware import Node
+from c3sim.specs.task import Command
 from c3sim.specs.workload import Collective
 from c3sim.tasks.engine_collective import collective_program
 

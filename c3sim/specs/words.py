@@ -1,14 +1,18 @@
-"""Words of users and of other tools -> what they are called here. A table, no rule.
+"""Words of users and of other tools -> what they are called here, and the answer to a name that
+does not exist.
 
 Aliases (``--set sdma.count=8``, ``--strategy rccl``, ``--output exposed``, ``executor: sdma``) and
-the answers to names that do not exist are both read from it. Case, ``-`` and ``_`` do not matter.
-A new word is a line here, and in the table of docs/nomenclature.md.
+the answers to names that do not exist are both read from one table. Case, ``-`` and ``_`` do not
+matter. A new word is a line here, and in the table of docs/nomenclature.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import difflib
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
+
+from c3sim.errors import InputError
 
 
 class Word(NamedTuple):
@@ -82,3 +86,56 @@ def alias(text: str, kind: str, allowed: Collection[object]) -> str:
     found = word(text)
     meant = getattr(found, kind) if found and text not in allowed else ""
     return meant if meant and meant in allowed else text
+
+
+def unknown(what: str, name: object, allowed: Iterable[object]) -> str:
+    """``unknown WHAT 'name'; did you mean 'near'?``, and what a word of users means; all that is
+    allowed if there is neither.
+    """
+    options = [str(option) for option in allowed]
+    near = difflib.get_close_matches(str(name), options, n=1)
+    known = word(name)
+    hints = [f"did you mean {near[0]!r}?"] if near else []
+    hints += [f"here that is {known.means}"] if known else []
+    return f"unknown {what} {str(name)!r}; " + (
+        " ".join(hints) or "allowed: " + (", ".join(options) or "none")
+    )
+
+
+def unknown_errors(
+    what: str, name: object, allowed: Collection[object], path: str
+) -> Iterator[InputError]:
+    """An error at *path* unless *name* is None or *allowed*."""
+    if name is not None and name not in allowed:
+        yield InputError(unknown(what, name, allowed), path)
+
+
+#: Fields of hardware files that had another name -> the new name of the last part. Paths are read
+#: from their end: ``dma_engines.packet_bytes`` is the field of that name in every ``dma_engines``;
+#: ``*`` stands for one name. A new name with a dot is a field of a group that did not exist.
+RENAMED = {
+    "hbm.softness": "saturation_exponent",
+    "gpu.memory_cache": "memory_side_cache",
+    "dma_engines.completion_share": "completion_fraction",
+    "dma_engines.poll_period": "poll_interval",
+    "dma_engines.pull_carrier": "pull_executor",
+    "dma_engines.packet_bytes": "max_packet_payload",
+    "dma_engines.in_flight": "bytes_in_flight",
+    "dma_engines.remote_read_in_flight": "remote_read_bytes_in_flight",
+    "collective_libraries.*.slices": "min_slices",
+    "channels.link_softness": "link_saturation_exponent",
+    "channels.direct_link_softness": "direct_link_saturation_exponent",
+    "channels.direct_part": "peer_channels.part",
+}
+
+
+def new_name(path: str) -> str | None:
+    """The name that the field at *path* has now, if it had another; ``gpu.`` may be left out."""
+    steps = f"gpu.{path}".split(".")
+    for pattern, name in RENAMED.items():
+        wanted = pattern.split(".")
+        if len(steps) >= len(wanted) and all(
+            want in ("*", step) for want, step in zip(wanted, steps[-len(wanted) :], strict=True)
+        ):
+            return name
+    return None

@@ -1,14 +1,18 @@
-"""Text of files and the trees in them, and the paths of files as errors print them."""
+"""Text of files and the documents in them, the paths of files as errors print them, and what was
+read, kept while the files are the same to the byte.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any, TypeVar
 
 from c3sim.errors import InputError, InputErrors, reason_of
-from c3sim.input.yaml_nodes import Item, read_yaml
+from c3sim.input.documents import Document, read_yaml
 
 MIB = 2**20
 LARGEST_SPEC = 4 * MIB  # bytes of a YAML file; read in ten seconds and half a GiB
@@ -65,10 +69,43 @@ def display(path: Path) -> str:
         return str(path)
 
 
-def read_tree(path: Path) -> Item:
+def read_document(path: Path) -> Document:
     """The YAML in *path*. Raises InputErrors."""
     errors: list[InputError] = []
     root = read_yaml(read_text(path), display(path), errors)
     if root is None or errors:
         raise InputErrors(errors)
     return root
+
+
+Loaded = TypeVar("Loaded")
+MOST = 64  # the oldest goes first
+
+_kept: dict[tuple[object, ...], tuple[Any, dict[Path, bytes]]] = {}
+
+
+def kept(load: Callable[[str | Path], Loaded], name_or_path: str | Path) -> Loaded:
+    """*load(name_or_path)*, or what it gave before where no file that it read has changed since: it
+    is shared, so it is for callers that change nothing in it.
+
+    Raises what *load* raises.
+    """
+    key = (load, type(name_or_path), os.fspath(name_or_path), os.getcwd())
+    if key in _kept:
+        loaded, files = _kept[key]
+        if all(_bytes(path) == data for path, data in files.items()):
+            return loaded  # type: ignore[no-any-return]  # what this *load* gave
+        del _kept[key]
+    with recorded() as files:
+        loaded = load(name_or_path)
+    if len(_kept) >= MOST:
+        del _kept[next(iter(_kept))]
+    if files:  # else nothing tells when it is no longer so
+        _kept[key] = loaded, {path.resolve(): data for path, data in files.items()}
+    return loaded
+
+
+def _bytes(path: Path) -> bytes | None:
+    with suppress(OSError):
+        return path.read_bytes()
+    return None
