@@ -38,8 +38,7 @@ from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import parse_after, task_order
-from c3sim.specs.workload import Workload
+from c3sim.specs.workload import Workload, parse_after, task_order
 from c3sim.strategies.table import Best
 
 if TYPE_CHECKING:

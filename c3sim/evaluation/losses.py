@@ -36,8 +36,7 @@ from c3sim.result import Losses
 from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import parse_after
-from c3sim.specs.workload import Task, Workload
+from c3sim.specs.workload import Task, Workload, parse_after
 from c3sim.strategies.table import best_candidate
 from c3sim.tasks.plan import kind_of
 

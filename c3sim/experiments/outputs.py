@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
-from c3sim.input.synonyms import alias
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
-from c3sim.specs.described import Described
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.iteration import Described
+from c3sim.specs.task import Kernel
+from c3sim.specs.words import alias, unknown
 from c3sim.specs.workload import Workload
 
 #: Outputs of a band and of a sensitivity study.

@@ -22,7 +22,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from c3sim.errors import InputError
-from c3sim.input.hints import unknown
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.layers import Share
@@ -32,11 +31,11 @@ from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.parallel import Buckets, Replicas, Shards
 from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit, Units, transformer_units
-from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
 from c3sim.specs.iteration import Ddp, Fsdp, Iteration
-from c3sim.specs.kernel import Operator
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Dlrm, Transformer
+from c3sim.specs.task import Operator
+from c3sim.specs.words import unknown
 from c3sim.specs.workload import Copy, HostThreads, Loop, Workload
 
 

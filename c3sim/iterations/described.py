@@ -12,7 +12,6 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.shares import Progress, parts_of, runs_of_kinds
-from c3sim.input.constraints import with_places
 from c3sim.input.loading import (
     LoadedIteration,
     is_iteration,
@@ -20,6 +19,7 @@ from c3sim.input.loading import (
     open_iteration,
     with_model,
 )
+from c3sim.input.mistakes import with_places
 from c3sim.input.paths import is_of_workload, set_field, set_si, set_value
 from c3sim.input.settings import Settings
 from c3sim.iterations.build import build, plan
@@ -30,11 +30,9 @@ from c3sim.iterations.runs import Change, Numbers
 from c3sim.machine.machine import SHARING
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
-from c3sim.specs.described import FIELDS, Described
-from c3sim.specs.dlrm import Dlrm
 from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import DlrmInPlace, Iteration, TransformerInPlace
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.iteration import FIELDS, Described, DlrmInPlace, Iteration, TransformerInPlace
+from c3sim.specs.models import Dlrm, Transformer
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import best_candidate, best_workload, strategy_name
 

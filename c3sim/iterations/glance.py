@@ -18,9 +18,8 @@ from c3sim.iterations.measured import layers_to_run, of_all_batches
 from c3sim.iterations.runs import Change, launched, numbers_of
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import average_before, simulate
-from c3sim.specs.described import Described
 from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Iteration
+from c3sim.specs.iteration import Described, Iteration
 from c3sim.specs.workload import Workload
 from c3sim.strategies.table import strategy_name
 from c3sim.tasks.plan import kind_of

@@ -10,7 +10,7 @@ from math import ceil
 from c3sim.iterations.layers import Layer, Share
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Exchange, Op, Step
-from c3sim.specs.transformer import Transformer
+from c3sim.specs.models import Transformer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

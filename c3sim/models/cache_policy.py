@@ -17,7 +17,7 @@ from typing import NamedTuple
 from c3sim.models.caches import Again, cache_share, resident_fraction
 from c3sim.specs.cache_policy import CachePolicies, CachePolicy, Policy, Stores, TransferPolicy
 from c3sim.specs.hardware import Gpu
-from c3sim.specs.kernel import Access, Kernel
+from c3sim.specs.task import Access, Kernel
 from c3sim.specs.workload import Task
 
 STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each

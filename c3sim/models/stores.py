@@ -39,8 +39,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.remote_stores import PolicyCost, RemoteStores
-from c3sim.specs.stores import StorePolicy, Stores
+from c3sim.specs.parts import PolicyCost, RemoteStores
+from c3sim.specs.task import StorePolicy, Stores
 from c3sim.specs.workload import Gemm
 
 

@@ -28,10 +28,8 @@ from c3sim.processes.signals import Callback, HostThread, Signals
 from c3sim.result import Span
 from c3sim.specs.hardware import Kernels, Node
 from c3sim.specs.host import HostProfile
-from c3sim.specs.references import After, parse_cu_mask
-from c3sim.specs.task import Posting, TaskBase
-from c3sim.specs.task_classes import TaskClass
-from c3sim.specs.workload import Stream, Workload
+from c3sim.specs.task import Posting, TaskBase, TaskClass
+from c3sim.specs.workload import After, Stream, Workload, parse_cu_mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from c3sim.models.tile_order import share_behind
 from c3sim.processes.kernels.kernel import Awaited
 from c3sim.processes.plan import Context, Plan
 from c3sim.processes.signals import Callback, Key, countdown
-from c3sim.specs.references import After
+from c3sim.specs.workload import After
 
 #: Relative: a share of tiles this close below the awaited one has been reached.
 ROUNDING = 1e-9

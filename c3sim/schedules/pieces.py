@@ -8,7 +8,7 @@ from math import prod
 
 from c3sim.schedules.pair import Pair
 from c3sim.specs.hardware import Node
-from c3sim.specs.kernel import Kernel
+from c3sim.specs.task import Kernel
 from c3sim.specs.workload import DTYPE_BYTES, Collective, Copy, Gemm, Task
 
 _OPERANDS = ("mk", "kn")  # extents of A and of B

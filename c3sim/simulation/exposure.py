@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from c3sim.simulation.run import Exposure, Run, TaskRun
-from c3sim.specs.kernel import Operator
+from c3sim.specs.task import Operator
 from c3sim.specs.workload import Workload
 from c3sim.tasks.plan import kind_of
 

@@ -18,8 +18,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.models.gemm import plan_gemm
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import task_order
-from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload
+from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload, task_order
 from c3sim.tasks.plan import kind_of, plan
 
 DMA_OPERATIONS = ("all_gather", "all_to_all")

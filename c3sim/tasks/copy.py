@@ -17,7 +17,7 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import GridShape
 from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.task_classes import TaskClass
+from c3sim.specs.task import TaskClass
 from c3sim.specs.workload import Copy, StreamKernel, Workload
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import NicCopy, copies_alike

@@ -28,12 +28,10 @@ from c3sim.processes.dma.copies import engine_for
 from c3sim.processes.dma.engines import Step
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback, countdown
-from c3sim.specs.commands import Command
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import After
-from c3sim.specs.task_classes import TaskClass
-from c3sim.specs.workload import Collective, Copy, Workload
+from c3sim.specs.task import Command, TaskClass
+from c3sim.specs.workload import After, Collective, Copy, Workload
 from c3sim.tasks.on_engines import OnEngines
 from c3sim.tasks.on_units import nothing
 

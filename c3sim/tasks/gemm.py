@@ -23,9 +23,8 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.kernel import Operator
-from c3sim.specs.references import After
-from c3sim.specs.workload import DTYPE_BYTES, Gemm
+from c3sim.specs.task import Operator
+from c3sim.specs.workload import DTYPE_BYTES, After, Gemm
 from c3sim.tasks.kind import LAUNCH, Conditions, Kind
 from c3sim.tasks.on_units import CLAIM, OnUnits, surviving_share
 from c3sim.tasks.stores import storing_gemm

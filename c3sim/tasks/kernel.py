@@ -33,7 +33,7 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import ComputeUnits, Gpu, Node
-from c3sim.specs.kernel import Kernel, Operator
+from c3sim.specs.task import Kernel, Operator
 from c3sim.tasks.kind import RESIDENT, Kind
 from c3sim.tasks.on_units import CLAIM, OnUnits
 

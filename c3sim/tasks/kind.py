@@ -10,10 +10,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from c3sim.models.cache_lines import CacheUse
 from c3sim.processes.plan import Planned, Scene
 from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.kernel import Operator
-from c3sim.specs.references import parse_after
-from c3sim.specs.task import Posting, TaskBase
-from c3sim.specs.task_classes import TaskClass
+from c3sim.specs.task import Operator, Posting, TaskBase, TaskClass
+from c3sim.specs.workload import parse_after
 
 T = TypeVar("T", bound=TaskBase)
 

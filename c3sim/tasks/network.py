@@ -27,7 +27,7 @@ from c3sim.processes.nics import NicQueue, copy_transfer, to_all
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback, countdown
 from c3sim.specs.hardware import Node
-from c3sim.specs.task_classes import TaskClass
+from c3sim.specs.task import TaskClass
 from c3sim.specs.workload import Collective, Copy
 from c3sim.tasks.engine_collective import ByEngines, collective_program
 

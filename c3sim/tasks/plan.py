@@ -7,8 +7,7 @@ from typing import Any
 
 from c3sim.processes.plan import Plan, Planned, Scene
 from c3sim.specs.hardware import Node
-from c3sim.specs.references import task_order
-from c3sim.specs.workload import Task, Workload
+from c3sim.specs.workload import Task, Workload, task_order
 from c3sim.tasks.collective import CollectiveKind
 from c3sim.tasks.commands import CommandsKind
 from c3sim.tasks.copy import CopyKind

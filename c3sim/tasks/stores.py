@@ -16,8 +16,7 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.specs.hardware import Node
-from c3sim.specs.stores import Stores
-from c3sim.specs.task_classes import TaskClass
+from c3sim.specs.task import Stores, TaskClass
 from c3sim.specs.workload import Gemm
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 from c3sim.tasks.on_units import OnUnits

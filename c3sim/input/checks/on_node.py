@@ -9,11 +9,10 @@ from c3sim.input.checks.workload import owner_errors, posting_on_node_errors
 from c3sim.input.documents import join
 from c3sim.models.cache_policy import policy_of
 from c3sim.models.collective import switch_reduces
-from c3sim.models.collective_counts import ALGORITHMS
+from c3sim.models.collective_counts import ALGORITHMS, SHOTS
 from c3sim.models.groups import group_of, on_rails
 from c3sim.models.hierarchy import PHASES, cluster_algorithms
 from c3sim.models.memory import ARRAYS
-from c3sim.models.shots import SHOTS
 from c3sim.schedules import expanded
 from c3sim.specs.hardware import Node
 from c3sim.specs.task import Command, EngineTask, Kernel, Stores

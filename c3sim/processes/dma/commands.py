@@ -35,9 +35,9 @@ from c3sim.processes.dma.engines import Execution, Request, Step, WordKey, Words
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback
-from c3sim.specs.commands import Command
 from c3sim.specs.dma_engines import Operation
 from c3sim.specs.hardware import Node
+from c3sim.specs.task import Command
 
 
 class Place(NamedTuple):
