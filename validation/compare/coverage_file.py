@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from c3sim.experiments.bands import parameters_of
 from c3sim.input.library import names
 from c3sim.input.loading import LoadedNode, load_file, load_hardware
 from c3sim.output.kit.files import write_text
 from c3sim.specs.base import Spec
-from c3sim.sweeps.intervals import parameters_of
 
 from .coverage import NOTICED, Sight, numbers_of
 

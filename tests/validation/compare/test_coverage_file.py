@@ -2,8 +2,8 @@
 
 import pytest
 
+from c3sim.experiments.bands import uncertainty
 from c3sim.input.loading import load_hardware, load_workload
-from c3sim.sweeps.uncertainty import uncertainty
 from c3sim.validation.compare import coverage_file
 from c3sim.validation.compare.coverage import NOTICED, Sight, numbers_of
 from c3sim.validation.compare.coverage_file import (
